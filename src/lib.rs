@@ -1,0 +1,13 @@
+//! riposte: image and text retrieval for arguments, for the Touché tasks.
+//!
+//! The rooms stand in the order in which the data walks; each uses only the rooms above it
+//! (`ARCHITECTURE.md`, "Invariants"; `tests/it/floors.rs` reads the imports).
+
+pub mod trec;
+
+pub mod collection;
+pub mod weights;
+
+pub mod evidence;
+
+pub mod judge;

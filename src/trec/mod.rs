@@ -1,0 +1,151 @@
+//! The field's words: topics, documents, stances, scores and their explanations, faults.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A topic's number as its file gives it, without surrounding blanks ("34", "1-1").
+///
+/// Numbers order by value, and before anything that is not a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TopicId(pub String);
+
+impl Ord for TopicId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let number = |id: &Self| id.0.parse::<u64>().unwrap_or(u64::MAX);
+        number(self)
+            .cmp(&number(other))
+            .then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for TopicId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for TopicId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A document's id: for images the name of their directory ("I2b62b2335042df6d").
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocId(pub String);
+
+impl fmt::Display for DocId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// For or against what the topic asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stance {
+    Pro,
+    Con,
+}
+
+impl Stance {
+    /// Both, in the order in which run files list them.
+    pub const BOTH: [Stance; 2] = [Stance::Pro, Stance::Con];
+
+    /// The word of run files and judgements: `PRO` or `CON`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stance::Pro => "PRO",
+            Stance::Con => "CON",
+        }
+    }
+}
+
+impl fmt::Display for Stance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A document and how well it answers (higher is better; the scale is the scorer's own).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredDoc {
+    pub doc: DocId,
+    pub score: f64,
+}
+
+/// A score opened into the named numbers that made it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Explanation {
+    /// What the number is ("bm25 near", "sentence ocr × 0.5").
+    pub name: String,
+    pub value: f64,
+    /// How the parts below give the value, or a reason why the channel gave nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Explanation>,
+}
+
+impl Explanation {
+    /// A number that is not made of others.
+    pub fn leaf(name: impl Into<String>, value: f64) -> Self {
+        Explanation {
+            name: name.into(),
+            value,
+            how: String::new(),
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// Of what a [`Fault`] speaks; the table at the end of a run counts faults by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultKind {
+    /// A directory or file name that the layout does not know, or a missing one.
+    Layout,
+    /// Image bytes that cannot be decoded.
+    Image,
+    /// A page's HTML, text or URL.
+    Page,
+    /// `image-xpath.txt`.
+    XPath,
+    /// `rankings.jsonl`.
+    Rankings,
+    /// A model that failed on one document.
+    Model,
+}
+
+impl FaultKind {
+    /// One lower-case word.
+    pub fn word(self) -> &'static str {
+        match self {
+            FaultKind::Layout => "layout",
+            FaultKind::Image => "image",
+            FaultKind::Page => "page",
+            FaultKind::XPath => "xpath",
+            FaultKind::Rankings => "rankings",
+            FaultKind::Model => "model",
+        }
+    }
+}
+
+/// Something broken in the input that was passed over: the rest of the document is still used.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub path: PathBuf,
+    /// Counted from 1, where the file has lines.
+    pub line: Option<u64>,
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
