@@ -1,1 +1,18 @@
-//! (stub)
+//! What comes from disk: collections of documents. A broken document is a fault, never the end of a run.
+
+pub mod images;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::trec::topic::{self, Topic};
+
+/// Reads a topics file (XML, or TIREx's `queries.jsonl`).
+///
+/// Errors name the path: not readable, not UTF-8, not topics ([`topic::parse`]).
+pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
+    let reading = || format!("cannot read the topics in {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(reading)?;
+    topic::parse(&text).with_context(reading)
+}

@@ -1,5 +1,9 @@
 //! The field's words: topics, documents, stances, scores and their explanations, faults.
 
+pub mod qrels;
+pub mod run;
+pub mod topic;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::path::PathBuf;
@@ -117,6 +121,20 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// The kind of that word.
+    pub fn parse(word: &str) -> Option<FaultKind> {
+        [
+            FaultKind::Layout,
+            FaultKind::Image,
+            FaultKind::Page,
+            FaultKind::XPath,
+            FaultKind::Rankings,
+            FaultKind::Model,
+        ]
+        .into_iter()
+        .find(|kind| kind.word() == word)
+    }
+
     /// One lower-case word.
     pub fn word(self) -> &'static str {
         match self {
@@ -148,4 +166,26 @@ impl fmt::Display for Fault {
         }
         write!(f, ": {}", self.what)
     }
+}
+
+/// A line of a run or of judgements that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineError {
+    /// Counted from 1.
+    pub line: u64,
+    pub what: String,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// The lines of a text that are not blank, counted from 1, without a byte order mark.
+fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty())
 }

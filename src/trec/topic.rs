@@ -1,0 +1,260 @@
+//! Topics: the lab's XML (2020 to 2023, tasks 1 to 3) and TIREx's `queries.jsonl`.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result, bail};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::TopicId;
+
+/// A controversial question and what the assessors were told about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    pub id: TopicId,
+    /// The question itself ("Should the voting age be lowered?"); never empty.
+    pub title: String,
+    /// The user's situation; 2021's topics and `queries.jsonl` have none.
+    pub description: Option<String>,
+    /// What makes a document relevant; for manual runs only.
+    pub narrative: Option<String>,
+}
+
+/// Reads either format, decided by the first character that is not blank: `<` is XML.
+///
+/// Topics keep the order of the file. Errors: neither format, a topic without number or title, a
+/// number used twice, no topic at all.
+pub fn parse(text: &str) -> Result<Vec<Topic>> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let topics = if text.starts_with('<') {
+        parse_xml(text)?
+    } else {
+        parse_queries(text)?
+    };
+    if topics.is_empty() {
+        bail!("there is no topic in it");
+    }
+    let mut seen = HashSet::new();
+    for topic in &topics {
+        if !seen.insert(&topic.id) {
+            bail!("topic number {} is there twice", topic.id);
+        }
+    }
+    Ok(topics)
+}
+
+/// A topic being read: the fields as they come.
+#[derive(Default)]
+struct Draft {
+    number: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    narrative: Option<String>,
+}
+
+impl Draft {
+    fn field(&mut self, name: &str) -> Option<&mut Option<String>> {
+        match name {
+            "number" => Some(&mut self.number),
+            "title" => Some(&mut self.title),
+            "description" => Some(&mut self.description),
+            "narrative" => Some(&mut self.narrative),
+            _ => None,
+        }
+    }
+
+    fn finish(self) -> Result<Topic> {
+        let tidy = |text: Option<String>| {
+            text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+                .filter(|text| !text.is_empty())
+        };
+        let number = tidy(self.number).context("a topic has no <number>")?;
+        let title = tidy(self.title).with_context(|| format!("topic {number} has no <title>"))?;
+        Ok(Topic {
+            id: TopicId(number),
+            title,
+            description: tidy(self.description),
+            narrative: tidy(self.narrative),
+        })
+    }
+}
+
+fn parse_xml(text: &str) -> Result<Vec<Topic>> {
+    let mut reader = Reader::from_str(text);
+    let mut topics = Vec::new();
+    let mut draft: Option<Draft> = None;
+    let mut field: Option<String> = None;
+    let line = |reader: &Reader<&[u8]>| {
+        let end = (reader.buffer_position() as usize).min(text.len());
+        1 + text.as_bytes()[..end]
+            .iter()
+            .filter(|&&b| b == b'\n')
+            .count()
+    };
+    loop {
+        let event = reader
+            .read_event()
+            .with_context(|| format!("not well-formed XML at line {}", line(&reader)))?;
+        let mut words: Option<String> = None;
+        match event {
+            Event::Start(start) => {
+                let name = start.local_name().as_ref().to_ascii_lowercase();
+                if name == "topic" {
+                    if draft.is_some() {
+                        bail!("line {}: a <topic> inside a <topic>", line(&reader));
+                    }
+                    draft = Some(Draft::default());
+                } else if let Some(slot) = draft.as_mut().and_then(|d| d.field(&name)) {
+                    *slot = Some(String::new());
+                    field = Some(name);
+                }
+            }
+            Event::End(end) => {
+                let name = end.local_name().as_ref().to_ascii_lowercase();
+                if name == "topic" {
+                    let done = draft.take().context("</topic> without <topic>")?;
+                    topics.push(
+                        done.finish()
+                            .with_context(|| format!("line {}", line(&reader)))?,
+                    );
+                } else if field.as_ref() == Some(&name) {
+                    field = None;
+                }
+            }
+            Event::Text(text) => words = Some(text.to_string()),
+            Event::CData(data) => words = Some(data.to_string()),
+            Event::GeneralRef(name) => {
+                words = Some(resolve(&name));
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+        if let (Some(words), Some(field), Some(draft)) = (words, &field, draft.as_mut())
+            && let Some(Some(slot)) = draft.field(field)
+        {
+            slot.push_str(&words);
+        }
+    }
+    if draft.is_some() {
+        bail!("the file ends inside a <topic>");
+    }
+    Ok(topics)
+}
+
+/// The character of an entity or character reference; what is unknown stays as it was written.
+fn resolve(name: &str) -> String {
+    let number = name
+        .strip_prefix('#')
+        .and_then(|digits| match digits.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok(),
+            None => digits.parse().ok(),
+        });
+    if let Some(character) = number.and_then(char::from_u32) {
+        return character.to_string();
+    }
+    match quick_xml::escape::resolve_predefined_entity(name) {
+        Some(text) => text.to_owned(),
+        None => format!("&{name};"),
+    }
+}
+
+/// TIREx: one JSON object a line, `qid` a number or a string, `query` the title.
+fn parse_queries(text: &str) -> Result<Vec<Topic>> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        qid: serde_json::Value,
+        query: String,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        narrative: Option<String>,
+    }
+    let mut topics = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_str(line)
+            .with_context(|| format!("line {}: neither topics XML nor a TIREx query", n + 1))?;
+        let number = match line.qid {
+            serde_json::Value::String(text) => Some(text),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        topics.push(
+            Draft {
+                number,
+                title: Some(line.query),
+                description: line.description,
+                narrative: line.narrative,
+            }
+            .finish()
+            .with_context(|| format!("line {}", n + 1))?,
+        );
+    }
+    Ok(topics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "<topics>\n<topic><number> 34 </number><title>Are A &amp; B&#39;s\n good?</title>\
+        <description>x</description><narrative/></topic>\n\
+        <topic><number>5</number><title><![CDATA[C <d>]]></title><objects>a, b</objects></topic></topics>";
+
+    #[test]
+    fn xml_of_any_year_is_read() {
+        let topics = parse(TWO).unwrap();
+        assert_eq!(topics[0].id, TopicId("34".into()));
+        assert_eq!(topics[0].title, "Are A & B's good?");
+        assert_eq!(topics[0].description.as_deref(), Some("x"));
+        assert_eq!(topics[0].narrative, None);
+        assert_eq!(topics[1].title, "C <d>");
+    }
+
+    #[test]
+    fn queries_have_a_qid_of_either_kind() {
+        let text = "{\"qid\":\"34\",\"query\":\"a\"}\n\n{\"qid\":7,\"query\":\"b\"}\n";
+        let ids: Vec<_> = parse(text).unwrap().into_iter().map(|t| t.id.0).collect();
+        assert_eq!(ids, ["34", "7"]);
+    }
+
+    #[test]
+    fn broken_topics_are_named() {
+        for (text, message) in [
+            (
+                "<topics><topic><number>1</number></topic></topics>",
+                "has no <title>",
+            ),
+            (
+                "<topics><topic><title>x</title></topic></topics>",
+                "no <number>",
+            ),
+            ("<topics></topics>", "no topic"),
+            ("", "no topic"),
+            ("<topics><topic><number>1</number>", "ends inside"),
+            ("<topics>\n<topic></title>", "line 2"),
+            ("hello", "line 1: neither"),
+            (
+                "{\"qid\":1,\"query\":\"a\"}\n{\"qid\":\"1\",\"query\":\"b\"}",
+                "number 1 is there twice",
+            ),
+        ] {
+            let error = format!("{:#}", parse(text).unwrap_err());
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(text in "\\PC{0,200}", cut in 0usize..240) {
+            let _ = parse(&text);
+            let mut end = cut.min(TWO.len());
+            while !TWO.is_char_boundary(end) {
+                end -= 1;
+            }
+            let _ = parse(&format!("{}{text}", &TWO[..end]));
+        }
+    }
+}
