@@ -1,1 +1,549 @@
-//! (stub)
+//! Models fetched from a server on the loopback interface, and found or refused on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use riposte::weights::{
+    Catalogue, FetchReport, Found, Models, Outcome, Progress, Trust, fetch, list,
+};
+use sha2::{Digest, Sha256};
+
+/// How the server answers for one path.
+#[derive(Clone, Default)]
+struct Page {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    /// The connection is cut after that many bytes of the body, so often.
+    cut: Option<(usize, usize)>,
+}
+
+/// A server of these pages; it remembers each request as `path` or `path range`.
+struct Server {
+    address: String,
+    pages: Arc<Mutex<BTreeMap<String, Page>>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn start() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let pages = Arc::new(Mutex::new(BTreeMap::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (shown, heard) = (pages.clone(), requests.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (shown, heard) = (shown.clone(), heard.clone());
+                // A client that hangs up early is no matter of the server.
+                thread::spawn(move || answer(stream, &shown, &heard).ok());
+            }
+        });
+        Server {
+            address,
+            pages,
+            requests,
+        }
+    }
+
+    fn page(&self, path: &str, page: Page) -> String {
+        self.pages.lock().unwrap().insert(path.to_owned(), page);
+        format!("{}{path}", self.address)
+    }
+
+    fn file(&self, path: &str, body: &[u8]) -> String {
+        let body = body.to_vec();
+        let status = 200;
+        self.page(
+            path,
+            Page {
+                status,
+                body,
+                ..Page::default()
+            },
+        )
+    }
+
+    fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.requests.lock().unwrap())
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    pages: &Mutex<BTreeMap<String, Page>>,
+    requests: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut head = BufReader::new(stream.try_clone()?).lines();
+    let first = head.next().unwrap_or(Ok(String::new()))?;
+    let path = first.split(' ').nth(1).unwrap_or("").to_owned();
+    let (mut from, mut condition) = (None, None);
+    for line in head {
+        let line = line?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "range" => {
+                from = value
+                    .strip_prefix("bytes=")
+                    .map(|r| r.trim_end_matches('-').to_owned())
+            }
+            "if-range" => condition = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    requests.lock().unwrap().push(match &from {
+        Some(from) => format!("{path} {from}"),
+        None => path.clone(),
+    });
+    let mut page = pages.lock().unwrap().get(&path).cloned().unwrap_or(Page {
+        status: 404,
+        ..Page::default()
+    });
+    let etag = page.headers.iter().find(|(n, _)| *n == "ETag");
+    let same = condition.is_none() || condition.as_ref() == etag.map(|(_, v)| v);
+    let from: usize = from.filter(|_| same).map_or(0, |f| f.parse().unwrap());
+    let mut status = page.status.to_string();
+    if page.status == 200 && from > 0 {
+        status = "206".into();
+        let range = format!("bytes {from}-{}/{}", page.body.len() - 1, page.body.len());
+        page.headers.push(("Content-Range", range));
+    }
+    let body = &page.body[from..];
+    let mut end = body.len();
+    if let Some((after, times)) = page.cut
+        && times > 0
+    {
+        end = after.min(end);
+        pages.lock().unwrap().get_mut(&path).unwrap().cut = Some((after, times - 1));
+    }
+    write!(
+        stream,
+        "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}\r\n",
+        body.len()
+    )?;
+    for (name, value) in &page.headers {
+        write!(stream, "{name}: {value}\r\n")?;
+    }
+    stream.write_all(b"\r\n")?;
+    stream.write_all(&body[..end])
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+/// A model `m` of role ocr with these files: name, pinned lines, addresses.
+fn models(dir: &Path, files: &[(&str, String, Vec<String>)]) -> Models {
+    let mut toml = "[[model]]\nname = \"m\"\nrole = \"ocr\"\ndefault = true\ngives = \"text\"\n\
+                    licence = \"free\"\npaper = \"none\"\nsize = \"1 kB\"\n"
+        .to_owned();
+    for (name, pinned, urls) in files {
+        let sources: Vec<String> = urls
+            .iter()
+            .map(|u| format!("{{ url = \"{u}\" }}"))
+            .collect();
+        toml += &format!(
+            "[[model.file]]\nfile = \"{name}\"\n{pinned}\nsource = [{}]\n",
+            sources.join(", ")
+        );
+    }
+    Models::with_catalogue(dir, Catalogue::parse(&toml).unwrap())
+}
+
+fn pinned(body: &[u8]) -> String {
+    format!("bytes = {}\nsha256 = \"{}\"", body.len(), sha256(body))
+}
+
+fn quietly(models: &Models) -> FetchReport {
+    fetch(models, &[], &Progress::silent()).unwrap()
+}
+
+/// Why each source of the only file failed.
+fn reasons(report: &FetchReport) -> Vec<String> {
+    match &report.files[0].outcome {
+        Outcome::Failed { tried } => tried.iter().map(|(_, why)| why.clone()).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn trust(models: &Models) -> Trust {
+    match models.find("m").unwrap() {
+        Found::Ready(model) => model.trust,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn why_wrong(models: &Models) -> String {
+    match models.find("m").unwrap() {
+        Found::Wrong { file, why } => format!("{file}: {why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// 20,000 bytes without a period that a wrong offset could hide in.
+fn content() -> Vec<u8> {
+    (0..20_000u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect()
+}
+
+#[test]
+fn what_was_fetched_is_ready_and_is_not_fetched_again() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let url = server.file("/a", &body);
+    let models = models(dir.path(), &[("a", pinned(&body), vec![url.clone()])]);
+    assert_eq!(
+        models.find("m").unwrap(),
+        Found::Missing {
+            files: vec!["a".into()]
+        }
+    );
+
+    let report = quietly(&models);
+    assert_eq!(report.exit_code(), 0);
+    let fetched = Outcome::Fetched {
+        bytes: 20_000,
+        from: url,
+    };
+    assert_eq!(report.files[0].outcome, fetched);
+    let Found::Ready(model) = models.find("m").unwrap() else {
+        panic!("not ready");
+    };
+    assert_eq!(fs::read(model.path("a")).unwrap(), body);
+    assert_eq!(
+        model.sha256,
+        sha256(format!("a {}\n", sha256(&body)).as_bytes())
+    );
+    assert_eq!(model.trust, Trust::Pinned);
+    assert_eq!(server.requests(), ["/a"]);
+
+    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(server.requests(), [""; 0]);
+    assert!(fetch(&models, &["n".into()], &Progress::silent()).is_err());
+    assert!(models.find("n").is_err());
+}
+
+#[test]
+fn a_transfer_that_breaks_off_goes_on_where_it_stopped() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let page = |times| Page {
+        status: 200,
+        body: body.clone(),
+        cut: Some((5_000, times)),
+        ..Page::default()
+    };
+    let url = server.page("/a", page(2));
+    let models = models(dir.path(), &[("a", pinned(&body), vec![url])]);
+    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(server.requests(), ["/a", "/a 5000", "/a 10000"]);
+    assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
+    assert!(!dir.path().join("m/a.part").exists());
+}
+
+#[test]
+fn the_next_fetch_goes_on_unless_the_file_has_changed_there() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let page = |etag: &str, cut| Page {
+        status: 200,
+        headers: vec![("ETag", etag.to_owned())],
+        body: body.clone(),
+        cut,
+    };
+    // 7,000 bytes arrive, then none in the next attempt: the fetch gives up.
+    let url = server.page("/a", page("\"one\"", Some((0, 9))));
+    let unpinned = models(dir.path(), &[("a", String::new(), vec![url])]);
+    fs::create_dir_all(dir.path().join("m")).unwrap();
+    fs::write(dir.path().join("m/a.part"), &body[..7_000]).unwrap();
+    let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
+    fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
+    let report = quietly(&unpinned);
+    assert_eq!(report.exit_code(), 2);
+    assert!(reasons(&report)[0].contains("after 7000 bytes"), "{report}");
+    assert_eq!(server.requests(), ["/a 7000"]);
+    // what is unfinished is no model
+    assert_eq!(
+        unpinned.find("m").unwrap(),
+        Found::Missing {
+            files: vec!["a".into()]
+        }
+    );
+
+    server.page("/a", page("\"one\"", None));
+    assert_eq!(quietly(&unpinned).exit_code(), 0);
+    assert_eq!(server.requests(), ["/a 7000"]);
+    assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
+
+    // Another file under the same address: the server sends it whole, and the old beginning is gone.
+    fs::rename(dir.path().join("m/a"), dir.path().join("m/a.part")).unwrap();
+    let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
+    fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
+    fs::write(dir.path().join("m/a.part"), vec![0; 7_000]).unwrap();
+    server.page("/a", page("\"two\"", None));
+    assert_eq!(quietly(&unpinned).exit_code(), 0);
+    assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
+}
+
+#[test]
+fn wrong_bytes_are_refused_and_the_next_source_is_tried() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let mut other = body.clone();
+    other[19_999] ^= 1;
+    let urls = vec![
+        format!("{}/absent", server.address),
+        server.file("/other", &other),
+        server.file("/short", &body[..10]),
+    ];
+    let bad = models(dir.path(), &[("a", pinned(&body), urls.clone())]);
+    let report = quietly(&bad);
+    assert_eq!(report.exit_code(), 2);
+    let why = reasons(&report);
+    assert!(why[0].contains("404"), "{why:?}");
+    assert!(
+        why[1].contains(&sha256(&body)) && why[1].contains(&sha256(&other)),
+        "{why:?}"
+    );
+    assert!(
+        why[2].contains("10 bytes") && why[2].contains("20000"),
+        "{why:?}"
+    );
+    let left: Vec<_> = fs::read_dir(dir.path().join("m"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert!(!left.iter().any(|f| f.file_name() == "a"), "{left:?}");
+
+    let good = [urls, vec![server.file("/good", &body)]].concat();
+    let good = models(dir.path(), &[("a", pinned(&body), good)]);
+    let report = quietly(&good);
+    assert_eq!(report.exit_code(), 0, "{report}");
+    assert_eq!(trust(&good), Trust::Pinned);
+}
+
+#[test]
+fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    // A port that was free a moment ago: nobody listens there.
+    let blocked = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let urls = |path: &str| vec![format!("http://{blocked}{path}"), server.file(path, &body)];
+    let both = models(
+        dir.path(),
+        &[
+            ("a", pinned(&body), urls("/a")),
+            ("b", pinned(&body), urls("/b")),
+        ],
+    );
+    let start = Instant::now();
+    assert_eq!(quietly(&both).exit_code(), 0);
+    assert!(start.elapsed() < Duration::from_secs(8));
+
+    let dir = tempfile::tempdir().unwrap();
+    let only = |path: &str| vec![format!("http://{blocked}{path}")];
+    let none = models(
+        dir.path(),
+        &[
+            ("a", pinned(&body), only("/a")),
+            ("b", pinned(&body), only("/b")),
+            ("c", pinned(&body), vec![server.file("/c", &body)]),
+        ],
+    );
+    let report = quietly(&none);
+    assert_eq!(report.exit_code(), 1, "one of three is there");
+    assert!(
+        reasons(&report)[0].contains(&format!("cannot reach {blocked}")),
+        "{report}"
+    );
+    assert!(
+        report.to_string().contains("could not be reached before"),
+        "{report}"
+    );
+    let Found::Missing { files } = none.find("m").unwrap() else {
+        panic!("not missing");
+    };
+    assert_eq!(files, ["a", "b"]);
+}
+
+#[test]
+fn an_unpinned_file_is_held_against_what_its_publisher_says() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let store = server.file("/store", &body);
+    let hub = |checksum: &str| Page {
+        status: 302,
+        headers: vec![
+            ("Location", store.clone()),
+            ("X-Linked-Etag", format!("\"{checksum}\"")),
+            ("X-Linked-Size", "20000".into()),
+            ("X-Repo-Commit", "c0ffee".into()),
+        ],
+        ..Page::default()
+    };
+    let url = server.page("/hub", hub(&sha256(b"something else")));
+    let models = models(dir.path(), &[("a", String::new(), vec![url])]);
+    let report = quietly(&models);
+    let why = reasons(&report);
+    assert!(
+        why[0].contains("the publisher gives") && why[0].contains(&sha256(&body)),
+        "{why:?}"
+    );
+
+    server.page("/hub", hub(&sha256(&body)));
+    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(trust(&models), Trust::Publisher);
+    let record = fs::read_to_string(dir.path().join("m/fetched.toml")).unwrap();
+    assert!(
+        record.contains("c0ffee") && record.contains(&sha256(&body)),
+        "{record}"
+    );
+}
+
+#[test]
+fn small_files_of_the_hub_are_held_against_their_git_id() {
+    let (dir, server) = (tempfile::tempdir().unwrap(), Server::start());
+    // echo 'test content' | git hash-object --stdin
+    let page = |id: &str| Page {
+        status: 200,
+        headers: vec![
+            ("ETag", format!("\"{id}\"")),
+            ("X-Repo-Commit", "c0ffee".into()),
+        ],
+        body: b"test content\n".to_vec(),
+        cut: None,
+    };
+    let url = server.page("/a", page("0000000000000000000000000000000000000000"));
+    let models = models(dir.path(), &[("a", String::new(), vec![url])]);
+    assert!(reasons(&quietly(&models))[0].contains("d670460b4b4aece5915caf5c68d12f560a9fe3e4"));
+    server.page("/a", page("d670460b4b4aece5915caf5c68d12f560a9fe3e4"));
+    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(trust(&models), Trust::Publisher);
+}
+
+#[test]
+fn nothing_is_used_because_it_exists() {
+    let (dir, body) = (tempfile::tempdir().unwrap(), content());
+    let pinned = models(
+        dir.path(),
+        &[("a", pinned(&body), vec!["http://127.0.0.1:9/a".into()])],
+    );
+    let path = dir.path().join("m/a");
+    fs::create_dir_all(dir.path().join("m")).unwrap();
+
+    fs::write(dir.path().join("m/a.part"), &body).unwrap();
+    assert_eq!(
+        pinned.find("m").unwrap(),
+        Found::Missing {
+            files: vec!["a".into()]
+        }
+    );
+    fs::write(&path, &body[..5]).unwrap();
+    assert_eq!(why_wrong(&pinned), "a: is 5 bytes, must be 20000");
+    fs::write(&path, &body).unwrap();
+    assert_eq!(trust(&pinned), Trust::Pinned);
+
+    // One bit changes, the length and the time of modification do not.
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut other = body.clone();
+    other[0] ^= 1;
+    fs::write(&path, &other).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(modified).unwrap();
+    if cfg!(unix) {
+        assert!(
+            why_wrong(&pinned).contains("must be"),
+            "{}",
+            why_wrong(&pinned)
+        );
+    }
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(
+        pinned.find("m").unwrap(),
+        Found::Missing {
+            files: vec!["a".into()]
+        }
+    );
+}
+
+#[test]
+fn an_unpinned_file_found_in_place_is_taken_at_its_first_use_but_not_by_fetch() {
+    let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
+    let url = server.file("/a", &body);
+    let models = models(dir.path(), &[("a", String::new(), vec![url])]);
+    let path = dir.path().join("m/a");
+    fs::create_dir_all(dir.path().join("m")).unwrap();
+    fs::write(&path, b"by hand").unwrap();
+    assert_eq!(trust(&models), Trust::FirstUse);
+    fs::write(&path, b"changed").unwrap();
+    assert!(
+        why_wrong(&models).contains("must be"),
+        "a later change is noticed"
+    );
+
+    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(server.requests(), ["/a"]);
+    assert_eq!(fs::read(&path).unwrap(), body);
+    assert_eq!(
+        trust(&models),
+        Trust::FirstUse,
+        "this publisher says no checksum"
+    );
+    // now it is known from where it is
+    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+}
+
+#[test]
+fn the_list_says_what_is_there_what_is_missing_and_what_is_wrong() {
+    let (dir, body) = (tempfile::tempdir().unwrap(), content());
+    let models = models(
+        dir.path(),
+        &[("a", pinned(&body), vec!["http://127.0.0.1:9/a".into()])],
+    );
+    let row = |models: &Models| {
+        let table = list(models).to_string();
+        let row = table.lines().find(|l| l.starts_with("m ")).unwrap();
+        row.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row(&models), "m ocr yes no 1 kB pinned free");
+    fs::create_dir_all(dir.path().join("m")).unwrap();
+    fs::write(dir.path().join("m/a"), &body).unwrap();
+    assert_eq!(row(&models), "m ocr yes yes 20.00 kB pinned free");
+    fs::write(dir.path().join("m/a"), b"x").unwrap();
+    assert_eq!(row(&models), "m ocr yes WRONG 1 kB pinned free");
+    assert!(
+        list(&models)
+            .to_string()
+            .contains("a: is 1 bytes, must be 20000")
+    );
+}
+
+/// The real files, where they are: they must be the ones of the embedded catalogue.
+#[test]
+fn real_models_are_those_of_the_catalogue() {
+    let models = Models::at(None).unwrap();
+    for entry in models.catalogue().entries() {
+        match models.find(&entry.name).unwrap() {
+            Found::Ready(model) => assert!(model.bytes > 0),
+            Found::Missing { .. } => {
+                let dir = models.dir().display();
+                eprintln!("skipped: {}, because it is not in {dir}", entry.name);
+            }
+            Found::Wrong { file, why } => panic!("{}/{file}: {why}", entry.name),
+        }
+    }
+}

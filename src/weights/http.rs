@@ -1,0 +1,431 @@
+//! One file from one web address: into `<file>.part`, going on where an earlier attempt ended.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, Timeout};
+
+use super::{ModelFile, read_record, write_record};
+
+/// A host that does not answer by then counts as blocked.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A transfer in which nothing arrives for this long has stalled.
+const STALL: Duration = Duration::from_secs(20);
+/// How often one download is taken up again while each attempt brings at least something.
+const ATTEMPTS: u32 = 8;
+const REDIRECTS: u32 = 10;
+
+/// What a publisher says of a file besides its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub checksum: Option<Checksum>,
+    pub bytes: Option<u64>,
+    /// The commit that the address led to.
+    pub revision: Option<String>,
+}
+
+/// A checksum as the Hugging Face hub sends it, lower-case hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// Of files in large file storage.
+    Sha256(String),
+    /// git's own id of any other file: sha1 over `blob <bytes>\0` and the content.
+    GitBlob(String),
+}
+
+impl Told {
+    /// Takes what the headers of one hop say and no earlier hop said: the hub describes the file in its
+    /// own answer, and then redirects to a store that knows only bytes. `X-Linked-Etag` is the sha256 of
+    /// a file in large file storage; other files have their git id there or in `ETag`. An `ETag` without
+    /// `X-Repo-Commit` is not the hub's and may mean anything.
+    fn hear(&mut self, headers: &HeaderMap) {
+        let text = |name: &str| headers.get(name)?.to_str().ok();
+        let commit = text("x-repo-commit");
+        let etag = text("x-linked-etag").or(commit.and(text("etag")));
+        if self.checksum.is_none() {
+            self.checksum = etag.and_then(checksum);
+        }
+        if self.bytes.is_none() {
+            self.bytes = text("x-linked-size").and_then(|n| n.parse().ok());
+        }
+        if self.revision.is_none() {
+            self.revision = commit.map(str::to_owned);
+        }
+    }
+}
+
+fn checksum(etag: &str) -> Option<Checksum> {
+    let id = etag.trim().trim_start_matches("W/").trim_matches('"');
+    let is_hex = id
+        .bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    match id.len() {
+        64 if is_hex => Some(Checksum::Sha256(id.to_owned())),
+        40 if is_hex => Some(Checksum::GitBlob(id.to_owned())),
+        _ => None,
+    }
+}
+
+/// `<file>.part.toml`: of what `<file>.part` is the beginning.
+#[derive(Default, Serialize, Deserialize)]
+struct Beginning {
+    url: String,
+    etag: Option<String>,
+}
+
+/// A client that follows redirects itself (to hear what each hop says) and remembers which hosts it
+/// could not reach, so that ten files from a blocked host cost one wait.
+pub struct Web {
+    agent: Agent,
+    unreachable: BTreeSet<String>,
+}
+
+impl Web {
+    /// Proxies are taken from the environment (`HTTPS_PROXY`, `NO_PROXY`), and the certificates of
+    /// `SSL_CERT_FILE` in place of the built-in ones where it is set. An error where it is unreadable.
+    pub fn new() -> Result<Web> {
+        let roots = match env::var_os("SSL_CERT_FILE").filter(|v| !v.is_empty()) {
+            Some(path) => roots(Path::new(&path)).with_context(|| {
+                format!("cannot use the certificates of SSL_CERT_FILE, {path:?}")
+            })?,
+            None => RootCerts::WebPki,
+        };
+        let agent = Agent::config_builder()
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .user_agent(concat!("riposte/", env!("CARGO_PKG_VERSION")))
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .timeout_resolve(Some(CONNECT))
+            .timeout_connect(Some(CONNECT))
+            .timeout_recv_response(Some(STALL))
+            .timeout_per_read(Some(STALL))
+            .build()
+            .new_agent();
+        Ok(Web {
+            agent,
+            unreachable: BTreeSet::new(),
+        })
+    }
+
+    /// Downloads `url` into `part`, of which an earlier download of the same address may have left the
+    /// beginning. On success `part` holds as many bytes as announced; what they are is not checked here.
+    pub fn download(
+        &mut self,
+        url: &str,
+        file: &ModelFile,
+        part: &Path,
+        bar: &ProgressBar,
+    ) -> Result<Told> {
+        let mut out = open_part(part)?;
+        let beginning = part.with_added_extension("toml");
+        for _ in 0..ATTEMPTS {
+            let before: Beginning = read_record(&beginning).unwrap_or_default();
+            // Without an ETag, only a pinned checksum can tell that two beginnings do not fit together.
+            let fits = before.url == url && (before.etag.is_some() || file.sha256.is_some());
+            let had = if fits { length(&out, part)? } else { 0 };
+
+            let (answer, told) = self.open(url, had, before.etag.as_deref())?;
+            let from = match answer.status() {
+                StatusCode::OK => 0,
+                StatusCode::PARTIAL_CONTENT if range_start(answer.headers()) == Some(had) => had,
+                // The beginning is as long as the file or longer: it is not of this file.
+                StatusCode::RANGE_NOT_SATISFIABLE if had > 0 => {
+                    out.set_len(0).with_context(|| cannot_write(part))?;
+                    continue;
+                }
+                status => bail!("the server answers {status}"),
+            };
+            let rest = content_length(answer.headers());
+            let announced = rest.map(|n| from.saturating_add(n));
+            let must = file.bytes.or(told.bytes).or(announced);
+            if let (Some(must), Some(announced)) = (must, announced) {
+                ensure!(
+                    announced == must,
+                    "is {announced} bytes there, must be {must}"
+                );
+            }
+            out.set_len(from)
+                .and_then(|()| out.seek(SeekFrom::Start(from)))
+                .with_context(|| cannot_write(part))?;
+            let etag = answer.headers().get(header::ETAG);
+            let etag = etag.and_then(|e| e.to_str().ok()).map(str::to_owned);
+            let url = url.to_owned();
+            write_record(&beginning, &Beginning { url, etag })?;
+
+            bar.set_length(must.unwrap_or(0));
+            bar.set_position(from);
+            let body = answer.into_body().into_reader();
+            let ended = copy(body, &mut out, part, must.map(|m| m - from.min(m)), bar)?;
+            let now = length(&out, part)?;
+            if let Some(must) = must {
+                ensure!(now <= must, "sends more than the {must} bytes it must be");
+            }
+            if ended.is_ok() && must.is_none_or(|must| now == must) {
+                out.sync_all().with_context(|| cannot_write(part))?;
+                return Ok(told);
+            }
+            if now == from {
+                let why = ended
+                    .err()
+                    .map_or("it ended early".into(), |e| e.to_string());
+                bail!(
+                    "the transfer broke off after {now} bytes ({why}); the next fetch goes on there"
+                );
+            }
+        }
+        bail!("the transfer broke off {ATTEMPTS} times; the next fetch goes on where it stopped");
+    }
+
+    /// Asks for `url` from byte `had` on, and follows redirects. The answer's status may be any but a redirect.
+    fn open(&mut self, url: &str, had: u64, etag: Option<&str>) -> Result<(Response<Body>, Told)> {
+        let mut told = Told::default();
+        let mut url: Uri = url
+            .parse()
+            .with_context(|| format!("{url} is no address"))?;
+        for _ in 0..=REDIRECTS {
+            let host = url.authority().map(|a| a.to_string()).unwrap_or_default();
+            if self.unreachable.contains(&host) {
+                bail!("{host} could not be reached before");
+            }
+            // A compressed answer has neither the length nor the ranges of the file.
+            let mut request = self
+                .agent
+                .get(&url)
+                .header(header::ACCEPT_ENCODING, "identity");
+            if had > 0 {
+                request = request.header(header::RANGE, format!("bytes={had}-"));
+                if let Some(etag) = etag.filter(|e| !e.starts_with("W/")) {
+                    request = request.header(header::IF_RANGE, etag);
+                }
+            }
+            let answer = match request.call() {
+                Ok(answer) => answer,
+                Err(error) => {
+                    if is_unreachable(&error) {
+                        self.unreachable.insert(host.clone());
+                    }
+                    return Err(error).with_context(|| format!("cannot reach {host}"));
+                }
+            };
+            told.hear(answer.headers());
+            let location = answer.headers().get(header::LOCATION);
+            let Some(location) = location.filter(|_| answer.status().is_redirection()) else {
+                return Ok((answer, told));
+            };
+            url = redirected(&url, location.to_str().unwrap_or_default())?;
+        }
+        bail!("more than {REDIRECTS} redirects")
+    }
+}
+
+/// A lock may outlive its file for a moment: a process that is being started (pip) has it until it runs.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// Opens `part` for this process alone.
+fn open_part(part: &Path) -> Result<File> {
+    let file = OpenOptions::new()
+        .create(true)
+        .read(true)
+        .write(true)
+        .truncate(false)
+        .open(part)
+        .with_context(|| cannot_write(part))?;
+    let mut locked = file.try_lock();
+    for _ in 0..LOCK_TRIES {
+        if !matches!(locked, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        thread::sleep(LOCK_PAUSE);
+        locked = file.try_lock();
+    }
+    match locked {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!("another riposte is fetching {part:?}"),
+        // Not every file system has locks.
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(e)) => Err(e).with_context(|| format!("cannot lock {part:?}")),
+    }
+}
+
+/// Removes an unfinished download, where there is one.
+pub fn forget(part: &Path) {
+    // What cannot be removed is written over by the next download.
+    let _ = fs::remove_file(part);
+    let _ = fs::remove_file(part.with_added_extension("toml"));
+}
+
+/// Copies the body, at most one byte more than `rest`. The outer error is ours (disk), the inner theirs (network).
+fn copy(
+    body: impl Read,
+    out: &mut File,
+    part: &Path,
+    rest: Option<u64>,
+    bar: &ProgressBar,
+) -> Result<io::Result<()>> {
+    let mut body = body.take(rest.map_or(u64::MAX, |r| r.saturating_add(1)));
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match body.read(&mut buffer) {
+            Ok(0) => return Ok(Ok(())),
+            Ok(n) => {
+                out.write_all(buffer.get(..n).unwrap_or_default())
+                    .with_context(|| cannot_write(part))?;
+                bar.inc(n as u64);
+            }
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+}
+
+fn length(file: &File, path: &Path) -> Result<u64> {
+    let metadata = file.metadata();
+    Ok(metadata
+        .with_context(|| format!("cannot read {path:?}"))?
+        .len())
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {path:?}")
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    let length = headers.get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.trim().parse().ok()
+}
+
+/// Of `Content-Range: bytes 5-9/10`, the 5.
+fn range_start(headers: &HeaderMap) -> Option<u64> {
+    let range = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    let (start, _) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
+    start.parse().ok()
+}
+
+/// Where a redirect leads: a whole address, or a path on the same host. Never from https to http.
+fn redirected(from: &Uri, location: &str) -> Result<Uri> {
+    let whole = match (from.scheme_str(), from.authority()) {
+        (Some(scheme), Some(host)) if location.starts_with('/') && !location.starts_with("//") => {
+            format!("{scheme}://{host}{location}")
+        }
+        _ => location.to_owned(),
+    };
+    let to: Uri = whole
+        .parse()
+        .with_context(|| format!("a redirect to {location:?}"))?;
+    ensure!(
+        to.scheme_str() == Some("https") || (to.scheme_str() == from.scheme_str()),
+        "a redirect from {from} to {location:?}"
+    );
+    Ok(to)
+}
+
+/// Whether the host itself is out of reach, rather than one answer of it bad.
+fn is_unreachable(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+        ureq::Error::Timeout(when) => matches!(when, Timeout::Resolve | Timeout::Connect),
+        // A failed look-up of the name has no kind of its own: so all but what breaks off a connection.
+        ureq::Error::Io(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof
+        ),
+        _ => false,
+    }
+}
+
+fn roots(path: &Path) -> Result<RootCerts> {
+    let pem = fs::read(path)?;
+    let certificates: Vec<_> = parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    ensure!(!certificates.is_empty(), "no certificate in it");
+    Ok(RootCerts::new_with_certs(&certificates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ureq::http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |&(name, value)| {
+            (
+                ureq::http::HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn the_hub_describes_the_file_before_it_redirects() {
+        const SHA256: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
+        let mut told = Told::default();
+        told.hear(&headers(&[
+            ("x-repo-commit", "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"),
+            (
+                "x-linked-etag",
+                "\"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db\"",
+            ),
+            ("x-linked-size", "90868376"),
+        ]));
+        // the store's own ETag does not replace it
+        told.hear(&headers(&[(
+            "etag",
+            "\"0123456789abcdef0123456789abcdef01234567\"",
+        )]));
+        assert_eq!(told.checksum, Some(Checksum::Sha256(SHA256.to_owned())));
+        assert_eq!(told.bytes, Some(90868376));
+        assert!(told.revision.is_some_and(|r| r.starts_with("1110a243")));
+    }
+
+    #[test]
+    fn an_etag_counts_only_where_the_hub_says_it() {
+        let id = "W/\"0123456789abcdef0123456789abcdef01234567\"";
+        let mut stranger = Told::default();
+        stranger.hear(&headers(&[("etag", id)]));
+        assert_eq!(stranger.checksum, None);
+        let mut hub = Told::default();
+        hub.hear(&headers(&[("etag", id), ("x-repo-commit", "main")]));
+        let git = Checksum::GitBlob("0123456789abcdef0123456789abcdef01234567".into());
+        assert_eq!(hub.checksum, Some(git));
+        // an S3 store's is an md5
+        assert_eq!(checksum("\"9e107d9d372bb6826bd81d3542a419d6\""), None);
+    }
+
+    #[test]
+    fn a_redirect_may_be_a_path_but_never_leaves_encryption() {
+        let from: Uri = "https://hub.example/a?b".parse().unwrap();
+        let to = |location: &str| redirected(&from, location).map(|u| u.to_string());
+        assert_eq!(to("/c?d").unwrap(), "https://hub.example/c?d");
+        assert_eq!(
+            to("https://store.example/x").unwrap(),
+            "https://store.example/x"
+        );
+        for bad in [
+            "http://hub.example/a",
+            "//other.example/",
+            "file:///etc",
+            "",
+            "c",
+        ] {
+            assert!(to(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! One file out of a Python package, which the user's own pip gets: its configuration, mirrors and
+//! credentials apply, and no index is named here.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use flate2::read::GzDecoder;
+use tempfile::TempDir;
+use zip::ZipArchive;
+
+/// pip ends by itself when an index is silent; this is for what it does not notice.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// The packages got so far, or why one could not be got: each is asked for once.
+#[derive(Default)]
+pub struct Packages {
+    got: BTreeMap<(String, String), std::result::Result<Got, String>>,
+}
+
+struct Got {
+    archive: PathBuf,
+    /// Removed with this value.
+    _dir: TempDir,
+}
+
+impl Packages {
+    /// Writes `member` of the package into `part`. `archive_sha256` is given for source distributions.
+    pub fn take(
+        &mut self,
+        package: &str,
+        version: &str,
+        member: &str,
+        archive_sha256: Option<&str>,
+        part: &Path,
+    ) -> Result<()> {
+        let key = (package.to_owned(), version.to_owned());
+        let got = self.got.entry(key).or_insert_with(|| {
+            download(package, version, archive_sha256).map_err(|e| format!("{e:#}"))
+        });
+        let archive = &got.as_ref().map_err(|why| anyhow!("{why}"))?.archive;
+        extract(archive, member, part)
+            .with_context(|| format!("cannot take {member} out of {archive:?}"))
+    }
+}
+
+fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Result<Got> {
+    let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let wanted = dir.path().join("wanted");
+    fs::create_dir(&wanted).with_context(|| format!("cannot make {wanted:?}"))?;
+    let mut pip = python()?;
+    pip.args(["-m", "pip", "download", "--no-deps", "--no-input"])
+        .args(["--disable-pip-version-check", "--progress-bar", "off"])
+        // The file is data: which Python the package would run on does not matter.
+        .args(["--ignore-requires-python", "--retries", "1", "--dest"])
+        .arg(&wanted);
+    match archive_sha256 {
+        // With a hash pip refuses other bytes before it runs anything of theirs.
+        Some(sha256) => {
+            let list = dir.path().join("requirements.txt");
+            fs::write(
+                &list,
+                format!("{package}=={version} --hash=sha256:{sha256}\n"),
+            )
+            .with_context(|| format!("cannot write {list:?}"))?;
+            pip.arg("--requirement").arg(list);
+        }
+        // Of a wheel nothing is run.
+        None => {
+            pip.args(["--only-binary", ":all:"])
+                .arg(format!("{package}=={version}"));
+        }
+    }
+    run(pip, dir.path()).with_context(|| format!("pip could not get {package} {version}"))?;
+    let archive = fs::read_dir(&wanted)
+        .with_context(|| format!("cannot read {wanted:?}"))?
+        .next()
+        .context("pip ended well, but left no file")?
+        .with_context(|| format!("cannot read {wanted:?}"))?
+        .path();
+    Ok(Got { archive, _dir: dir })
+}
+
+/// The first Python here that has pip.
+fn python() -> Result<Command> {
+    for name in ["python3", "python"] {
+        let mut probe = Command::new(name);
+        probe.args(["-m", "pip", "--version"]).stdin(Stdio::null());
+        if probe.output().is_ok_and(|output| output.status.success()) {
+            return Ok(Command::new(name));
+        }
+    }
+    bail!("no Python with pip here")
+}
+
+/// Runs pip, which writes into files in `dir` so that it never waits for a reader.
+fn run(mut pip: Command, dir: &Path) -> Result<()> {
+    let log = dir.join("pip.log");
+    let errors = File::create(&log).with_context(|| format!("cannot write {log:?}"))?;
+    let mut child = pip
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .spawn()
+        .context("cannot start pip")?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().context("cannot wait for pip")? {
+            Some(status) => break status,
+            None if start.elapsed() < LIMIT => thread::sleep(Duration::from_millis(50)),
+            None => {
+                // It may have ended between the two calls.
+                let _ = child.kill();
+                let _ = child.wait();
+                bail!("it did not end in {} minutes", LIMIT.as_secs() / 60);
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let log = fs::read(&log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let why = log.lines().rev().find_map(|l| l.strip_prefix("ERROR: "));
+    bail!(
+        "{}",
+        why.or(log.lines().last()).unwrap_or("it gave no reason")
+    )
+}
+
+/// Writes the member of that exact name to `to`, whatever paths the archive holds otherwise.
+fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
+    let file = File::open(archive).context("cannot open it")?;
+    let name = archive.to_string_lossy();
+    if name.ends_with(".whl") || name.ends_with(".zip") {
+        let mut zip = ZipArchive::new(file)?;
+        let mut found = zip.by_name(member)?;
+        ensure!(found.is_file(), "it is no file");
+        return write(&mut found, to);
+    }
+    ensure!(
+        name.ends_with(".tar.gz"),
+        "neither a wheel nor a source distribution"
+    );
+    let mut tar = tar::Archive::new(GzDecoder::new(file));
+    for entry in tar.entries()? {
+        let mut entry = entry?;
+        if entry.header().entry_type().is_file() && entry.path()?.as_ref() == Path::new(member) {
+            return write(&mut entry, to);
+        }
+    }
+    bail!("it is not in there")
+}
+
+fn write(from: &mut impl Read, to: &Path) -> Result<()> {
+    let mut file = File::create(to).with_context(|| format!("cannot write {to:?}"))?;
+    io::copy(from, &mut file)?;
+    file.sync_all()
+        .with_context(|| format!("cannot write {to:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    fn wheel(path: &Path) {
+        let mut zip = ZipWriter::new(File::create(path).unwrap());
+        for (name, content) in [("../f.txt", "outside"), ("p/f.txt", "inside")] {
+            zip.start_file(name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(content.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap();
+    }
+
+    fn source_distribution(path: &Path) {
+        let gz = GzEncoder::new(File::create(path).unwrap(), Compression::default());
+        let mut tar = tar::Builder::new(gz);
+        for (name, content) in [("p-1/other", "other"), ("p-1/p/f.txt", "inside")] {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, content.as_bytes())
+                .unwrap();
+        }
+        tar.into_inner().unwrap().finish().unwrap();
+    }
+
+    #[test]
+    fn the_member_of_that_exact_name_is_taken_from_either_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whl, sdist) = (dir.path().join("p.whl"), dir.path().join("p-1.tar.gz"));
+        let to = dir.path().join("out");
+        wheel(&whl);
+        source_distribution(&sdist);
+        for (archive, member) in [(&whl, "p/f.txt"), (&sdist, "p-1/p/f.txt")] {
+            extract(archive, member, &to).unwrap();
+            assert_eq!(fs::read_to_string(&to).unwrap(), "inside");
+            for absent in ["f.txt", "p", "p/", "p-1/p", ""] {
+                assert!(extract(archive, absent, &to).is_err(), "{absent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_archive_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["p.whl", "p.tar.gz", "p.exe"] {
+            let path = dir.path().join(name);
+            fs::write(&path, b"PK\x03\x04 not an archive").unwrap();
+            assert!(
+                extract(&path, "f", &dir.path().join("out")).is_err(),
+                "{name}"
+            );
+        }
+    }
+}
