@@ -1,1 +1,597 @@
-//! (stub)
+//! What a page says of an image: found elements, words kept apart, and pages that nobody should write.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use proptest::prelude::*;
+use riposte::evidence::page::{Found, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
+
+const URL: &str = "https://img.example.org/2021/poster-voting-age.jpg";
+
+fn read_at(html: &str, xpath: &str) -> PageWords {
+    read(html, &[xpath.to_owned()], URL)
+}
+
+fn read_by_url(html: &str) -> PageWords {
+    read(html, &[], URL)
+}
+
+/// An image element whose alternative text tells that it was the one that was found.
+fn poster(attributes: &str) -> String {
+    format!("<img alt='the poster' {attributes}>")
+}
+
+fn subdirectories(dir: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn every_image_of_the_real_sample_is_found_in_its_page() {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/images/sample/images");
+    if !images.exists() {
+        eprintln!(
+            "skipped: the real sample, because {} is not there",
+            images.display()
+        );
+        return;
+    }
+    let (mut pages, mut by_xpath, mut by_url, mut named, mut with_words) = (0, 0, 0, 0, 0);
+    let (mut fallen_back, mut lines, mut resolved) = (0, 0, 0);
+    for image in subdirectories(&images)
+        .iter()
+        .flat_map(|half| subdirectories(half))
+    {
+        let url = std::fs::read_to_string(image.join("image-url.txt")).unwrap();
+        for page in subdirectories(&image.join("pages")) {
+            let snapshot = page.join("snapshot");
+            let (html, broken) = decode(&std::fs::read(snapshot.join("dom.html")).unwrap());
+            assert!(!broken, "{}", page.display());
+            let xpaths = std::fs::read_to_string(snapshot.join("image-xpath.txt")).unwrap();
+            let xpaths: Vec<String> = xpaths.lines().map(str::to_owned).collect();
+            let words = read(&html, &xpaths, &url);
+            pages += 1;
+            by_xpath += usize::from(words.found == Found::XPath);
+            fallen_back += usize::from(words.found == Found::Url);
+            named += usize::from(words.names_image);
+            let near = words.before.split(' ').count() + words.after.split(' ').count();
+            with_words += usize::from(!words.title.is_empty() && near > 10);
+            for xpath in &xpaths {
+                let alone = read(&html, std::slice::from_ref(xpath), &url);
+                lines += usize::from(!xpath.is_empty());
+                resolved += usize::from(alone.found == Found::XPath && alone.names_image);
+            }
+            // the other way must find each of them too
+            let url_alone = read(&html, &[], &url);
+            by_url += usize::from(url_alone.found == Found::Url && url_alone.names_image);
+        }
+    }
+    eprintln!(
+        "{pages} pages: {by_xpath} by XPath, {fallen_back} by URL, {} not found; {named} elements carry the image's name, \
+         {with_words} have title and words near. Of {lines} XPaths, each alone, {resolved} lead to an element with the \
+         name; by URL alone {by_url} are found",
+        pages - by_xpath - fallen_back
+    );
+    assert_eq!((pages, by_xpath, named, with_words), (25, 25, 25, 25));
+    assert_eq!((fallen_back, by_url, resolved), (0, 25, lines));
+}
+
+#[test]
+fn xpaths_of_browsers_lead_to_the_image() {
+    let html = format!(
+        "<!DOCTYPE html><title>t</title><div><p>one<p>two</div><div id=box><table><tr><td>{}</table></div>
+         <svg><image href='x'/></svg><picture><source srcset='other.webp'>{}</picture>
+         <noscript><p><img src='{URL}' alt='without scripts'></p></noscript>",
+        poster("src='a.gif'"),
+        poster("src='b.gif'"),
+    );
+    for (xpath, alt) in [
+        (
+            "/HTML[1]/BODY[1]/DIV[2]/TABLE[1]/TBODY[1]/TR[1]/TD[1]/IMG[1]",
+            "the poster",
+        ),
+        ("/html/body/div[2]/table/tbody/tr/td/img", "the poster"),
+        (
+            "  /HTML[1]/BODY[1]/DIV[2]/TABLE/TBODY/TR/TD/IMG[1] \r",
+            "the poster",
+        ),
+        ("//*[@id=\"box\"]/table/tbody/tr/td/img", "the poster"),
+        (
+            "id('box')/TABLE[1]/*[1]/TR[1]/TD[1]/IMG[1]/@src",
+            "the poster",
+        ),
+        ("/HTML[1]/BODY[1]/PICTURE[1]", "the poster"),
+        ("/HTML[1]/BODY[1]/PICTURE[1]/SOURCE[1]", "the poster"),
+        (
+            "/HTML[1]/BODY[1]/NOSCRIPT[1]/P[1]/IMG[1]",
+            "without scripts",
+        ),
+        ("/HTML[1]/BODY[1]/*[name()='svg'][1]/svg:image[1]", ""),
+    ] {
+        // of another URL, so that only the XPath can find it
+        let words = read(
+            &html,
+            &[xpath.to_owned()],
+            "http://example.org/no-such-file.png",
+        );
+        assert_eq!(
+            (words.found, words.alt.as_str()),
+            (Found::XPath, alt),
+            "{xpath}"
+        );
+        assert!(!words.names_image, "{xpath}");
+    }
+    for xpath in [
+        "",
+        "/",
+        "/HTML[1]/BODY[1]/IMG[1]",
+        "/HTML[1]/BODY[0]",
+        "/HTML[1]/BODY[1]/DIV[9]/IMG[1]",
+        "//*[@id=",
+        "id(é",
+    ] {
+        let words = read(&html.replace(URL, "c.gif"), &[xpath.to_owned()], URL);
+        assert_eq!(words.found, Found::No, "{xpath}");
+    }
+}
+
+#[test]
+fn without_an_xpath_the_url_finds_the_image() {
+    for attributes in [
+        "src='https://img.example.org/2021/poster-voting-age.jpg'",
+        "src='//img.example.org/2021/poster-voting-age.jpg?w=300'",
+        "src='/2021/poster-voting-age.jpg'",
+        "src='blank.gif' data-src='http://img.example.org/2021/poster-voting-age.jpg'",
+        "src='data:image/gif;base64,R0lGOD' srcset='small.jpg 300w, https://img.example.org/2021/poster-voting-age.jpg 900w'",
+        "data-lazy-srcset='https://cdn.example.net/w_300,h_200/poster-voting-age.jpg 2x'",
+        "src='https://cdn.example.net/thumbs/poster-voting-age-300x200.jpg'",
+        "src='https://cdn.example.net/thumbs/poster%2Dvoting%2Dage.jpg'",
+    ] {
+        let html = format!(
+            "<p>Before.</p><img src='logo.png' alt=logo>{}<p>After.</p>",
+            poster(attributes)
+        );
+        let words = read_by_url(&html);
+        assert_eq!(
+            (words.found, words.alt.as_str()),
+            (Found::Url, "the poster"),
+            "{attributes}"
+        );
+        assert_eq!(
+            (words.before.as_str(), words.after.as_str()),
+            ("Before.", "After."),
+            "{attributes}"
+        );
+    }
+    for html in [
+        format!(
+            "<p>Before.</p><a href='{URL}'><img src=thumb.png alt='the poster'></a><p>After.</p>"
+        ),
+        format!(
+            "<p>Before.</p><noscript><img src='{URL}' alt='the poster'></noscript><p>After.</p>"
+        ),
+        format!(
+            "<p>Before.</p><picture><source srcset='{URL}'><img src=x.png alt='the poster'></picture><p>After.</p>"
+        ),
+    ] {
+        let words = read_by_url(&html);
+        assert_eq!(
+            (words.found, words.alt.as_str(), words.names_image),
+            (Found::Url, "the poster", true),
+            "{html}"
+        );
+        assert_eq!(
+            (words.before.as_str(), words.after.as_str()),
+            ("Before.", "After."),
+            "{html}"
+        );
+    }
+    let styled = read_by_url(&format!(
+        "<p>Before.</p><div style=\"background:url('{URL}')\"></div><p>After.</p>"
+    ));
+    assert_eq!(
+        (styled.found, styled.before.as_str()),
+        (Found::Url, "Before.")
+    );
+    assert_eq!(
+        read_by_url("<img src='another-poster-voting-age.jpg'>").found,
+        Found::No
+    );
+    assert_eq!(read("<img src='a.jpg'><img>", &[], "").found, Found::No);
+}
+
+#[test]
+fn a_common_file_name_tells_nothing_unless_it_is_unique() {
+    let url = "https://example.org/a/image.jpg";
+    let once = "<img src='/other/image.jpg'><img src=logo.png>";
+    assert_eq!(read(once, &[], url).found, Found::Url);
+    let twice = "<img src='/b/image.jpg'><img src='/c/image.jpg'>";
+    assert_eq!(read(twice, &[], url).found, Found::No);
+    let with_its_path = "<img src='/b/image.jpg'><img src='/a/image.jpg' alt=this>";
+    assert_eq!(read(with_its_path, &[], url).alt, "this");
+    // an address without a file name is told apart by its query
+    let query = "https://example.org/r/?id=7";
+    let images =
+        "<img src='https://example.org/r/?id=5'><img src='http://example.org/r/?id=7' alt=this>";
+    assert_eq!(read(images, &[], query).alt, "this");
+}
+
+#[test]
+fn the_element_that_names_the_image_is_taken() {
+    let html = format!(
+        "<img src='ad.gif' alt=ad><p>Text.</p>{}",
+        poster(&format!("src='{URL}'"))
+    );
+    let words = read_at(&html, "/HTML[1]/BODY[1]/IMG[1]");
+    assert_eq!(
+        (words.found, words.alt.as_str(), words.names_image),
+        (Found::Url, "the poster", true)
+    );
+    // no element names it: the XPath is all there is
+    let words = read_at(
+        "<img src='data:,' alt=placeholder>",
+        "/HTML[1]/BODY[1]/IMG[1]",
+    );
+    assert_eq!(
+        (words.found, words.alt.as_str(), words.names_image),
+        (Found::XPath, "placeholder", false)
+    );
+    // of several XPaths one in the body comes before the head's
+    let html = format!(
+        "<head><meta property='og:image' content='{URL}'></head><p>Text.</p>{}",
+        poster(&format!("src='{URL}'"))
+    );
+    let xpaths = [
+        "/HTML[1]/HEAD[1]/META[1]".to_owned(),
+        "/HTML[1]/BODY[1]/IMG[1]".to_owned(),
+    ];
+    let words = read(&html, &xpaths, URL);
+    assert_eq!(
+        (words.found, words.before.as_str()),
+        (Found::XPath, "Text.")
+    );
+}
+
+#[test]
+fn an_image_of_the_head_has_its_place_where_the_body_shows_the_file() {
+    let text = "Sixteen year olds may work, marry and pay taxes, and nobody has shown why they should not vote as well. ";
+    let head = format!(
+        "<head><title>T</title><meta property='og:image' content='{URL}'>
+        <meta property='og:image:alt' content='a poster'></head>"
+    );
+    let xpath = "/HTML[1]/HEAD[1]/META[1]";
+    let shown = format!(
+        "{head}<p>{text}<p>It begins here.{}<p>It goes on there, and this is the end of it all. {text}",
+        poster("src='https://cdn.example.net/poster-voting-age.jpg'")
+    );
+    let words = read_at(&shown, xpath);
+    assert_eq!((words.found, words.names_image), (Found::XPath, true));
+    assert!(
+        words.before.ends_with("It begins here."),
+        "{}",
+        words.before
+    );
+    assert!(
+        words.after.starts_with("It goes on there"),
+        "{}",
+        words.after
+    );
+    assert_eq!(words.alt, "the poster");
+    let only_meta =
+        format!("{head}<nav><a href=/>Home</a> <a href=/x>News</a></nav><p>{text}<p>{text}");
+    let words = read_at(&only_meta, xpath);
+    assert_eq!(
+        (words.found, words.alt.as_str()),
+        (Found::XPath, "a poster")
+    );
+    assert_eq!(words.before, "");
+    assert!(
+        words.after.starts_with("Sixteen year olds"),
+        "{}",
+        words.after
+    );
+}
+
+#[test]
+fn the_parts_are_kept_apart() {
+    let html = format!(
+        "<html><head><title> Voting \n age</title><meta name=Description content=' Should it be\tlowered? '></head><body>
+         <nav><a href=/>Home</a></nav><h1>Voting age</h1><h2>Reasons</h2><h3>Elsewhere</h3><h2>Against</h2>
+         <p>Young people <b>pay</b> ta<i>x</i>es.<br>They work.</p><h4>Maturity</h4>
+         <figure><a href='/big' title='Enlarge'>{}</a><figcaption>A poster in <i>Vienna</i>.</figcaption></figure>
+         <p>It did no harm.</p></body></html>",
+        poster(&format!("src='{URL}' title='Vote at 16'"))
+    );
+    let words = read_by_url(&html);
+    let expected = PageWords {
+        found: Found::Url,
+        names_image: true,
+        title: "Voting age".into(),
+        description: "Should it be lowered?".into(),
+        alt: "the poster".into(),
+        title_attribute: "Vote at 16".into(),
+        caption: "A poster in Vienna.".into(),
+        headings: "Against\nMaturity".into(),
+        before: "Voting age Reasons Elsewhere Against Young people pay taxes. They work. Maturity"
+            .into(),
+        after: "It did no harm.".into(),
+        main: words.main.clone(),
+    };
+    assert_eq!(words, expected);
+    assert!(
+        words.main.contains("Young people pay taxes. They work.\n"),
+        "{}",
+        words.main
+    );
+    assert!(!words.main.contains("Home"), "{}", words.main);
+    let untitled = read_by_url(&html.replace("title='Vote at 16'", ""));
+    assert_eq!(untitled.title_attribute, "Enlarge");
+}
+
+#[test]
+fn captions_are_found_without_a_figure() {
+    let image = poster(&format!("src='{URL}' aria-describedby=words"));
+    for around in [
+        format!("<div>{image}<p class='wp-caption-text'>A poster in Vienna.</p></div>"),
+        format!(
+            "<div><div>{image}</div><div class='image__caption'>A poster in Vienna.</div></div>"
+        ),
+        format!("<p>{image}<br><em>A poster in Vienna.</em></p>"),
+        format!("<p><a href=/big>{image}</a> <small>A poster in Vienna.</small></p>"),
+        format!("<div>{image}</div><div id=words>A poster in Vienna.</div>"),
+        format!(
+            "<figure><figcaption>Fig. 1</figcaption>{image}<div>A poster in Vienna.</div></figure>"
+        ),
+    ] {
+        let words = read_by_url(&format!("<body><p>Before.</p>{around}<p>After.</p>"));
+        assert!(
+            words.caption.ends_with("A poster in Vienna."),
+            "{around}: {:?}",
+            words.caption
+        );
+        assert_eq!(
+            (words.before.as_str(), words.after.as_str()),
+            ("Before.", "After."),
+            "{around}"
+        );
+    }
+    // the caption of another image is not this one's
+    let two = format!("<div>{image}<img src=other.png><p class=caption>Another thing.</p></div>");
+    assert_eq!(read_by_url(&two).caption, "");
+}
+
+#[test]
+fn what_no_reader_sees_gives_no_words() {
+    let hidden = "<script>var hidden;</script><style>.hidden{}</style><noscript>hidden</noscript>
+        <template><p>hidden</p></template><div hidden>hidden</div><span aria-hidden=true>hidden</span>
+        <div style='color:red; DISPLAY : none'><p>hidden</p></div><input type=hidden value=hidden>
+        <select><option>hidden</select><svg><title>hidden</title><text>hidden</text></svg><!-- hidden -->
+        <nav><ul><li><a href=/>hidden</a></ul></nav><footer><a href=/>hidden</a></footer>
+        <div class='site-footer'>hidden</div><ul><li><a>hidden</a><li><a>hidden</a><li><a>hidden</a><li><a>hidden</a></ul>";
+    let html = format!(
+        "<title>t</title>{hidden}<p>Before.</p>{hidden}{}{hidden}<p>After.</p>{hidden}",
+        poster(&format!("src='{URL}'"))
+    );
+    let words = read_by_url(&html);
+    assert_eq!(
+        (words.before.as_str(), words.after.as_str()),
+        ("Before.", "After.")
+    );
+    assert!(!words.main.contains("hidden"), "{}", words.main);
+    // but a page that is hidden behind a dialog while it is saved is still read
+    let html = format!(
+        "<body aria-hidden=true style='display:none'><p>Before.</p>{}<p>After.</p>",
+        poster(&format!("src='{URL}'"))
+    );
+    assert_eq!(read_by_url(&html).after, "After.");
+}
+
+#[test]
+fn words_near_are_bounded_and_stay_in_their_part_of_the_page() {
+    let many: Vec<String> = (0..200).map(|n| format!("word{n}")).collect();
+    let many = many.join(" ");
+    let image = poster(&format!("src='{URL}'"));
+    let words = read_by_url(&format!("<p>{many}</p>{image}<p>{many}</p>"));
+    assert_eq!(words.before.split(' ').count(), NEAR_WORDS);
+    assert!(
+        words.before.starts_with("word140 ") && words.before.ends_with(" word199"),
+        "{}",
+        words.before
+    );
+    assert!(
+        words.after.starts_with("word0 ") && words.after.ends_with(" word59"),
+        "{}",
+        words.after
+    );
+    let own = "The age at which people may vote is a matter of law in every country, and it has been lowered many times.";
+    let words = read_by_url(&format!(
+        "<article><p>Another story.</p></article><article><p>{own}</p>{image}<p>The end.</p></article>
+         <article><p>A third story.</p></article>"
+    ));
+    assert_eq!(
+        (words.before.as_str(), words.after.as_str()),
+        (own, "The end.")
+    );
+    let entry = |image: &str, text: &str| format!("<li class=card>{image}<p>{text}</p></li>");
+    let words = read_by_url(&format!(
+        "<h2>Posters</h2><ul>{}{}{}</ul>",
+        entry("<img src=a.png>", "A cat on a mat."),
+        entry(&image, own),
+        entry("<img src=b.png>", "A dog in a fog."),
+    ));
+    assert_eq!((words.before.as_str(), words.after.as_str()), ("", own));
+    assert_eq!(words.headings, "Posters");
+}
+
+#[test]
+fn the_main_text_is_the_article() {
+    let paragraph = "Lowering the voting age gives young people a say in what shapes their lives for longest, its friends hold. ";
+    let menu: String = (0..30)
+        .map(|n| format!("<li><a href=/{n}>Section {n}</a></li>"))
+        .collect();
+    let body = format!("<p>{paragraph}</p><h2>Reasons</h2><p>{paragraph}</p><p>{paragraph}</p>");
+    let teasers =
+        "<div><h3><a href=/x>You will not believe this</a></h3><a href=/x>Read more</a></div>"
+            .repeat(5);
+    for html in [
+        format!("<ul>{menu}</ul><main><article>{body}</article></main><div>{teasers}</div>"),
+        format!("<ul>{menu}</ul><div>{body}</div><div>{teasers}</div><div>© 2021</div>"),
+        format!("<table><tr><td>{menu}<td>{body}<td>{teasers}</table>"),
+    ] {
+        let main = read_by_url(&html).main;
+        assert_eq!(main.matches(paragraph.trim()).count(), 3, "{main}");
+        assert!(main.contains("Reasons"), "{main}");
+        assert!(
+            !main.contains("Section") && !main.contains("believe"),
+            "{main}"
+        );
+    }
+    let long = format!("<p>{}</p>", "word ".repeat(3 * MAIN_WORDS));
+    assert_eq!(read_by_url(&long).main.split(' ').count(), MAIN_WORDS);
+}
+
+#[test]
+fn bytes_become_text() {
+    let utf16: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain("é".encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    for (bytes, text, broken) in [
+        (&b"plain"[..], "plain", false),
+        ("\u{feff}<p>é".as_bytes(), "<p>é", false),
+        (&utf16, "é", false),
+        // a browser saves UTF-8 whatever the page had declared
+        (
+            "<meta charset=iso-8859-1>é".as_bytes(),
+            "<meta charset=iso-8859-1>é",
+            false,
+        ),
+        (
+            b"<meta charset='windows-1251'>\xcc\xe8\xf0",
+            "<meta charset='windows-1251'>Мир",
+            false,
+        ),
+        (
+            b"<META content=\"text/html; charset=Shift_JIS\">\x93\xfa",
+            "<META content=\"text/html; charset=Shift_JIS\">日",
+            false,
+        ),
+        (b"caf\xe9 \x93x\x94", "café “x”", true),
+        ("é and \u{1}".as_bytes(), "é and \u{1}", false),
+        (b"\xc3\xa9 and \xff", "é and \u{fffd}", true),
+        (b"\xff and \xc3\xa9", "\u{fffd} and é", true),
+        (b"", "", false),
+    ] {
+        assert_eq!(decode(bytes), (text.to_owned(), broken), "{bytes:?}");
+    }
+}
+
+#[test]
+fn no_page_takes_long_or_much_stack() {
+    let image = poster(&format!("src='{URL}'"));
+    let paragraph =
+        "<div class='a b'><p>Young people <a href='/x'>pay taxes</a> and should vote.</p></div>\n";
+    for (what, html) in [
+        (
+            "nested",
+            format!("<p>Before.{}{image}<p>After.", "<div>".repeat(100_000)),
+        ),
+        (
+            "nested inline",
+            format!("{}{image}", "<b><i>x".repeat(50_000)),
+        ),
+        (
+            "nested lists, closed",
+            format!(
+                "{}{image}{}",
+                "<ul><li>".repeat(50_000),
+                "</ul>".repeat(50_000)
+            ),
+        ),
+        (
+            "unclosed formatting",
+            format!(
+                "{image}{}",
+                (0..20_000)
+                    .map(|n| format!("<p><b id={n}>x"))
+                    .collect::<String>()
+            ),
+        ),
+        (
+            "tables",
+            format!("{}{image}", "<table><tr><td>".repeat(30_000)),
+        ),
+        ("long", format!("{}{image}", paragraph.repeat(60_000))),
+        (
+            "wide",
+            format!("{image}{}", "<img class=c src=x.png>".repeat(200_000)),
+        ),
+        (
+            "attributes",
+            format!(
+                "{image}<p {}>",
+                (0..500_000).map(|n| format!("a{n}=1 ")).collect::<String>()
+            ),
+        ),
+        (
+            "scripts",
+            format!(
+                "{image}{}",
+                "<script>1</script><style></style>".repeat(100_000)
+            ),
+        ),
+        (
+            "noscripts",
+            format!(
+                "{}{image}",
+                format!("<noscript><img src='{URL}'></noscript>").repeat(20_000)
+            ),
+        ),
+        ("open tags", "<".repeat(1_000_000)),
+    ] {
+        // a thread with little stack, as a worker may have
+        let thread = std::thread::Builder::new()
+            .stack_size(512 << 10)
+            .spawn(move || {
+                let start = Instant::now();
+                let words = read_by_url(&html);
+                (words, start.elapsed(), html.len())
+            });
+        let (words, took, bytes) = thread.unwrap().join().unwrap();
+        eprintln!("{what}: {bytes} bytes in {took:?}");
+        assert!(took.as_secs() < 20, "{what}: {took:?}");
+        assert!(words.found == Found::Url || what == "open tags", "{what}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_page(bytes in proptest::collection::vec(any::<u8>(), 0..400), xpath in "[/\\[\\]A-Za-z0-9*@\"'(=) ]{0,40}") {
+        let (text, _) = decode(&bytes);
+        read(&text, &[xpath], &text);
+    }
+
+    #[test]
+    fn any_tags_are_a_page(parts in proptest::collection::vec(
+        prop_oneof![
+            Just("<table>"), Just("<tr>"), Just("<td>"), Just("</table>"), Just("<p>"), Just("</p>"), Just("<b>"), Just("</b>"),
+            Just("<a href=x>"), Just("</a>"), Just("<select>"), Just("<option>"), Just("<svg>"), Just("<title>"), Just("</title>"),
+            Just("<template>"), Just("</template>"), Just("<noscript>"), Just("</noscript>"), Just("<img src=poster-voting-age.jpg>"),
+            Just("<figure>"), Just("<figcaption>"), Just("</figure>"), Just("<h1>"), Just("</h1>"), Just("<article>"), Just("</article>"),
+            Just("<body hidden>"), Just("<frameset>"), Just("<plaintext>"), Just("<math>"), Just("<picture>"), Just("<source srcset=poster-voting-age.jpg>"),
+            Just("</div>"), Just("<div class=nav>"), Just("<li class=card>"), Just("words of text "), Just("&amp;"), Just("<!--"), Just("-->"),
+            Just("<meta content='poster-voting-age.jpg' property='og:image'>"),
+        ], 0..60), step in 0usize..4)
+    {
+        let html = parts.concat();
+        let words = read_at(&html, &format!("/HTML[1]/BODY[1]/*[{step}]/*[1]"));
+        for text in [&words.title, &words.alt, &words.caption, &words.before, &words.after] {
+            prop_assert!(!text.contains("  ") && text.trim() == text, "{text:?}");
+        }
+        prop_assert!(words.before.split(' ').count() <= NEAR_WORDS && words.after.split(' ').count() <= NEAR_WORDS);
+    }
+}

@@ -1,0 +1,182 @@
+//! What the elements of HTML mean for the words in them.
+
+use scraper::node::Element;
+
+use super::find::file_name;
+use super::tree::attribute;
+
+/// Elements whose text no reader of the page sees as text.
+pub fn is_textless(element: &Element) -> bool {
+    matches!(
+        element.name(),
+        "script"
+            | "style"
+            | "noscript"
+            | "template"
+            | "label"
+            | "iframe"
+            | "object"
+            | "canvas"
+            | "audio"
+            | "video"
+            | "svg"
+            | "select"
+            | "datalist"
+            | "textarea"
+            | "button"
+            | "noframes"
+            | "noembed"
+            | "title"
+            | "meter"
+            | "progress"
+    )
+}
+
+pub fn is_hidden(element: &Element) -> bool {
+    let style: String = attribute(element, "style")
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    let style = style.to_ascii_lowercase();
+    element.attrs().any(|(name, _)| name == "hidden")
+        || attribute(element, "aria-hidden").eq_ignore_ascii_case("true")
+        || style.contains("display:none")
+        || style.contains("visibility:hidden")
+}
+
+/// Navigation and the like, by element, role, or a word of class or id.
+pub fn is_clutter(element: &Element, in_article: bool) -> bool {
+    const WORDS: [&str; 29] = [
+        "nav",
+        "navbar",
+        "navigation",
+        "menu",
+        "breadcrumb",
+        "breadcrumbs",
+        "sidebar",
+        "footer",
+        "cookie",
+        "cookies",
+        "consent",
+        "gdpr",
+        "share",
+        "sharing",
+        "related",
+        "recommended",
+        "newsletter",
+        "subscribe",
+        "comments",
+        "comment",
+        "masthead",
+        "pagination",
+        "toolbar",
+        "widget",
+        "modal",
+        "popup",
+        "login",
+        "signup",
+        "advertisement",
+    ];
+    // "has-sidebar" or "content-wrapper-nav" describe what holds the content
+    const LAYOUT: [&str; 14] = [
+        "has",
+        "no",
+        "with",
+        "without",
+        "content",
+        "main",
+        "page",
+        "wrapper",
+        "wrap",
+        "container",
+        "layout",
+        "body",
+        "article",
+        "entry",
+    ];
+    match element.name() {
+        "nav" | "footer" | "aside" | "menu" | "dialog" => return true,
+        "header" if !in_article => return true,
+        "html" | "body" | "main" | "article" => return false,
+        _ => {}
+    }
+    let roles = [
+        "navigation",
+        "contentinfo",
+        "complementary",
+        "search",
+        "menu",
+        "menubar",
+        "dialog",
+        "alertdialog",
+    ];
+    if roles.contains(&attribute(element, "role")) {
+        return true;
+    }
+    ["class", "id"]
+        .iter()
+        .flat_map(|name| attribute(element, name).split_whitespace())
+        .any(|label| {
+            let label = label.to_ascii_lowercase();
+            let mut words = label.split(|c: char| !c.is_ascii_alphanumeric());
+            label.len() < 64
+                && words.clone().any(|word| WORDS.contains(&word))
+                && !words.any(|word| LAYOUT.contains(&word))
+        })
+}
+
+/// A block that is no text: an advertisement's label, or the name of an image file that a gallery shows.
+pub fn is_filler(text: &str) -> bool {
+    let name = !text.contains(' ') && !file_name(text).is_empty();
+    name || ["advertisement", "advertisements", "sponsored"].contains(&text.to_lowercase().as_str())
+}
+
+/// Elements that run within a line; all others, unknown ones too, end a block.
+pub fn is_inline(name: &str) -> bool {
+    matches!(
+        name,
+        "" | "a"
+            | "abbr"
+            | "acronym"
+            | "b"
+            | "bdi"
+            | "bdo"
+            | "big"
+            | "br"
+            | "cite"
+            | "code"
+            | "data"
+            | "del"
+            | "dfn"
+            | "em"
+            | "font"
+            | "i"
+            | "img"
+            | "input"
+            | "ins"
+            | "kbd"
+            | "label"
+            | "mark"
+            | "picture"
+            | "q"
+            | "s"
+            | "samp"
+            | "small"
+            | "source"
+            | "span"
+            | "strike"
+            | "strong"
+            | "sub"
+            | "sup"
+            | "time"
+            | "tt"
+            | "u"
+            | "var"
+            | "wbr"
+            | "button"
+            | "svg"
+            | "noscript"
+            | "script"
+            | "style"
+    )
+}

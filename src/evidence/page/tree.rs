@@ -1,0 +1,215 @@
+//! HTML to a tree, with bounds that no page can pass.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use ego_tree::{NodeId, NodeRef, Tree};
+use html5ever::TokenizerResult;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+use scraper::node::Element;
+use scraper::{Html, HtmlTreeSink, Node};
+
+/// Bytes of a page that are read; the pages of the collections have up to 1 MB.
+const MAX_BYTES: usize = 64 << 20;
+/// Elements deeper than this are taken out of their tags, as browsers do (Blink: 512): the tree
+/// builder walks the open elements for most tags, which is quadratic without a bound.
+const MAX_DEPTH: usize = 512;
+/// Nodes of a tree, after which the rest of the page is passed over: formatting elements that are
+/// never closed multiply (each paragraph opens all of them again).
+const MAX_NODES: usize = 1_000_000;
+
+/// Attributes of an element, after which the rest of its tag is passed over: the tokenizer compares each
+/// with all before it.
+const MAX_ATTRIBUTES: usize = 1000;
+
+/// Parses a page as a browser with scripting does: what stands in `noscript` is one text.
+pub fn parse(html: &str) -> Tree<Node> {
+    let sink = HtmlTreeSink::new(Html::new_document());
+    let bounded = Bounded {
+        builder: TreeBuilder::new(sink, TreeBuilderOpts::default()),
+        open: Cell::new(0),
+        dropped: Cell::new(0),
+    };
+    let tokenizer = Tokenizer::new(bounded, TokenizerOpts::default());
+    let input = BufferQueue::default();
+    let end = html.floor_char_boundary(MAX_BYTES);
+    let html = bound_attributes(html.get(..end).unwrap_or_default());
+    input.push_back(StrTendril::from_slice(&html));
+    // the tokenizer stops at each script, for it to be run
+    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    tokenizer.end();
+    tokenizer.sink.builder.sink.0.into_inner().tree
+}
+
+/// Takes out of each tag what follows [`MAX_ATTRIBUTES`] attributes; scripts may lose as much after a `<`.
+fn bound_attributes(html: &str) -> Cow<'_, str> {
+    let bytes = html.as_bytes();
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(start) = html.get(at..).and_then(|rest| rest.find('<')) {
+        at += start + 1;
+        if !bytes.get(at).is_some_and(u8::is_ascii_alphabetic) {
+            continue;
+        }
+        let (mut ends, mut cut) = (0, None);
+        let mut previous = b'<';
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'>' => break,
+                b'<' if bytes.get(at + 1) == Some(&b'/') => break,
+                b'"' | b'\'' if previous == b'=' => {
+                    let value = bytes.get(at + 1..).unwrap_or_default();
+                    at += 1 + value
+                        .iter()
+                        .position(|end| *end == byte)
+                        .unwrap_or(value.len());
+                    ends += 1;
+                }
+                b'/' => ends += 1,
+                _ if byte.is_ascii_whitespace() => ends += 1,
+                _ => {}
+            }
+            if !byte.is_ascii_whitespace() {
+                previous = byte;
+            }
+            at = (at + 1).min(bytes.len());
+            if ends > MAX_ATTRIBUTES && cut.is_none() {
+                cut = Some(at);
+            }
+        }
+        if let Some(cut) = cut {
+            out.push_str(html.get(copied..cut).unwrap_or_default());
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(html);
+    }
+    out.push_str(html.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Hands tokens on to the tree builder, but no start tags below [`MAX_DEPTH`] and nothing after [`MAX_NODES`].
+struct Bounded {
+    builder: TreeBuilder<NodeId, HtmlTreeSink>,
+    /// Start tags less end tags: how deep the page can be at most.
+    open: Cell<usize>,
+    /// Start tags held back whose end tags are still to come.
+    dropped: Cell<usize>,
+}
+
+impl Bounded {
+    fn admits(&self, tag: &Tag) -> bool {
+        // what holds only text does not nest, and the tokenizer must learn of it
+        let flat = matches!(
+            &*tag.name,
+            "script"
+                | "style"
+                | "title"
+                | "textarea"
+                | "iframe"
+                | "noscript"
+                | "noframes"
+                | "noembed"
+                | "xmp"
+                | "plaintext"
+                | "br"
+                | "hr"
+                | "img"
+                | "input"
+                | "link"
+                | "meta"
+                | "source"
+                | "wbr"
+        );
+        if flat || tag.self_closing {
+            return true;
+        }
+        match tag.kind {
+            TagKind::StartTag => {
+                self.open.set(self.open.get() + 1);
+                let drop = self.open.get() > MAX_DEPTH && self.depth() > MAX_DEPTH;
+                self.dropped.set(self.dropped.get() + usize::from(drop));
+                !drop
+            }
+            TagKind::EndTag => {
+                self.open.set(self.open.get().saturating_sub(1));
+                let drop = self.dropped.get() > 0;
+                self.dropped.set(self.dropped.get().saturating_sub(1));
+                !drop
+            }
+        }
+    }
+
+    /// Ancestors of the newest node, as far as they are of interest.
+    fn depth(&self) -> usize {
+        let html = self.builder.sink.0.borrow();
+        let newest = html.tree.nodes().next_back();
+        newest.map_or(0, |node| node.ancestors().take(MAX_DEPTH + 1).count())
+    }
+
+    fn full(&self) -> bool {
+        self.builder.sink.0.borrow().tree.values().len() >= MAX_NODES
+    }
+}
+
+impl TokenSink for Bounded {
+    type Handle = NodeId;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
+        let wanted = match &token {
+            Token::EOFToken => true,
+            Token::ParseError(_) => false,
+            Token::TagToken(tag) => self.admits(tag) && !self.full(),
+            _ => !self.full(),
+        };
+        if wanted {
+            self.builder.process_token(token, line)
+        } else {
+            TokenSinkResult::Continue
+        }
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+/// The element of a node, if it is one.
+pub fn element<'a>(node: NodeRef<'a, Node>) -> Option<&'a Element> {
+    node.value().as_element()
+}
+
+/// The name of a node's element in small letters ("img"); "" for texts and comments.
+pub fn name<'a>(node: NodeRef<'a, Node>) -> &'a str {
+    element(node).map_or("", Element::name)
+}
+
+/// An attribute's value; "" where there is none. (`Element::attr` makes an atom of the name, under a lock.)
+pub fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
+    let mut attributes = element.attrs();
+    attributes
+        .find(|(key, _)| *key == name)
+        .map_or("", |(_, value)| value)
+}
+
+/// The first child of this name.
+pub fn child<'a>(node: NodeRef<'a, Node>, wanted: &str) -> Option<NodeRef<'a, Node>> {
+    node.children().find(|child| name(*child) == wanted)
+}
+
+/// The text with each run of white space made one space, and none at the ends.
+pub fn normalised(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}

@@ -1,0 +1,388 @@
+//! VADER: Hutto and Gilbert, "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social
+//! Media Text", ICWSM 2014; the rules as `vaderSentiment` 3.3.2 has them, its quirks included.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+/// Change by a booster or dampener ("very", "hardly"), in units of valence.
+const BOOST: f64 = 0.293;
+/// Change by capitals among small letters.
+const CAPITALS: f64 = 0.733;
+/// Factor by a negation.
+const NEGATION: f64 = -0.74;
+/// Normalises a sum of valences: s / √(s² + 15).
+const ALPHA: f64 = 15.0;
+
+const NEGATIONS: &str = "aint arent cannot cant couldnt darent didnt doesnt ain't aren't can't couldn't \
+    daren't didn't doesn't dont hadnt hasnt havent isnt mightnt mustnt neither don't hadn't hasn't haven't \
+    isn't mightn't mustn't neednt needn't never none nope nor not nothing nowhere oughtnt shant shouldnt \
+    uhuh wasnt werent oughtn't shan't shouldn't uh-uh wasn't weren't without wont wouldnt won't wouldn't \
+    rarely seldom despite";
+
+const BOOSTERS: &str = "absolutely amazingly awfully completely considerable considerably decidedly deeply \
+    effing enormous enormously entirely especially exceptional exceptionally extreme extremely fabulously \
+    flipping flippin frackin fracking fricking frickin frigging friggin fully fuckin fucking fuggin fugging \
+    greatly hella highly hugely incredible incredibly intensely major majorly more most particularly purely \
+    quite really remarkably so substantially thoroughly total totally tremendous tremendously uber \
+    unbelievably unusually utter utterly very";
+
+const DAMPENERS: &str = "almost barely hardly kinda kindof kind-of less little marginal marginally occasional \
+    occasionally partly scarce scarcely slight slightly somewhat sorta sortof sort-of";
+
+/// Dampeners of two words; they count only where a lexicon word is looked at from three words on.
+const DAMPENING_PAIRS: [[&str; 2]; 3] = [["just", "enough"], ["kind", "of"], ["sort", "of"]];
+
+/// Phrases with a valence of their own.
+const IDIOMS: [(&[&str], f64); 9] = [
+    (&["the", "shit"], 3.0),
+    (&["the", "bomb"], 3.0),
+    (&["bad", "ass"], 1.5),
+    (&["badass"], 1.5),
+    (&["bus", "stop"], 0.0),
+    (&["yeah", "right"], -2.0),
+    (&["kiss", "of", "death"], -1.5),
+    (&["to", "die", "for"], 3.0),
+    (&["beating", "heart"], 3.5),
+];
+
+/// What the lists say of one word.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// Mean valence of the lexicon, in [-4, 4].
+    valence: Option<f64>,
+    /// [`BOOST`] with its sign, or 0.
+    boost: f64,
+    negates: bool,
+}
+
+struct Lists {
+    words: HashMap<&'static str, Entry>,
+    /// Emoji of one code point, and their descriptions in words.
+    emoji: HashMap<char, &'static str>,
+}
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| {
+    let mut words: HashMap<&'static str, Entry> = HashMap::new();
+    for line in include_str!("lexicon.tsv").lines() {
+        if let Some((word, mean)) = line.split_once('\t') {
+            words.entry(word).or_default().valence = mean.parse().ok();
+        }
+    }
+    for (list, boost) in [(BOOSTERS, BOOST), (DAMPENERS, -BOOST)] {
+        for word in list.split_whitespace() {
+            words.entry(word).or_default().boost = boost;
+        }
+    }
+    for word in NEGATIONS.split_whitespace() {
+        words.entry(word).or_default().negates = true;
+    }
+    let emoji = include_str!("emoji.tsv")
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .filter_map(|(emoji, description)| Some((emoji.chars().next()?, description)))
+        .collect();
+    Lists { words, emoji }
+});
+
+/// The valence of texts by VADER. Making one is free after the first.
+#[derive(Clone, Copy)]
+pub struct Vader {
+    lists: &'static Lists,
+}
+
+impl Default for Vader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A blank-separated piece of the text, without the punctuation around it.
+struct Token<'a> {
+    lower: Cow<'a, str>,
+    /// Has capitals and no small letters.
+    capitals: bool,
+    entry: Entry,
+}
+
+impl Vader {
+    /// Reads the lists on the first call.
+    pub fn new() -> Self {
+        Vader { lists: &LISTS }
+    }
+
+    /// Python's `polarity_scores(text)["compound"]`: in [-1, 1], four decimals, 0 for neutral and empty texts.
+    pub fn compound(&self, text: &str) -> f64 {
+        let text = self.describe_emoji(text);
+        let tokens: Vec<Token<'_>> = text
+            .split(is_blank)
+            .filter(|piece| !piece.is_empty())
+            .map(|piece| self.token(piece))
+            .collect();
+        let shouted = tokens.iter().filter(|token| token.capitals).count();
+        let sentence = Sentence {
+            tokens: &tokens,
+            mixed_capitals: 0 < shouted && shouted < tokens.len(),
+        };
+        let mut valences: Vec<f64> = (0..tokens.len()).map(|i| sentence.valence(i)).collect();
+        if let Some(but) = tokens.iter().position(|token| token.lower == "but") {
+            contrast(&mut valences, but);
+        }
+        let mut sum: f64 = valences.iter().sum();
+        let emphasis = emphasis(&text);
+        if sum > 0.0 {
+            sum += emphasis;
+        } else if sum < 0.0 {
+            sum -= emphasis;
+        }
+        let compound = (sum / (sum * sum + ALPHA).sqrt()).clamp(-1.0, 1.0);
+        (compound * 1e4).round() / 1e4
+    }
+
+    /// The text with each emoji replaced by its description, set off from a word before it.
+    fn describe_emoji<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let described = |c: &char| (!c.is_ascii()).then(|| self.lists.emoji.get(c)).flatten();
+        if !text.chars().any(|c| described(&c).is_some()) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len() + 64);
+        let mut after_space = true;
+        for c in text.chars() {
+            if let Some(description) = described(&c) {
+                if !after_space {
+                    out.push(' ');
+                }
+                out.push_str(description);
+                after_space = false;
+            } else {
+                out.push(c);
+                after_space = c == ' ';
+            }
+        }
+        Cow::Owned(out)
+    }
+
+    fn token<'a>(&self, piece: &'a str) -> Token<'a> {
+        let bare = piece.trim_matches(|c: char| c.is_ascii_punctuation());
+        // what is left of ":)" or "b)" is no word: keep the emoticon
+        let word = if bare.chars().nth(2).is_some() {
+            bare
+        } else {
+            piece
+        };
+        let lower = if word
+            .bytes()
+            .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
+        {
+            Cow::Borrowed(word)
+        } else {
+            Cow::Owned(word.to_lowercase())
+        };
+        let mut entry = self.lists.words.get(&*lower).copied().unwrap_or_default();
+        entry.negates |= lower.contains("n't");
+        Token {
+            capitals: word.chars().any(char::is_uppercase) && !word.chars().any(char::is_lowercase),
+            lower,
+            entry,
+        }
+    }
+}
+
+struct Sentence<'a> {
+    tokens: &'a [Token<'a>],
+    /// Some tokens, not all, are in capitals: only then do capitals emphasise.
+    mixed_capitals: bool,
+}
+
+impl Sentence<'_> {
+    /// Token `i` in small letters; "" past either end (no rule asks for that word).
+    fn word(&self, i: Option<usize>) -> &str {
+        i.and_then(|i| self.tokens.get(i))
+            .map_or("", |token| &token.lower)
+    }
+
+    fn entry(&self, i: usize) -> Entry {
+        self.tokens
+            .get(i)
+            .map(|token| token.entry)
+            .unwrap_or_default()
+    }
+
+    /// The valence of token `i` after all rules that look at its neighbours.
+    fn valence(&self, i: usize) -> f64 {
+        let entry = self.entry(i);
+        let back = |n: usize| self.word(i.checked_sub(n));
+        let Some(listed) = entry.valence else {
+            return 0.0;
+        };
+        if entry.boost != 0.0 || (back(0) == "kind" && self.word(Some(i + 1)) == "of") {
+            return 0.0;
+        }
+        let mut valence = listed;
+        if back(0) == "no" && self.entry(i + 1).valence.is_some() {
+            valence = 0.0; // it negates the next word instead
+        }
+        if back(1) == "no"
+            || back(2) == "no"
+            || (back(3) == "no" && matches!(back(1), "or" | "nor"))
+        {
+            valence = listed * NEGATION;
+        }
+        if self.mixed_capitals && self.tokens.get(i).is_some_and(|token| token.capitals) {
+            valence += if valence > 0.0 { CAPITALS } else { -CAPITALS };
+        }
+        for distance in 1..=3 {
+            let Some(j) = i.checked_sub(distance) else {
+                break;
+            };
+            if self.entry(j).valence.is_some() {
+                continue;
+            }
+            let damping = [1.0, 0.95, 0.9].get(distance - 1).copied().unwrap_or(1.0);
+            valence += self.boost(j, valence) * damping;
+            valence = self.negate(valence, i, distance);
+            if distance == 3 {
+                valence = self.idioms(valence, i);
+            }
+        }
+        if back(1) == "least" && !(i > 1 && matches!(back(2), "at" | "very")) {
+            valence *= NEGATION;
+        }
+        valence
+    }
+
+    /// What booster `j` adds to a word of this valence.
+    fn boost(&self, j: usize, valence: f64) -> f64 {
+        let mut boost = self.entry(j).boost;
+        if boost == 0.0 {
+            return 0.0;
+        }
+        if valence < 0.0 {
+            boost = -boost;
+        }
+        if self.mixed_capitals && self.tokens.get(j).is_some_and(|token| token.capitals) {
+            boost += if valence > 0.0 { CAPITALS } else { -CAPITALS };
+        }
+        boost
+    }
+
+    /// The valence of word `i` after the negation, if it is one, `distance` words before it.
+    fn negate(&self, valence: f64, i: usize, distance: usize) -> f64 {
+        let back = |n: usize| self.word(i.checked_sub(n));
+        let so = |n: usize| matches!(back(n), "so" | "this");
+        // "never so good" is praise; at three words Python lets "so" or "this" before the word do it alone
+        let never_so = match distance {
+            2 => back(2) == "never" && so(1),
+            3 => (back(3) == "never" && so(2)) || so(1),
+            _ => false,
+        };
+        let without_doubt = distance > 1
+            && back(distance) == "without"
+            && (1..distance).any(|n| back(n) == "doubt");
+        if never_so {
+            valence * 1.25
+        } else if !without_doubt
+            && i.checked_sub(distance)
+                .is_some_and(|j| self.entry(j).negates)
+        {
+            valence * NEGATION
+        } else {
+            valence
+        }
+    }
+
+    /// Phrases around word `i`: an idiom's own valence takes the word's place. Called with i > 2.
+    fn idioms(&self, mut valence: f64, i: usize) -> f64 {
+        let phrase = |first: usize, words: usize| {
+            let tokens = i
+                .checked_sub(first)
+                .and_then(|at| self.tokens.get(at..at + words))?;
+            IDIOMS.iter().find_map(|(idiom, own)| {
+                let same = idiom.len() == words
+                    && idiom
+                        .iter()
+                        .zip(tokens)
+                        .all(|(word, token)| token.lower == *word);
+                same.then_some(*own)
+            })
+        };
+        let before = [(1, 2), (2, 3), (2, 2), (3, 3), (3, 2)];
+        if let Some(own) = before
+            .iter()
+            .find_map(|&(first, words)| phrase(first, words))
+        {
+            valence = own;
+        }
+        for words in [2, 3] {
+            if let Some(own) = phrase(0, words) {
+                valence = own;
+            }
+        }
+        for first in [3, 2] {
+            let pair = [
+                self.word(i.checked_sub(first)),
+                self.word(i.checked_sub(first - 1)),
+            ];
+            if DAMPENING_PAIRS.contains(&pair) {
+                valence -= BOOST;
+            }
+        }
+        valence
+    }
+}
+
+/// Halves what stands before the first "but" and raises what stands after it by half.
+///
+/// Python walks the list and changes, for each value it meets, the first place that holds an equal value,
+/// which may be one changed before. Its `list.index` is answered here from an index of places by value: a
+/// page of 100,000 words would otherwise take minutes.
+fn contrast(valences: &mut [f64], but: usize) {
+    let mut places: HashMap<u64, BTreeSet<usize>> = HashMap::new();
+    for (i, valence) in valences
+        .iter()
+        .enumerate()
+        .filter(|(_, valence)| **valence != 0.0)
+    {
+        places.entry(valence.to_bits()).or_default().insert(i);
+    }
+    for i in 0..valences.len() {
+        let Some(&valence) = valences.get(i).filter(|valence| **valence != 0.0) else {
+            continue; // zeros stay zero
+        };
+        let Some(first) = places
+            .get(&valence.to_bits())
+            .and_then(|at| at.first().copied())
+        else {
+            continue;
+        };
+        let changed = match first.cmp(&but) {
+            std::cmp::Ordering::Less => valence * 0.5,
+            std::cmp::Ordering::Equal => continue,
+            std::cmp::Ordering::Greater => valence * 1.5,
+        };
+        if let Some(at) = places.get_mut(&valence.to_bits()) {
+            at.remove(&first);
+        }
+        places.entry(changed.to_bits()).or_default().insert(first);
+        if let Some(slot) = valences.get_mut(first) {
+            *slot = changed;
+        }
+    }
+}
+
+/// What exclamation marks (up to four) and question marks (from two) add to the size of the sum.
+fn emphasis(text: &str) -> f64 {
+    let count = |mark: u8| text.bytes().filter(|byte| *byte == mark).count();
+    let exclamation = count(b'!').min(4) as f64 * 0.292;
+    let question = match count(b'?') {
+        0 | 1 => 0.0,
+        n @ 2..=3 => n as f64 * 0.18,
+        _ => 0.96,
+    };
+    exclamation + question
+}
+
+/// Where Python's `str.split` splits: Unicode's white space and the four ASCII separators.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
