@@ -1,1 +1,330 @@
-//! (stub)
+//! Text in images, read by real weights where they are.
+
+use std::path::{Path, PathBuf};
+
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+use etcetera::BaseStrategy;
+use image::{Rgb, RgbImage};
+use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+const INK: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/it/data/ink-recogniser.onnx"
+);
+
+/// The file, or the reason on stderr why the test is passed over.
+fn there(path: PathBuf) -> Option<PathBuf> {
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!(
+        "skipped: this test needs a file that is not here, because {} is absent",
+        path.display()
+    );
+    None
+}
+
+fn weights(file: &str) -> Option<PathBuf> {
+    let models = match std::env::var_os("RIPOSTE_MODELS") {
+        Some(models) => PathBuf::from(models),
+        None => etcetera::choose_base_strategy()
+            .ok()?
+            .data_dir()
+            .join("riposte/models"),
+    };
+    there(models.join("ppocr-v4").join(file))
+}
+
+fn ppocr() -> Option<PpOcr> {
+    let (det, rec) = (weights("det.onnx")?, weights("rec.onnx")?);
+    Some(PpOcr::load(&det, &rec, "0123abcd").expect("the real weights load"))
+}
+
+fn text(lines: &[OcrLine]) -> String {
+    let lines: Vec<_> = lines.iter().map(|line| line.text.as_str()).collect();
+    lines.join(" ")
+}
+
+/// Draws `words` with the baseline starting at `start`, turned clockwise by `degrees`.
+fn write(
+    image: &mut RgbImage,
+    words: &str,
+    start: (f32, f32),
+    size: f32,
+    degrees: f32,
+    ink: [u8; 3],
+) {
+    let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("a font");
+    let scaled = font.as_scaled(PxScale::from(size));
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    // Glyphs are drawn level, four times as large, and each pixel of the image asks what covers it.
+    let fine = 4.0;
+    let mut along = 0.0;
+    for character in words.chars() {
+        let id = font.glyph_id(character);
+        let glyph = id.with_scale_and_position(size * fine, point(0.0, 0.0));
+        if let Some(outline) = font.outline_glyph(glyph) {
+            let bounds = outline.px_bounds();
+            outline.draw(|x, y, cover| {
+                let level = (
+                    along + (bounds.min.x + x as f32) / fine,
+                    (bounds.min.y + y as f32) / fine,
+                );
+                let x = start.0 + level.0 * cos - level.1 * sin;
+                let y = start.1 + level.0 * sin + level.1 * cos;
+                if let Some(pixel) = image.get_pixel_mut_checked(x as u32, y as u32) {
+                    let share = (cover * 1.5).min(1.0) / fine;
+                    for (value, ink) in pixel.0.iter_mut().zip(ink) {
+                        *value = (f32::from(*value) + (f32::from(ink) - f32::from(*value)) * share)
+                            as u8;
+                    }
+                }
+            });
+        }
+        along += scaled.h_advance(id);
+    }
+}
+
+fn poster(ground: [u8; 3], ink: [u8; 3], degrees: f32) -> RgbImage {
+    let mut image = RgbImage::from_pixel(640, 400, Rgb(ground));
+    write(
+        &mut image,
+        "Votes for all citizens",
+        (70.0, 150.0),
+        44.0,
+        degrees,
+        ink,
+    );
+    write(&mut image, "at sixteen", (70.0, 230.0), 44.0, degrees, ink);
+    image
+}
+
+/// Edit distance over the length of the expected text, blanks folded.
+fn character_error_rate(read: &str, expected: &str) -> f64 {
+    let fold = |text: &str| {
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .collect::<Vec<_>>()
+    };
+    let (read, expected) = (fold(read), fold(expected));
+    let mut row: Vec<usize> = (0..=expected.len()).collect();
+    for (i, a) in read.iter().enumerate() {
+        let mut previous = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in expected.iter().enumerate() {
+            let change = previous + usize::from(a != b);
+            previous = row[j + 1];
+            row[j + 1] = change.min(previous + 1).min(row[j] + 1);
+        }
+    }
+    row[expected.len()] as f64 / expected.len() as f64
+}
+
+#[test]
+fn posters_of_any_colour_and_slant_are_read() {
+    let Some(reader) = ppocr() else { return };
+    let (black, white) = ([0; 3], [255; 3]);
+    for (name, ground, ink, degrees) in [
+        ("black on white", white, black, 0.0),
+        ("white on black", black, white, 0.0),
+        ("yellow on blue", [20, 40, 160], [250, 220, 40], 0.0),
+        ("falling", white, black, 15.0),
+        ("rising", white, black, -15.0),
+    ] {
+        let mut image = poster(ground, ink, degrees);
+        if degrees < 0.0 {
+            // room above the rising lines
+            image = RgbImage::from_pixel(640, 400, Rgb(ground));
+            write(
+                &mut image,
+                "Votes for all citizens",
+                (60.0, 280.0),
+                44.0,
+                degrees,
+                ink,
+            );
+            write(&mut image, "at sixteen", (80.0, 355.0), 44.0, degrees, ink);
+        }
+        let lines = reader.read(&image).unwrap();
+        assert_eq!(text(&lines), "Votes for all citizens at sixteen", "{name}");
+        assert!(
+            lines
+                .iter()
+                .all(|line| (0.8..=1.0).contains(&line.confidence)),
+            "{name}: {lines:?}"
+        );
+    }
+}
+
+#[test]
+fn corners_go_clockwise_from_the_upper_left_of_the_text() {
+    let Some(reader) = ppocr() else { return };
+    let lines = reader.read(&poster([255; 3], [0; 3], 15.0)).unwrap();
+    let [upper_left, upper_right, lower_right, lower_left] = lines[0].corners;
+    let slant = (upper_right.1 - upper_left.1)
+        .atan2(upper_right.0 - upper_left.0)
+        .to_degrees();
+    assert!((slant - 15.0).abs() < 2.0, "{slant}°");
+    assert!(lower_left.1 > upper_left.1 && lower_right.1 > upper_right.1);
+    // the text starts at (70, 150) on its baseline
+    assert!(
+        (40.0..75.0).contains(&lower_left.0),
+        "{:?}",
+        lines[0].corners
+    );
+}
+
+#[test]
+fn text_turned_by_a_quarter_is_read_either_way() {
+    let Some(reader) = ppocr() else { return };
+    let level = poster([255; 3], [0; 3], 0.0);
+    for turned in [
+        image::imageops::rotate90(&level),
+        image::imageops::rotate270(&level),
+    ] {
+        let read = text(&reader.read(&turned).unwrap());
+        assert!(read.contains("Votes for all citizens"), "{read}");
+    }
+}
+
+#[test]
+fn images_without_text_or_of_odd_shape_give_no_lines() {
+    let Some(reader) = ppocr() else { return };
+    for (width, height) in [(0, 0), (1, 1), (1, 3000), (5000, 1), (31, 33), (300, 300)] {
+        let image = RgbImage::from_pixel(width, height, Rgb([255; 3]));
+        assert_eq!(reader.read(&image).unwrap(), [], "{width} × {height}");
+    }
+}
+
+#[test]
+fn threads_share_a_reader_and_read_alike() {
+    let Some(reader) = ppocr() else { return };
+    let image = poster([255; 3], [0; 3], 0.0);
+    let alone = reader.read(&image).unwrap();
+    std::thread::scope(|scope| {
+        let reading: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| reader.read(&image).unwrap()))
+            .collect();
+        for lines in reading {
+            assert_eq!(lines.join().unwrap(), alone);
+        }
+    });
+    assert_eq!(alone.len(), 2);
+}
+
+#[test]
+fn the_shared_pages_are_read_as_well_as_by_rapidocr() {
+    let Some(reader) = ppocr() else { return };
+    // RapidOCR's own rate on these two, by collection-tools/ocr_peers.py
+    for (image, expected, most) in [
+        (
+            "ocrs-polar-bears.png",
+            "ocrs-polar-bears.expected.txt",
+            0.0312,
+        ),
+        ("tess-phototest.tif", "tess-phototest.txt", 0.0),
+    ] {
+        let (Some(image), Some(expected)) = (
+            there(Path::new(DATA).join("ocr").join(image)),
+            there(Path::new(DATA).join("ocr").join(expected)),
+        ) else {
+            return;
+        };
+        let lines = reader
+            .read(&image::open(&image).unwrap().into_rgb8())
+            .unwrap();
+        let rate = character_error_rate(&text(&lines), &std::fs::read_to_string(expected).unwrap());
+        assert!(
+            rate <= most,
+            "{}: {rate:.4}\n{}",
+            image.display(),
+            text(&lines)
+        );
+    }
+}
+
+#[test]
+fn the_producer_names_route_code_and_weights() {
+    let Some(reader) = ppocr() else { return };
+    assert_eq!(reader.producer(), "ppocr-v4 code 1 0123abcd");
+}
+
+#[test]
+fn wrong_and_damaged_weights_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |det: &Path, rec: &Path| {
+        format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
+    };
+
+    let absent = folder.path().join("absent.onnx");
+    assert!(refusal(&absent, &absent).contains("absent.onnx"));
+    let empty = folder.path().join("empty.onnx");
+    std::fs::write(&empty, b"").unwrap();
+    assert!(refusal(&empty, &empty).contains("empty.onnx"));
+
+    let (Some(det), Some(rec)) = (weights("det.onnx"), weights("rec.onnx")) else {
+        return;
+    };
+    // the two mistaken for one another
+    assert!(refusal(&rec, &det).contains("is not a PP-OCR detector"));
+    assert!(refusal(&det, &det).contains("is not a PP-OCR recogniser"));
+    // cut short
+    let cut = folder.path().join("cut.onnx");
+    let bytes = std::fs::read(&det).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(refusal(&cut, &rec).contains("cut.onnx"));
+}
+
+#[test]
+fn the_ocrs_route_finds_words_with_the_published_detector() {
+    let Some(detection) = there(Path::new(DATA).join("models/text-detection.rten")) else {
+        return;
+    };
+    // its stand-in recogniser says "x" for each stroke of ink (collection-tools/ink_recogniser.py)
+    let reader = OcrsReader::load(&detection, Path::new(INK), "4567cdef").unwrap();
+    assert_eq!(reader.producer(), "ocrs code 1 4567cdef");
+
+    let lines = reader.read(&poster([255; 3], [0; 3], 0.0)).unwrap();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, baseline) in lines.iter().zip([150.0, 230.0]) {
+        assert!(
+            line.text.chars().all(|c| c == 'x') && !line.text.is_empty(),
+            "{line:?}"
+        );
+        assert!(line.confidence > 0.5);
+        let [upper_left, _, lower_right, _] = line.corners;
+        assert!(
+            upper_left.1 < baseline && lower_right.1 >= baseline - 6.0,
+            "{line:?}"
+        );
+        assert!((60.0..=80.0).contains(&upper_left.0), "{line:?}");
+    }
+    assert_eq!(
+        reader
+            .read(&RgbImage::from_pixel(200, 100, Rgb([255; 3])))
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        reader
+            .read(&RgbImage::from_pixel(1, 1, Rgb([0; 3])))
+            .unwrap(),
+        []
+    );
+}
+
+#[test]
+fn the_ocrs_route_refuses_models_of_others() {
+    let (Some(det), Some(detection)) = (
+        weights("det.onnx"),
+        there(Path::new(DATA).join("models/text-detection.rten")),
+    ) else {
+        return;
+    };
+    let refusal =
+        |a: &Path, b: &Path| format!("{:#}", OcrsReader::load(a, b, "").err().expect("an error"));
+    assert!(refusal(&det, Path::new(INK)).contains("is not an ocrs text detector"));
+    assert!(refusal(&detection, &det).contains("is not an ocrs recogniser"));
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Makes tests/it/data/ink-recogniser.onnx, a stand-in for the ocrs recogniser whose answer can be told beforehand.
+
+Takes and gives what the real one does: grey (batch, 1, 64, width) in [-0.5, 0.5] to log-probabilities (width / 4,
+batch, 97). Where the mean of a step's 64 × 4 pixels is below 0.35 there is ink, and it says "x" ("x" of the default alphabet), elsewhere blank:
+a line of three bars reads "xxx".
+
+    python -m venv venv && venv/bin/pip install onnx && venv/bin/python collection-tools/ink_recogniser.py
+"""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+LABELS, X = 97, 1 + " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".index("x")
+
+weight = np.zeros((LABELS, 1, 1, 1), np.float32)
+bias = np.full(LABELS, -60, np.float32)
+weight[X], bias[X] = -100, 35  # 35 - 100 mean > 0 where the mean is below 0.35
+bias[0] = 0
+nodes = [
+    helper.make_node("AveragePool", ["line"], ["mean"], kernel_shape=[64, 4], strides=[64, 4]),
+    helper.make_node("Conv", ["mean", "weight", "bias"], ["scores"], kernel_shape=[1, 1]),
+    helper.make_node("Squeeze", ["scores", "height"], ["flat"]),
+    helper.make_node("Transpose", ["flat"], ["steps"], perm=[2, 0, 1]),
+    helper.make_node("LogSoftmax", ["steps"], ["logs"], axis=-1),
+]
+graph = helper.make_graph(
+    nodes,
+    "ink",
+    [helper.make_tensor_value_info("line", TensorProto.FLOAT, ["batch", 1, 64, "width"])],
+    [helper.make_tensor_value_info("logs", TensorProto.FLOAT, ["steps", "batch", LABELS])],
+    [
+        numpy_helper.from_array(weight, "weight"),
+        numpy_helper.from_array(bias, "bias"),
+        numpy_helper.from_array(np.array([2], np.int64), "height"),
+    ],
+)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+onnx.checker.check_model(model)
+target = Path(__file__).resolve().parent.parent / "tests/it/data/ink-recogniser.onnx"
+target.parent.mkdir(parents=True, exist_ok=True)
+onnx.save(model, target)
+print(target.name, target.stat().st_size, "bytes")

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Text in images as riposte, RapidOCR (the same PP-OCRv4 weights) and tesseract read it, side by side.
+
+    python -m venv venv && venv/bin/pip install rapidocr-onnxruntime==1.4.4 pillow    # and: apt install tesseract-ocr
+    venv/bin/python collection-tools/ocr_peers.py --pairs DIR                          # character error rate
+    venv/bin/python collection-tools/ocr_peers.py --words truth.json IMAGES           # word recall
+
+--pairs DIR  images with their text beside them (NAME.txt or NAME.expected.txt). Character error rate: edit
+             distance over length of the text, blanks (line breaks too) folded to one space, case kept.
+--words FILE {"image id": "the words a person reads"}; IMAGES is a collection directory (images/*/ID/image.*), or a
+             folder of ID.EXT files. Word recall: of the words (runs of letters and digits, case folded), how
+             many the reader gave, each as often as it stands in the image, in any order. Extra words: how many
+             it gave beyond them (meaningful only where the list is complete).
+
+Every reader has one thread. Milliseconds are those of reading alone: decoding, start and loading are not counted
+(for tesseract, which is a program, they are). riposte is `target/release/riposte read`, or --reader PROGRAM.
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def edit_distance(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]
+
+
+def words(text: str) -> collections.Counter:
+    return collections.Counter(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def upright_rgb(path: Path) -> Image.Image:
+    """What every reader gets: transparency over white, as a browser shows it."""
+    image = Image.open(path)
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB")
+
+
+def read_riposte(pictures: list[Path], reader: str | None) -> dict[Path, tuple[str, float]]:
+    command = [reader] if reader else [str(ROOT / "target/release/riposte"), "read"]
+    out = subprocess.run(command + [str(p) for p in pictures], stdout=subprocess.PIPE, text=True, check=True).stdout
+    records = [json.loads(line) for line in out.splitlines()]
+    return {Path(r["path"]): ("\n".join(line["text"] for line in r["lines"]), r["ms"]) for r in records}
+
+
+def read_rapidocr(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
+    from rapidocr_onnxruntime import RapidOCR
+
+    reader = RapidOCR(intra_op_num_threads=1, inter_op_num_threads=1)
+    answers = {}
+    for path in pictures:
+        image = Image.open(path)
+        image.load()
+        start = time.perf_counter()
+        lines, _ = reader(image)
+        answers[path] = ("\n".join(line[1] for line in lines or []), 1e3 * (time.perf_counter() - start))
+    return answers
+
+
+def read_tesseract(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
+    if not shutil.which("tesseract"):
+        print("tesseract is not installed: its columns are empty", file=sys.stderr)
+        return {}
+    answers = {}
+    for path in pictures:
+        start = time.perf_counter()
+        run = subprocess.run(["tesseract", str(path), "-", "-l", "eng"], capture_output=True, text=True,
+                             env={**os.environ, "OMP_THREAD_LIMIT": "1"})
+        answers[path] = (run.stdout, 1e3 * (time.perf_counter() - start))
+    return answers
+
+
+def pairs(folder: Path) -> list[tuple[str, Path, str]]:
+    found = []
+    for image in sorted(p for p in folder.iterdir() if p.suffix != ".txt"):
+        for text in (image.with_suffix(".txt"), image.with_suffix(".expected.txt")):
+            if text.exists():
+                found.append((image.stem, image, text.read_text(encoding="utf-8")))
+    return found
+
+
+def listed(truth: Path, images: Path) -> list[tuple[str, Path, str]]:
+    found = []
+    for name, text in json.loads(truth.read_text(encoding="utf-8")).items():
+        candidates = [*images.glob(f"**/{name}/image.*"), *images.glob(f"{name}.*")]
+        if not candidates:
+            sys.exit(f"{images}: no image for {name}")
+        found.append((name, next((c for c in candidates if c.suffix in (".webp", ".png", ".jpg")), candidates[0]), text))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--words", type=Path)
+    parser.add_argument("images", type=Path, nargs="?")
+    parser.add_argument("--reader", help="a program that prints what `riposte read` prints")
+    parser.add_argument("--show", action="store_true", help="print what each reader missed")
+    args = parser.parse_args()
+    if bool(args.pairs) == bool(args.words and args.images):
+        parser.error("give --pairs DIR, or --words FILE IMAGES")
+    items = pairs(args.pairs) if args.pairs else listed(args.words, args.images)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        pictures = []
+        for name, path, _ in items:
+            pictures.append(Path(scratch) / f"{name}.png")
+            upright_rgb(path).save(pictures[-1])
+        peers = {
+            "riposte": read_riposte(pictures, args.reader),
+            "rapidocr": read_rapidocr(pictures),
+            "tesseract": read_tesseract(pictures),
+        }
+
+    measure = "error" if args.pairs else "recall"
+    print(f"{'image':28}" + "".join(f"{peer + ' ' + measure:>18}{'ms':>7}" for peer in peers))
+    sums = {peer: [0, 0, 0, 0.0] for peer in peers}
+    for (name, _, expected), picture in zip(items, pictures):
+        row = f"{name[:27]:28}"
+        for peer, answers in peers.items():
+            text, ms = answers.get(picture, ("", 0.0))
+            if args.pairs:
+                want, got = " ".join(expected.split()), " ".join(text.split())
+                part, whole, extra = edit_distance(want, got), len(want), 0
+            else:
+                want, got = words(expected), words(text)
+                part, whole, extra = (want & got).total(), want.total(), (got - want).total()
+                if args.show and want - got:
+                    print(f"  {name} {peer} missed: {' '.join((want - got).elements())}")
+            total = sums[peer]
+            total[0] += part
+            total[1] += whole
+            total[2] += extra
+            total[3] += ms
+            row += f"{part / whole:18.4f}" if whole else f"{f'({extra} words)':>18}"
+            row += f"{ms:7.0f}"
+        print(row)
+    row = f"{'all':28}"
+    for part, whole, _, ms in sums.values():
+        row += f"{part / max(whole, 1):18.4f}{ms / max(len(items), 1):7.0f}"
+    print(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+//! Pictures as the networks want them: the whole image for the detector, a line for the recogniser.
+
+use anyhow::Result;
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
+use image::RgbImage;
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, NdTensorViewMut};
+
+use super::boxes::TextBox;
+
+/// The detector halves its picture five times.
+const DETECTOR_GRID: usize = 32;
+/// Pixels of the smallest and of the largest picture that the detector is given.
+const DETECTOR_PIXELS: (f32, f32) = (0.5e6, 1.2e6);
+/// Beyond this, enlarging shows nothing new.
+const MAX_ENLARGEMENT: f32 = 3.0;
+/// Height of a line for the recogniser, in pixels.
+pub(super) const LINE_HEIGHT: usize = 48;
+/// Widest line, in pixels; longer ones are squeezed.
+const MAX_LINE_WIDTH: f32 = 4096.0;
+/// Samples of the image across and down for one pixel of a line, at most.
+const MAX_SAMPLES: f32 = 4.0;
+
+/// By which factor an image (in pixels, not empty) is resized before detection.
+///
+/// Small letters are found where they are enlarged, and detection costs as much as there are pixels:
+/// so the area is bounded on both sides, not a side of the image.
+pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
+    let area = width as f32 * height as f32;
+    let (least, most) = DETECTOR_PIXELS;
+    if area < least {
+        (least / area).sqrt().min(MAX_ENLARGEMENT)
+    } else {
+        (most / area).sqrt().min(1.0)
+    }
+}
+
+/// The image, resized by `scale`, as (1, BGR, H, W) in [-1, 1]; right and bottom are filled with
+/// black up to multiples of 32.
+pub(super) fn detector_input(image: &RgbImage, scale: f32) -> Result<NdTensor<f32, 4>> {
+    let side = |length: u32| ((length as f32 * scale).round() as u32).max(1);
+    let (width, height) = (side(image.width()), side(image.height()));
+    let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
+    let mut resized = TypedImage::<U8x3>::new(width, height);
+    // typed: the untyped call would compile the resizing of a dozen pixel types into riposte
+    Resizer::new().resize_typed(
+        &source,
+        &mut resized,
+        &ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)),
+    )?;
+    let (width, height) = (width as usize, height as usize);
+    let padded = |length: usize| length.next_multiple_of(DETECTOR_GRID);
+    let mut input = NdTensor::full([1, 3, padded(height), padded(width)], -1.0);
+    for channel in 0..3 {
+        let mut plane = input.slice_mut((0, channel));
+        for (y, row) in resized.pixels().chunks_exact(width).enumerate() {
+            for (x, pixel) in row.iter().enumerate() {
+                plane[[y, x]] = normalised(f32::from(pixel.0[2 - channel]));
+            }
+        }
+    }
+    Ok(input)
+}
+
+/// From [0, 255] to [-1, 1].
+fn normalised(value: f32) -> f32 {
+    value / 127.5 - 1.0
+}
+
+/// Width of a line picture of a box, in pixels.
+pub(super) fn line_width(text: &TextBox) -> usize {
+    let width = (LINE_HEIGHT as f32 * text.width / text.height).ceil();
+    // a box of no height or no width asks for the widest or for nothing
+    width.clamp(1.0, MAX_LINE_WIDTH) as usize
+}
+
+/// Draws the text of a box level and upright into the left of `line`: (BGR, 48, W) in [-1, 1].
+///
+/// Each pixel is the mean of as many bilinear samples as the image has pixels there. Beyond its edges
+/// the image goes on as its edge is.
+pub(super) fn draw_line(image: &RgbImage, text: &TextBox, mut line: NdTensorViewMut<f32, 3>) {
+    let columns = line_width(text).min(line.size(2));
+    let samples = (text.height / LINE_HEIGHT as f32)
+        .ceil()
+        .clamp(1.0, MAX_SAMPLES) as usize;
+    let [origin, right, _, down] = text.corners();
+    let step = |to: (f32, f32), count: usize| {
+        let count = (count * samples) as f32;
+        ((to.0 - origin.0) / count, (to.1 - origin.1) / count)
+    };
+    let (across, downwards) = (step(right, columns), step(down, LINE_HEIGHT));
+    let weight = 1.0 / (samples * samples) as f32;
+    for row in 0..LINE_HEIGHT {
+        for column in 0..columns {
+            let mut sum = [0.0; 3];
+            for sample in 0..samples * samples {
+                let i = (column * samples + sample % samples) as f32 + 0.5;
+                let j = (row * samples + sample / samples) as f32 + 0.5;
+                let x = origin.0 + i * across.0 + j * downwards.0;
+                let y = origin.1 + i * across.1 + j * downwards.1;
+                for (sum, value) in sum.iter_mut().zip(pixel_at(image, x, y)) {
+                    *sum += value;
+                }
+            }
+            for channel in 0..3 {
+                line[[channel, row, column]] = normalised(sum[2 - channel] * weight);
+            }
+        }
+    }
+}
+
+/// The colour at a place between pixel centres (which are at .5), by bilinear interpolation.
+fn pixel_at(image: &RgbImage, x: f32, y: f32) -> [f32; 3] {
+    let place = |at: f32, length: u32| {
+        let last = length.saturating_sub(1);
+        let at = (at - 0.5).clamp(0.0, last as f32);
+        let low = (at as u32).min(last);
+        (low, (low + 1).min(last), at - low as f32)
+    };
+    let (x0, x1, fx) = place(x, image.width());
+    let (y0, y1, fy) = place(y, image.height());
+    let at = |x, y| {
+        image
+            .get_pixel_checked(x, y)
+            .map_or([0; 3], |pixel| pixel.0)
+    };
+    let (a, b, c, d) = (at(x0, y0), at(x1, y0), at(x0, y1), at(x1, y1));
+    std::array::from_fn(|i| {
+        let mix = |p: u8, q: u8| f32::from(p) + (f32::from(q) - f32::from(p)) * fx;
+        let (top, bottom) = (mix(a[i], b[i]), mix(c[i], d[i]));
+        top + (bottom - top) * fy
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use image::Rgb;
+
+    use super::*;
+
+    #[test]
+    fn the_area_decides_how_large_the_detector_sees_an_image() {
+        // between the bounds: as it is
+        assert_eq!(detector_scale(1000, 800), 1.0);
+        // 500 × 250 = 125,000, a quarter of the least area: twice each side
+        assert_eq!(detector_scale(500, 250), 2.0);
+        // 4000 × 4800 = 16 times the largest area: a quarter of each side
+        assert_eq!(detector_scale(4000, 4800), 0.25);
+        assert_eq!(detector_scale(1, 1), MAX_ENLARGEMENT);
+        // a tall infographic keeps its width legible
+        assert_eq!(detector_scale(400, 12_000), 0.5);
+    }
+
+    #[test]
+    fn the_detector_gets_blue_first_on_a_grid_of_32() {
+        let image = RgbImage::from_pixel(40, 30, Rgb([255, 51, 0]));
+        let input = detector_input(&image, 1.0).unwrap();
+        assert_eq!(input.shape(), [1, 3, 32, 64]);
+        let colour = |y, x| [0, 1, 2].map(|channel| input[[0, channel, y, x]]);
+        // 51 / 127.5 - 1 = -0.6
+        let [blue, green, red] = colour(29, 39);
+        assert!((blue + 1.0).abs() < 1e-6 && (green + 0.6).abs() < 1e-6 && red == 1.0);
+        assert_eq!(colour(30, 0), [-1.0; 3]);
+        assert_eq!(colour(0, 40), [-1.0; 3]);
+    }
+
+    #[test]
+    fn a_line_is_drawn_in_the_direction_of_its_text() {
+        // left half black, right half white, text running upwards: black above white
+        let image = RgbImage::from_fn(96, 48, |x, _| Rgb([if x < 48 { 0 } else { 255 }; 3]));
+        let level = TextBox {
+            centre: (48.0, 24.0),
+            along: (1.0, 0.0),
+            width: 96.0,
+            height: 48.0,
+        };
+        assert_eq!(line_width(&level), 96);
+        let mut line = NdTensor::full([3, LINE_HEIGHT, 100], 0.0);
+        draw_line(&image, &level, line.view_mut());
+        assert_eq!((line[[0, 20, 10]], line[[0, 20, 80]]), (-1.0, 1.0));
+        // beyond the text the line is left as it was
+        assert_eq!(line[[0, 20, 96]], 0.0);
+
+        let upwards = level.turned().turned().turned();
+        assert_eq!(upwards.along, (0.0, -1.0));
+        assert_eq!(line_width(&upwards), 24);
+        draw_line(&image, &upwards, line.view_mut());
+        assert_eq!((line[[0, 5, 12]], line[[0, 40, 12]]), (-1.0, 1.0));
+    }
+
+    #[test]
+    fn colours_between_pixels_are_mixed() {
+        let image = RgbImage::from_fn(2, 1, |x, _| Rgb([if x == 0 { 0 } else { 200 }, 0, 7]));
+        assert_eq!(pixel_at(&image, 1.0, 0.5), [100.0, 0.0, 7.0]);
+        assert_eq!(pixel_at(&image, -5.0, 9.0), [0.0, 0.0, 7.0]);
+        assert_eq!(pixel_at(&image, 1.5, 0.5), [200.0, 0.0, 7.0]);
+    }
+}

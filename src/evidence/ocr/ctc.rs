@@ -1,0 +1,115 @@
+//! From a recogniser's output to characters (connectionist temporal classification,
+//! Graves et al. 2006, best-path decoding).
+
+use rten_tensor::NdTensorView;
+use rten_tensor::prelude::*;
+
+/// Label 0 is "no character here"; label i > 0 is `alphabet[i - 1]`.
+const BLANK: usize = 0;
+/// The text of one line and the mean probability of its characters; an empty text has 0.
+///
+/// `probabilities` is (step, label), each in [0, 1]. Of a run of steps with the same label, the first
+/// counts. A label beyond the alphabet is passed over. A gap between two characters in which the space
+/// reaches `word_gap` parts words, even if blank is likelier; best-path decoding alone is `word_gap` > 1.
+pub(super) fn decode(
+    probabilities: NdTensorView<f32, 2>,
+    alphabet: &[String],
+    word_gap: f32,
+) -> (String, f32) {
+    let space = alphabet.iter().rposition(|character| character == " ");
+    let mut text = String::new();
+    let (mut sum, mut count, mut previous, mut gap) = (0.0, 0, BLANK, 0.0_f32);
+    for step in 0..probabilities.size(0) {
+        let labels = probabilities.slice(step);
+        let (mut label, mut best) = (BLANK, f32::NEG_INFINITY);
+        for (i, &p) in labels.iter().enumerate() {
+            if p > best {
+                (label, best) = (i, p);
+            }
+        }
+        if label == BLANK {
+            let of_space = space.and_then(|space| labels.get([space + 1]));
+            gap = gap.max(of_space.copied().unwrap_or(0.0));
+        } else {
+            if label != previous
+                && let Some(character) = alphabet.get(label - 1)
+            {
+                if gap >= word_gap && !text.is_empty() && !text.ends_with(' ') && character != " " {
+                    text.push(' ');
+                }
+                text.push_str(character);
+                sum += best;
+                count += 1;
+            }
+            gap = 0.0;
+        }
+        previous = label;
+    }
+    let confidence = if count == 0 { 0.0 } else { sum / count as f32 };
+    (text, confidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use rten_tensor::NdTensor;
+
+    use super::*;
+
+    fn read(labels: &[(usize, f32)]) -> (String, f32) {
+        let alphabet = ["a", "b", " "].map(str::to_owned);
+        let mut probabilities = NdTensor::zeros([labels.len(), 4]);
+        for (step, &(label, p)) in labels.iter().enumerate() {
+            probabilities[[step, label]] = p;
+        }
+        decode(probabilities.view(), &alphabet, 0.02)
+    }
+
+    #[test]
+    fn a_run_of_one_label_is_one_character() {
+        let (text, confidence) = read(&[(1, 0.75), (1, 1.0), (2, 0.25)]);
+        assert_eq!(text, "ab");
+        // the first of the run counts: (0.75 + 0.25) / 2
+        assert_eq!(confidence, 0.5);
+    }
+
+    #[test]
+    fn a_blank_between_makes_a_double_letter() {
+        assert_eq!(read(&[(1, 1.0), (0, 1.0), (1, 1.0)]).0, "aa");
+    }
+
+    #[test]
+    fn the_last_character_may_be_a_space() {
+        assert_eq!(read(&[(1, 1.0), (3, 1.0), (2, 1.0)]).0, "a b");
+    }
+
+    #[test]
+    fn a_hint_of_a_space_parts_words_but_is_no_second_space() {
+        let alphabet = ["a", "b", " "].map(str::to_owned);
+        let parted = |hints: &[f32]| {
+            let mut probabilities = NdTensor::zeros([hints.len() + 2, 4]);
+            probabilities[[0, 1]] = 1.0;
+            for (i, &hint) in hints.iter().enumerate() {
+                probabilities[[i + 1, 3]] = hint;
+                probabilities[[i + 1, 0]] = 0.6;
+            }
+            probabilities[[hints.len() + 1, 2]] = 1.0;
+            decode(probabilities.view(), &alphabet, 0.02).0
+        };
+        assert_eq!(parted(&[0.0, 0.05, 0.0]), "a b");
+        assert_eq!(parted(&[0.01, 0.01]), "ab");
+        assert_eq!(parted(&[0.1, 0.9, 0.1]), "a b");
+    }
+
+    #[test]
+    fn blanks_alone_are_no_text() {
+        assert_eq!(read(&[(0, 1.0), (0, 0.9)]), (String::new(), 0.0));
+        assert_eq!(read(&[]), (String::new(), 0.0));
+    }
+
+    #[test]
+    fn a_model_of_nan_reads_nothing() {
+        let probabilities = NdTensor::full([3, 4], f32::NAN);
+        let alphabet = ["a".to_owned()];
+        assert_eq!(decode(probabilities.view(), &alphabet, 0.02).0, "");
+    }
+}

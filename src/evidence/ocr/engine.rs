@@ -1,0 +1,150 @@
+//! The ocrs engine (robertknight/ocrs): its detector, its layout analysis, its recogniser.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use image::RgbImage;
+use ocrs::{ImageSource, OcrEngine, OcrEngineParams};
+use rten::{Dimension, Model};
+use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, NdTensorView};
+
+use super::network::{Core, Cores, Network, load_model};
+use super::{OcrLine, TextReader, ctc};
+
+/// Counts up whenever the same models would read an image differently.
+const CODE_VERSION: u32 = 1;
+/// The characters of the published recogniser, by label from 1 (ocrs' `DEFAULT_ALPHABET`).
+const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Below this mean probability a reading is noise.
+const MIN_CONFIDENCE: f32 = 0.5;
+
+/// The recogniser knows its spaces: best path alone.
+const WORD_GAP: f32 = f32::INFINITY;
+
+/// The ocrs engine with its published detection and recognition models (`.rten` or ONNX).
+pub struct OcrsReader {
+    /// Finds words and lines, and cuts lines out. It keeps no probabilities, so it does not read.
+    engine: OcrEngine,
+    recogniser: Box<dyn Network>,
+    alphabet: Vec<String>,
+    producer: String,
+    cores: Cores,
+}
+
+impl OcrsReader {
+    /// Loads both models; `sha` names their contents in [`TextReader::producer`].
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no model, or is not of the shape of this one's part.
+    pub fn load(detection: &Path, recognition: &Path, sha: &str) -> Result<OcrsReader> {
+        let detector = load_model(detection)?;
+        expect_grey(&detector)
+            .with_context(|| format!("{} is not an ocrs text detector", detection.display()))?;
+        let recogniser = load_model(recognition)?;
+        expect_grey(&recogniser)
+            .with_context(|| format!("{} is not an ocrs recogniser", recognition.display()))?;
+        // The engine wants a recogniser of its own to know the height of lines; ten megabytes.
+        let engine = OcrEngine::new(OcrEngineParams {
+            detection_model: Some(detector),
+            recognition_model: Some(load_model(recognition)?),
+            ..Default::default()
+        })?;
+        Ok(OcrsReader {
+            engine,
+            recogniser: Box::new(recogniser),
+            alphabet: ALPHABET.chars().map(String::from).collect(),
+            producer: format!("ocrs code {CODE_VERSION} {sha}"),
+            cores: Cores::default(),
+        })
+    }
+
+    fn read_on(&self, image: &RgbImage, core: &Core) -> Result<Vec<OcrLine>> {
+        let source = ImageSource::from_bytes(image.as_raw(), image.dimensions())?;
+        let input = self.engine.prepare_input(source)?;
+        let words = self
+            .engine
+            .detect_words(&input)
+            .context("detecting words")?;
+        let mut read = Vec::new();
+        for line in self.engine.find_text_lines(&input, &words) {
+            let Some(corners) = corners_of(&line, image) else {
+                continue;
+            };
+            // (H, W), grey, in [-0.5, 0.5]
+            let picture = self.engine.prepare_recognition_input(&input, &line)?;
+            let (text, confidence) = self.read_line(picture, core).context("reading a line")?;
+            let text = text.trim();
+            if confidence >= MIN_CONFIDENCE && !text.is_empty() {
+                read.push(OcrLine {
+                    text: text.to_owned(),
+                    confidence,
+                    corners,
+                });
+            }
+        }
+        Ok(read)
+    }
+
+    fn read_line(&self, picture: NdTensor<f32, 2>, core: &Core) -> Result<(String, f32)> {
+        let [height, width] = picture.shape();
+        let input = NdTensor::from_data([1, 1, height, width], picture.into_data());
+        let output = self.recogniser.run(input, core)?;
+        // (step, batch, label), log-probabilities
+        let logs: NdTensorView<f32, 3> = output.view().try_into()?;
+        ensure!(logs.size(1) == 1, "an output of shape {:?}", logs.shape());
+        let probabilities = logs.slice((.., 0)).map(|log| log.exp());
+        Ok(ctc::decode(probabilities.view(), &self.alphabet, WORD_GAP))
+    }
+}
+
+impl TextReader for OcrsReader {
+    fn producer(&self) -> String {
+        self.producer.clone()
+    }
+
+    fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
+        if image.width() == 0 || image.height() == 0 {
+            return Ok(Vec::new());
+        }
+        self.cores.run(|core| self.read_on(image, core))
+    }
+}
+
+/// The level rectangle around a line's words, within the image; None where that is empty.
+fn corners_of(words: &[RotatedRect], image: &RgbImage) -> Option<[(f32, f32); 4]> {
+    let around = bounding_rect(words.iter())?.bounding_rect();
+    let (width, height) = (image.width() as f32, image.height() as f32);
+    let (left, right) = (
+        around.left().clamp(0.0, width),
+        around.right().clamp(0.0, width),
+    );
+    let (top, bottom) = (
+        around.top().clamp(0.0, height),
+        around.bottom().clamp(0.0, height),
+    );
+    (left < right && top < bottom).then_some([
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+    ])
+}
+
+/// Checks that a model's first input is (batch, 1, height, width).
+fn expect_grey(model: &Model) -> Result<()> {
+    let shape = model
+        .input_shape(0)
+        .ok_or_else(|| anyhow!("it does not say what its input is"))?;
+    ensure!(
+        shape.len() == 4 && matches!(shape.get(1), Some(Dimension::Fixed(1))),
+        "its input is {shape:?}, not one grey picture"
+    );
+    ensure!(
+        model.output_ids().len() == 1,
+        "it has {} outputs",
+        model.output_ids().len()
+    );
+    Ok(())
+}
