@@ -1,1 +1,166 @@
-//! (stub)
+//! Sentence vectors against sentence-transformers' (collection-tools/reference.py).
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use riposte::evidence::sentence::Sentences;
+use serde_json::json;
+
+use crate::clip::{TextReference, copy_of, edit_header, largest_difference, message, reference};
+
+fn values(name: &str) -> Vec<TextReference> {
+    serde_json::from_str(&fs::read_to_string(reference(name)).unwrap()).unwrap()
+}
+
+/// The real all-MiniLM-L6-v2, or `None` and a line that says why.
+fn minilm() -> Option<Sentences> {
+    let models = match std::env::var_os("RIPOSTE_MODELS") {
+        Some(models) => PathBuf::from(models),
+        None => data_directory()?.join("riposte/models"),
+    };
+    let dir = models.join("all-minilm-l6-v2");
+    if !dir.join("model.safetensors").exists() {
+        eprintln!(
+            "skipped: all-MiniLM-L6-v2, because {} is not there",
+            dir.display()
+        );
+        return None;
+    }
+    Some(Sentences::load(&dir, "sha").unwrap())
+}
+
+fn data_directory() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    match etcetera::choose_base_strategy() {
+        Ok(strategy) => Some(strategy.data_dir()),
+        Err(error) => {
+            eprintln!("skipped: all-MiniLM-L6-v2, because {error}");
+            None
+        }
+    }
+}
+
+fn agree(model: &Sentences, expected: &[TextReference]) {
+    let texts: Vec<&str> = expected.iter().map(|text| text.text.as_str()).collect();
+    let vectors = model.embed(&texts).unwrap();
+    assert_eq!(vectors.len(), texts.len());
+    for (vector, expected) in vectors.iter().zip(expected) {
+        assert_eq!(vector.len(), model.dimension());
+        let difference = largest_difference(vector, &expected.vector);
+        assert!(difference < 1e-4, "{:?}: {difference}", expected.text);
+    }
+}
+
+#[test]
+fn vectors_are_those_of_sentence_transformers() {
+    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
+    agree(&model, &values("tiny-sentence.json"));
+    assert!(model.embed(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn the_real_model_agrees_with_sentence_transformers() {
+    if let Some(model) = minilm() {
+        agree(&model, &values("minilm.json"));
+    }
+}
+
+#[test]
+fn the_real_model_gives_a_text_the_same_bits_in_any_batch() {
+    let Some(model) = minilm() else { return };
+    let long = "why the death penalty should be abolished ".repeat(60);
+    let texts: Vec<String> = (0..60)
+        .map(|n| long.chars().skip(n).take(1 + n * n % 700).collect())
+        .chain([String::new(), long.clone()])
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let together = model.embed(&texts).unwrap();
+    for (text, vector) in texts.iter().zip(&together) {
+        assert_eq!(&model.embed(&[text]).unwrap()[0], vector, "{text:?} alone");
+    }
+    let reversed: Vec<&str> = texts.iter().rev().copied().collect();
+    let mut again = model.embed(&reversed).unwrap();
+    again.reverse();
+    assert_eq!(again, together);
+}
+
+#[test]
+fn a_small_model_gives_a_text_the_same_vector_in_any_batch() {
+    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
+    let texts = [
+        "people",
+        "",
+        "the cat and the people on guns",
+        "x",
+        "death penalty ".repeat(300).leak(),
+    ];
+    let together = model.embed(&texts).unwrap();
+    for (text, vector) in texts.iter().zip(&together) {
+        assert!(
+            largest_difference(&model.embed(&[text]).unwrap()[0], vector) < 1e-6,
+            "{text:?}"
+        );
+        let length: f32 = vector.iter().map(|v| v * v).sum();
+        assert!((length - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn words_after_256_tokens_change_nothing() {
+    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
+    // 254 words of one token, and the two special tokens.
+    let full = "the ".repeat(254);
+    let vector = |text: &str| model.embed(&[text]).unwrap().remove(0);
+    assert_eq!(vector(&full), vector(&format!("{full} people people")));
+    assert_ne!(vector(&full), vector(&format!("people {full}")));
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named() {
+    let refused = |damage: &dyn Fn(&Path), expected: &str| {
+        let copy = copy_of("tiny-sentence");
+        damage(copy.path());
+        let said = message(Sentences::load(copy.path(), "sha"));
+        assert!(said.contains(expected), "{said}");
+    };
+    let tensor = "encoder.layer.1.attention.self.key.weight";
+    refused(
+        &|dir| {
+            edit_header(dir, |header| {
+                let weight = header.remove(tensor).unwrap();
+                header.insert("other".to_owned(), weight);
+            });
+        },
+        &format!("tensor {tensor} is missing: expected shape [32, 32]"),
+    );
+    refused(
+        &|dir| edit_header(dir, |header| header[tensor]["shape"] = json!([64, 16])),
+        &format!("tensor {tensor} has shape [64, 16]: expected [32, 32]"),
+    );
+    refused(
+        &|dir| edit_header(dir, |header| header[tensor]["dtype"] = json!("I32")),
+        &format!("tensor {tensor} holds I32"),
+    );
+    refused(
+        &|dir| {
+            let file = File::options()
+                .write(true)
+                .open(dir.join("model.safetensors"))
+                .unwrap();
+            file.set_len(50_000).unwrap();
+        },
+        "truncated or damaged",
+    );
+    refused(
+        &|dir| fs::remove_file(dir.join("tokenizer.json")).unwrap(),
+        "tokenizer.json",
+    );
+    refused(
+        &|dir| fs::write(dir.join("tokenizer.json"), "{}").unwrap(),
+        "tokenizer.json",
+    );
+    refused(
+        &|dir| fs::write(dir.join("config.json"), "[").unwrap(),
+        "config.json",
+    );
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Makes tests/reference/: small random checkpoints, and what the original frameworks compute from them.
+
+    pip install torch transformers sentence-transformers 'pillow<12'
+    python collection-tools/reference.py [--minilm DIR]
+
+Written with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
+order, up to two levels apart). The checkpoints are random but fixed (SEED); vectors of
+CLIP come from CLIPModel, pixels from CLIPImageProcessorPil (Pillow), sentence vectors from sentence-transformers' own
+modules. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import torch
+from PIL import Image
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from tokenizers.pre_tokenizers import ByteLevel
+from transformers import (
+    BertConfig,
+    BertModel,
+    BertTokenizer,
+    CLIPConfig,
+    CLIPModel,
+    CLIPTokenizer,
+)
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+SEED = 20220603
+HERE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "reference"
+
+# (width, height): portrait, landscape, smaller than the crop, square, one pixel high, one wide, a single one
+SIZES = [(90, 160), (640, 361), (50, 40), (224, 224), (120, 1), (1, 90), (1, 1), (301, 1024)]
+
+CLIP_TEXTS = [
+    "",
+    "a protest sign",
+    "A photo about Should Teachers GET tenure?",
+    "naïve café – 50% off 🙂",
+    "pro\n\tand   con",
+    "cats and dogs and " * 40,
+    "before <|endoftext|> after",
+]
+
+SENTENCES = [
+    "",
+    "Guns don't kill people.",
+    "a",
+    "The death penalty should be abolished because it is irreversible and often unjust.",
+    "Café, naïve — ÜBER!",
+    "日本 nuclear ☢ power",
+    "and the cat sat on the mat " * 60,
+]
+
+
+def image(width, height):
+    """A pattern with slow and fast parts that tests/it/clip.rs draws from the same formula."""
+    y, x, c = np.mgrid[0:height, 0:width, 0:3].astype(np.int64)
+    values = (x * x // 9 + y * y // 5 + x * y * c // 7 + 37 * c + (x // 16 + y // 16) % 2 * 90) % 256
+    return Image.fromarray(values.astype(np.uint8), "RGB")
+
+
+def write(name, value):
+    path = HERE / name
+    path.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace('},{"', '},\n{"') + "\n")
+    print(path, path.stat().st_size)
+
+
+def numbers(tensor):
+    return [round(float(value), 7) for value in tensor]
+
+
+def clean(directory, keep):
+    for path in directory.iterdir():
+        if path.name not in keep:
+            path.unlink()
+
+
+def pixels(processor, picture):
+    """Sums over rows and columns as bytes (they notice one level in one pixel), and some values as they are."""
+    values = processor(picture, return_tensors="np")["pixel_values"][0]
+    mean = np.array(processor.image_mean)[:, None, None]
+    std = np.array(processor.image_std)[:, None, None]
+    levels = (values.astype(np.float64) * std + mean) * 255
+    assert np.abs(levels - levels.round()).max() < 1e-3
+    levels = levels.round().astype(int)
+    channels, height, width = values.shape
+    samples = []
+    for n in range(48):
+        c, y, x = n % channels, n * 37 % height, n * 53 % width
+        samples.append([c, y, x, round(float(values[c, y, x]), 6)])
+    return {
+        "height": height,
+        "width": width,
+        "row_sums": levels.sum(axis=2).tolist(),
+        "column_sums": levels.sum(axis=1).tolist(),
+        "samples": samples,
+    }
+
+
+def random_weights(model, dtype):
+    """Weights with some spread: the frameworks' own initial values make every text nearly the same vector."""
+    generator = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            noise = torch.randn(parameter.shape, generator=generator)
+            scale = 0.3 if parameter.ndim < 2 or "embedding" in name else parameter[0].numel() ** -0.5
+            is_norm = "norm" in name.lower() and name.endswith("weight")
+            parameter.copy_((is_norm + noise * (0.1 if is_norm else scale)).to(dtype).to(torch.float32))
+    return model.eval()
+
+
+def clip_tokenizer():
+    letters = sorted(ByteLevel.alphabet())
+    words = ["a", "th", "the</w>", "an", "and</w>", "pr", "pro", "si", "sig", "sign</w>", "ca", "cat", "cats</w>"]
+    merges = [("t", "h"), ("th", "e</w>"), ("a", "n"), ("an", "d</w>"), ("p", "r"), ("pr", "o"), ("s", "i"),
+              ("si", "g"), ("sig", "n</w>"), ("c", "a"), ("ca", "t"), ("cat", "s</w>")]
+    vocabulary = letters + [letter + "</w>" for letter in letters]
+    vocabulary += [word for word in words if word not in vocabulary]
+    vocabulary += ["<|startoftext|>", "<|endoftext|>"]
+    return CLIPTokenizer(vocab={token: n for n, token in enumerate(vocabulary)}, merges=merges), len(vocabulary)
+
+
+def clip(name, dtype, text, vision, projection, processor, keep_processor):
+    directory = HERE / name
+    shutil.rmtree(directory, ignore_errors=True)
+    tokenizer, vocabulary = clip_tokenizer()
+    text = dict(text, vocab_size=vocabulary, bos_token_id=vocabulary - 2)
+    text.setdefault("eos_token_id", vocabulary - 1)
+    config = CLIPConfig(text_config=text, vision_config=vision, projection_dim=projection)
+    model = random_weights(CLIPModel(config), dtype)
+    model.to(dtype).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    keep = ["config.json", "model.safetensors", "tokenizer.json"]
+    if keep_processor:
+        processor.save_pretrained(directory)
+        keep.append("preprocessor_config.json")
+    clean(directory, keep)
+
+    model.to(torch.float32)
+    images = []
+    with torch.no_grad():
+        for width, height in SIZES:
+            picture = image(width, height)
+            values = processor(picture, return_tensors="pt")["pixel_values"]
+            vector = model.get_image_features(pixel_values=values).pooler_output[0]
+            images.append({
+                "image_width": width,
+                "image_height": height,
+                "pixels": pixels(processor, picture),
+                "vector": numbers(vector / vector.norm()),
+            })
+        length = config.text_config.max_position_embeddings
+        tokens = tokenizer(CLIP_TEXTS, padding="max_length", truncation=True, max_length=length, return_tensors="pt")
+        vectors = model.get_text_features(**tokens).pooler_output
+        texts = [
+            {"text": line, "vector": numbers(vector / vector.norm())}
+            for line, vector in zip(CLIP_TEXTS, vectors)
+        ]
+    write(f"{name}.json", {"images": images, "texts": texts})
+
+
+def sentence_model(directory):
+    transformer = Transformer(str(directory), max_seq_length=256)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="mean")
+    return SentenceTransformer(modules=[transformer, pooling, Normalize()], device="cpu")
+
+
+def sentences(model, texts):
+    # One at a time: the reference has no padding to disagree about.
+    return [{"text": text, "vector": numbers(model.encode([text])[0])} for text in texts]
+
+
+def tiny_sentence():
+    directory = HERE / "tiny-sentence"
+    shutil.rmtree(directory, ignore_errors=True)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + letter for letter in letters)]
+    words += [*".,!?'-—%", "日", "本", "the", "and", "people", "##s", "gun", "death", "penalty", "cat", "on", "##ing"]
+    vocabulary = {word: n for n, word in enumerate(dict.fromkeys(words))}
+    config = BertConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                        intermediate_size=48, max_position_embeddings=260, layer_norm_eps=1e-12)
+    model = random_weights(BertModel(config, add_pooling_layer=False), torch.float32)
+    model.save_pretrained(directory)
+    BertTokenizer(vocab=vocabulary).save_pretrained(directory)
+    write("tiny-sentence.json", sentences(sentence_model(directory), SENTENCES))
+    clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
+    options = parser.parse_args()
+    HERE.mkdir(parents=True, exist_ok=True)
+
+    # The widths differ where they can, so that no axis can be mistaken for another. Legacy end-of-text rule
+    # (eos_token_id 2: the largest id), a fixed size that the crop cuts on one axis and pads on the other.
+    clip(
+        "tiny-clip",
+        torch.float32,
+        dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+             max_position_embeddings=24, eos_token_id=2),
+        dict(hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=3, image_size=32,
+             patch_size=8),
+        20,
+        CLIPImageProcessorPil(size={"height": 29, "width": 37}, crop_size={"height": 32, "width": 32},
+                              image_mean=[0.5, 0.4, 0.3], image_std=[0.2, 0.25, 0.3]),
+        True,
+    )
+    # gelu, another epsilon, half-precision weights, the published preprocessing (no preprocessor_config.json).
+    clip(
+        "tiny-clip-gelu",
+        torch.float16,
+        dict(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+             max_position_embeddings=77, hidden_act="gelu", layer_norm_eps=1e-3),
+        dict(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=224,
+             patch_size=16, hidden_act="gelu", layer_norm_eps=1e-3),
+        12,
+        CLIPImageProcessorPil(),
+        False,
+    )
+    tiny_sentence()
+    if options.minilm:
+        write("minilm.json", sentences(sentence_model(options.minilm), SENTENCES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,381 @@
+//! From an image to the pixels that CLIP wants, by the rules of `preprocessor_config.json`.
+//!
+//! Resizing repeats Pillow's arithmetic exactly (`ImagingResample` of its Resample.c: filters widened by the scale,
+//! 22-bit fixed-point weights, along the rows first, rounding to bytes after each of the two passes), because the
+//! published models were trained and are measured with it. fast_image_resize is faster but works with coarser weights:
+//! one level in one pixel is 0.015 after normalisation. Pillow 13 chooses the order of the passes by the sizes, and Pillow
+//! turns it round for images over 100 times taller than wide; neither is followed here.
+
+use std::f64::consts::PI;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use image::RgbImage;
+use serde::Deserialize;
+
+use super::checkpoint::read_json;
+
+/// Preprocessed pixels: (channel, row, column), red first, normalised by the model's mean and standard deviation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pixels {
+    pub height: usize,
+    pub width: usize,
+    /// 3 × height × width values.
+    pub values: Vec<f32>,
+}
+
+/// The rules of one `preprocessor_config.json`.
+#[derive(Clone, Debug)]
+pub(super) struct Preprocessing {
+    resize: Option<(Target, Filter)>,
+    /// (height, width); images smaller than that are surrounded by black.
+    crop: Option<(usize, usize)>,
+    /// A byte times `scale[c]` plus `shift[c]` is the normalised value.
+    scale: [f64; 3],
+    shift: [f64; 3],
+}
+
+/// The size that an image is resized to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Target {
+    /// The shorter side; the longer one in proportion, rounded down.
+    Shorter(usize),
+    Fixed {
+        height: usize,
+        width: usize,
+    },
+}
+
+/// Pillow's resampling filters that it numbers 1 to 5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Filter {
+    Lanczos,
+    Bilinear,
+    Bicubic,
+    Box,
+    Hamming,
+}
+
+/// Sides beyond this are damaged files.
+const LARGEST: usize = 1 << 14;
+
+/// `preprocessor_config.json` as files spell it; what is absent is as the published CLIP models have it.
+#[derive(Deserialize)]
+#[serde(default)]
+struct File {
+    do_resize: bool,
+    size: Side,
+    resample: u8,
+    do_center_crop: bool,
+    crop_size: Side,
+    do_rescale: bool,
+    rescale_factor: f64,
+    do_normalize: bool,
+    image_mean: [f64; 3],
+    image_std: [f64; 3],
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Side {
+    One(usize),
+    Shortest { shortest_edge: usize },
+    Both { height: usize, width: usize },
+}
+
+impl Default for File {
+    fn default() -> Self {
+        File {
+            do_resize: true,
+            size: Side::One(224),
+            resample: 3,
+            do_center_crop: true,
+            crop_size: Side::One(224),
+            do_rescale: true,
+            rescale_factor: 1.0 / 255.0,
+            do_normalize: true,
+            image_mean: [0.48145466, 0.4578275, 0.40821073],
+            image_std: [0.26862954, 0.26130258, 0.27577711],
+        }
+    }
+}
+
+impl Preprocessing {
+    /// Reads `preprocessor_config.json` of `dir`; without one, the published CLIP preprocessing (224 × 224).
+    pub(super) fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join("preprocessor_config.json");
+        let file = match path.try_exists() {
+            Ok(false) => File::default(),
+            _ => read_json(&path)?,
+        };
+        Self::new(&file).with_context(|| format!("reading {}", path.display()))
+    }
+
+    fn new(file: &File) -> Result<Self> {
+        let target = match file.size {
+            Side::One(side)
+            | Side::Shortest {
+                shortest_edge: side,
+            } => Target::Shorter(side),
+            Side::Both { height, width } => Target::Fixed { height, width },
+        };
+        let crop = match file.crop_size {
+            Side::One(side) => (side, side),
+            Side::Both { height, width } => (height, width),
+            Side::Shortest { .. } => {
+                bail!("crop_size has a shortest_edge: expected height and width")
+            }
+        };
+        let sides = match target {
+            Target::Shorter(side) => [side, side, crop.0, crop.1],
+            Target::Fixed { height, width } => [height, width, crop.0, crop.1],
+        };
+        ensure!(
+            sides.iter().all(|side| (1..=LARGEST).contains(side)),
+            "size and crop_size must be 1 to {LARGEST}, found {sides:?}"
+        );
+        let filter = match file.resample {
+            1 => Filter::Lanczos,
+            2 => Filter::Bilinear,
+            3 => Filter::Bicubic,
+            4 => Filter::Box,
+            5 => Filter::Hamming,
+            other => bail!("resample is {other}: expected 1 to 5"),
+        };
+        let factor = if file.do_rescale {
+            file.rescale_factor
+        } else {
+            1.0
+        };
+        let (mut scale, mut shift) = ([factor; 3], [0.0; 3]);
+        if file.do_normalize {
+            for c in 0..3 {
+                ensure!(file.image_std[c] != 0.0, "image_std holds a zero");
+                scale[c] = factor / file.image_std[c];
+                shift[c] = -file.image_mean[c] / file.image_std[c];
+            }
+        }
+        Ok(Preprocessing {
+            resize: file.do_resize.then_some((target, filter)),
+            crop: file.do_center_crop.then_some(crop),
+            scale,
+            shift,
+        })
+    }
+
+    /// The size of every image it makes (height, width); `None` where that depends on the image.
+    pub(super) fn output(&self) -> Option<(usize, usize)> {
+        match (self.crop, self.resize) {
+            (Some(crop), _) => Some(crop),
+            (None, Some((Target::Fixed { height, width }, _))) => Some((height, width)),
+            _ => None,
+        }
+    }
+
+    /// Resizes, crops around the centre and normalises; `image` must have pixels.
+    ///
+    /// Only what the crop keeps is computed, so a banner of 10,000 × 1 costs no more than a square.
+    pub(super) fn apply(&self, image: &RgbImage) -> Pixels {
+        let (width, height) = (image.width() as usize, image.height() as usize);
+        let (full_height, full_width) = match self.resize {
+            None => (height, width),
+            Some((Target::Fixed { height, width }, _)) => (height, width),
+            Some((Target::Shorter(side), _)) => {
+                // Float division and truncation, as the Python that trained and measured the models.
+                let longer = |long: usize, short: usize| {
+                    (side as f64 * long as f64 / short.max(1) as f64) as usize
+                };
+                if width <= height {
+                    (longer(height, width), side)
+                } else {
+                    (side, longer(width, height))
+                }
+            }
+        };
+        let (out_height, out_width) = self.crop.unwrap_or((full_height, full_width));
+        let rows = Window::centred(full_height, out_height);
+        let columns = Window::centred(full_width, out_width);
+        let kept = match self.resize {
+            Some((_, filter)) => resample(
+                image,
+                &Axis::new(filter, width, full_width, &columns),
+                &Axis::new(filter, height, full_height, &rows),
+            ),
+            None => cut(image, &columns, &rows),
+        };
+        // Outside the image the crop is black before normalisation, not grey after it.
+        let mut values = Vec::with_capacity(3 * out_height * out_width);
+        for c in 0..3 {
+            let start = values.len();
+            values.resize(start + out_height * out_width, self.shift[c] as f32);
+            let plane = &mut values[start..];
+            for (row, line) in kept.chunks_exact((3 * columns.length).max(1)).enumerate() {
+                let from = (row + rows.pad) * out_width + columns.pad;
+                for (value, pixel) in plane[from..].iter_mut().zip(line.chunks_exact(3)) {
+                    *value = (f64::from(pixel[c]) * self.scale[c] + self.shift[c]) as f32;
+                }
+            }
+        }
+        Pixels {
+            height: out_height,
+            width: out_width,
+            values,
+        }
+    }
+}
+
+/// The part of an axis that the centre crop keeps.
+struct Window {
+    /// First kept position of the full axis, and how many.
+    start: usize,
+    length: usize,
+    /// Black positions before the first kept one.
+    pad: usize,
+}
+
+impl Window {
+    /// `(full - out) // 2` positions are cut off before, or added where that is negative.
+    fn centred(full: usize, out: usize) -> Self {
+        Window {
+            start: full.saturating_sub(out) / 2,
+            length: full.min(out),
+            pad: out.saturating_sub(full).div_ceil(2),
+        }
+    }
+}
+
+/// For each kept position of a resized axis: where its source pixels begin, and their fixed-point weights.
+struct Axis {
+    taps: Vec<(usize, Vec<i32>)>,
+}
+
+/// Fraction bits of a weight: bytes times weights, summed with weights' overshoot, stay within 32 bits.
+const PRECISION: u32 = 32 - 8 - 2;
+
+impl Axis {
+    fn new(filter: Filter, from: usize, to: usize, window: &Window) -> Self {
+        let scale = from as f64 / to as f64;
+        let stretch = scale.max(1.0);
+        let support = filter.support() * stretch;
+        let taps = (window.start..window.start + window.length)
+            .map(|position| {
+                let centre = (position as f64 + 0.5) * scale;
+                // A cast cuts off at zero, below it too.
+                let first = (centre - support + 0.5) as usize;
+                let end = ((centre + support + 0.5) as usize).min(from);
+                let weights: Vec<f64> = (first..end)
+                    .map(|x| filter.weight((x as f64 - centre + 0.5) * (1.0 / stretch)))
+                    .collect();
+                let sum: f64 = weights.iter().sum();
+                let fixed = |weight: &f64| {
+                    let weight = if sum != 0.0 { weight / sum } else { *weight };
+                    // Rounds half away from zero.
+                    (weight * f64::from(1 << PRECISION) + 0.5_f64.copysign(weight)) as i32
+                };
+                (first, weights.iter().map(fixed).collect())
+            })
+            .collect();
+        Axis { taps }
+    }
+}
+
+impl Filter {
+    /// How far from the centre a weight is not zero, in pixels of the coarser side.
+    fn support(self) -> f64 {
+        match self {
+            Filter::Box => 0.5,
+            Filter::Bilinear | Filter::Hamming => 1.0,
+            Filter::Bicubic => 2.0,
+            Filter::Lanczos => 3.0,
+        }
+    }
+
+    fn weight(self, x: f64) -> f64 {
+        let sinc = |x: f64| {
+            if x == 0.0 {
+                1.0
+            } else {
+                (PI * x).sin() / (PI * x)
+            }
+        };
+        let distance = x.abs();
+        match self {
+            Filter::Box if x > -0.5 && x <= 0.5 => 1.0,
+            Filter::Bilinear if distance < 1.0 => 1.0 - distance,
+            Filter::Hamming if distance < 1.0 => {
+                sinc(distance) * (0.54 + 0.46 * (PI * distance).cos())
+            }
+            // Keys' cubic with a = -1/2 (Catmull-Rom).
+            Filter::Bicubic if distance < 1.0 => (1.5 * distance - 2.5) * distance * distance + 1.0,
+            Filter::Bicubic if distance < 2.0 => {
+                (((distance - 5.0) * distance + 8.0) * distance - 4.0) * -0.5
+            }
+            Filter::Lanczos if (-3.0..3.0).contains(&x) => sinc(x) * sinc(x / 3.0),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Weighted sums along the rows, then along the columns, each rounded to bytes. Returns (row, column, channel).
+fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
+    let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
+    let end = rows
+        .taps
+        .iter()
+        .map(|(from, weights)| from + weights.len())
+        .max()
+        .unwrap_or(0);
+    let stride = 3 * image.width() as usize;
+    let line = 3 * columns.taps.len();
+
+    let mut narrow = Vec::with_capacity((end - first) * line);
+    for source in image
+        .as_raw()
+        .chunks_exact(stride.max(1))
+        .take(end)
+        .skip(first)
+    {
+        for (from, weights) in &columns.taps {
+            let mut sums = [1i32 << (PRECISION - 1); 3];
+            for (pixel, weight) in source[3 * from..].chunks_exact(3).zip(weights) {
+                for (sum, &byte) in sums.iter_mut().zip(pixel) {
+                    *sum += i32::from(byte) * weight;
+                }
+            }
+            narrow.extend(sums.map(to_byte));
+        }
+    }
+
+    let mut small = Vec::with_capacity(rows.taps.len() * line);
+    let mut sums = vec![0i32; line];
+    for (from, weights) in &rows.taps {
+        sums.fill(1 << (PRECISION - 1));
+        for (source, weight) in narrow[(from - first) * line..]
+            .chunks_exact(line.max(1))
+            .zip(weights)
+        {
+            for (sum, &byte) in sums.iter_mut().zip(source) {
+                *sum += i32::from(byte) * weight;
+            }
+        }
+        small.extend(sums.iter().map(|&sum| to_byte(sum)));
+    }
+    small
+}
+
+fn to_byte(sum: i32) -> u8 {
+    (sum >> PRECISION).clamp(0, 255) as u8
+}
+
+/// The kept part of an image that is not resized. Returns (row, column, channel).
+fn cut(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
+    let stride = 3 * image.width() as usize;
+    image
+        .as_raw()
+        .chunks_exact(stride.max(1))
+        .skip(rows.start)
+        .take(rows.length)
+        .flat_map(|line| &line[3 * columns.start..3 * (columns.start + columns.length)])
+        .copied()
+        .collect()
+}
