@@ -1,0 +1,319 @@
+//! The evidence store: one SQLite file, which `sqlite3` and pandas open too.
+//!
+//! What has been computed for a document stands in `work`: a row per channel with the producer
+//! (extractor version, model hash, producers of what it was made from). A document is written in
+//! one transaction, so whatever ends the program, each row is whole. SQLite's rollback journal is
+//! kept, rather than its write-ahead log, so that the store is one file at rest.
+
+mod rows;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use super::ocr::OcrLine;
+use super::picture::Picture;
+use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence};
+use crate::trec::{DocId, Fault};
+use rows::{blob_of, fault_of, read_document, tables, vector_of, write_record};
+
+/// Changes when the tables do.
+const SCHEMA_VERSION: i64 = 1;
+
+const SCHEMA: &str = include_str!("store/schema.sql");
+
+/// What the store holds of a document: made of which files, by which producers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    pub fingerprint: String,
+    pub producers: BTreeMap<Channel, String>,
+}
+
+/// New evidence about a document. A channel that is none keeps what the store has, unless what it
+/// was made from is new: then it is removed.
+#[derive(Debug, Default)]
+pub struct Record {
+    pub document: String,
+    pub fingerprint: String,
+    pub url: String,
+    pub pages: Option<Made<Vec<PageEvidence>>>,
+    pub ocr: Option<Made<Vec<OcrLine>>>,
+    pub picture: Option<Made<Option<Picture>>>,
+    pub clip: Option<Made<Option<Vec<f32>>>>,
+    pub sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
+    pub vader: Option<Made<Vec<OfPart<f64>>>>,
+    pub afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+}
+
+/// What a channel found, what went wrong, and by what it was made.
+#[derive(Debug)]
+pub struct Made<T> {
+    pub producer: String,
+    pub value: T,
+    pub faults: Vec<Fault>,
+}
+
+/// An open evidence store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    /// Held while this store may be written: one writer.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Opens the store at `path` for writing; makes it, and its directory, if it is not there.
+    ///
+    /// Errors: another riposte writes it, it is no evidence store, or one of another version.
+    pub fn open(path: &Path) -> Result<Self> {
+        let opening = || format!("cannot open the evidence store {}", path.display());
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).with_context(opening)?;
+        }
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let lock = File::create(&lock_path).with_context(opening)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => bail!(
+                "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
+                path.display()
+            ),
+            // a file system without locks: SQLite's own still keep each transaction whole
+            Err(std::fs::TryLockError::Error(_)) => {}
+        }
+        let connection = Connection::open(path).with_context(opening)?;
+        Self::prepare(&connection).with_context(opening)?;
+        Ok(Store {
+            connection,
+            path: path.to_owned(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Opens the store at `path` for reading; it must be there.
+    pub fn open_to_read(path: &Path) -> Result<Self> {
+        let opening = || format!("cannot open the evidence store {}", path.display());
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .with_context(opening)?;
+        if version(&connection).with_context(opening)? != SCHEMA_VERSION {
+            bail!(
+                "{} is no evidence store of this version of riposte",
+                path.display()
+            );
+        }
+        Ok(Store {
+            connection,
+            path: path.to_owned(),
+            _lock: None,
+        })
+    }
+
+    fn prepare(connection: &Connection) -> Result<()> {
+        connection.busy_timeout(Duration::from_secs(10))?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        match version(connection)? {
+            SCHEMA_VERSION => Ok(()),
+            0 => {
+                let tables: i64 =
+                    connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
+                if tables > 0 {
+                    bail!("it is an SQLite file of something else");
+                }
+                connection.execute_batch(&format!(
+                    "BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
+                ))?;
+                Ok(())
+            }
+            other => bail!(
+                "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
+            ),
+        }
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is there, by document.
+    pub fn held(&self) -> Result<HashMap<String, Held>> {
+        self.reading(|c| {
+            let mut held: HashMap<String, Held> = HashMap::new();
+            let mut documents = c.prepare("SELECT document, fingerprint FROM document")?;
+            let mut rows = documents.query([])?;
+            while let Some(row) = rows.next()? {
+                held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
+            }
+            let mut work = c.prepare("SELECT document, channel, producer FROM work")?;
+            let mut rows = work.query([])?;
+            while let Some(row) = rows.next()? {
+                let channel: String = row.get(1)?;
+                if let (Some(channel), Some(held)) = (
+                    Channel::parse(&channel),
+                    held.get_mut(row.get_ref(0)?.as_str()?),
+                ) {
+                    held.producers.insert(channel, row.get(2)?);
+                }
+            }
+            Ok(held)
+        })
+    }
+
+    /// The most frequent producer of a channel.
+    pub fn producer(&self, channel: Channel) -> Result<Option<String>> {
+        self.reading(|c| {
+            c.query_row(
+                "SELECT producer, count(*) AS n FROM work WHERE channel = ? GROUP BY producer ORDER BY n DESC, producer LIMIT 1",
+                [channel.word()],
+                |row| row.get(0),
+            )
+            .optional()
+        })
+    }
+
+    /// Writes the records in one transaction.
+    pub fn write(&mut self, records: &[Record]) -> Result<()> {
+        let path = self.path.clone();
+        let writing = || format!("cannot write to the evidence store {}", path.display());
+        let transaction = self.connection.transaction().with_context(writing)?;
+        for record in records {
+            write_record(&transaction, record).with_context(writing)?;
+        }
+        transaction.commit().with_context(writing)
+    }
+
+    /// The ids of all documents, in order.
+    pub fn documents(&self) -> Result<Vec<DocId>> {
+        self.reading(|c| {
+            c.prepare("SELECT document FROM document ORDER BY document")?
+                .query_map([], |row| Ok(DocId(row.get(0)?)))?
+                .collect()
+        })
+    }
+
+    /// Everything about one document; none if the store does not have it.
+    pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
+        self.reading(|c| read_document(c, id))
+    }
+
+    /// The faults of all documents, by document.
+    pub fn faults(&self) -> Result<Vec<Fault>> {
+        self.reading(|c| {
+            c.prepare(
+                "SELECT kind, path, line, what FROM fault ORDER BY document, channel, number",
+            )?
+            .query_map([], fault_of)?
+            .collect()
+        })
+    }
+
+    /// How the image's element was found in the pages ("xpath", "url", "no"), how often, and how many of
+    /// those elements carry the image's name.
+    pub fn elements(&self) -> Result<Vec<(String, u64, u64)>> {
+        self.reading(|c| {
+            c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
+                .query_map([], |row| {
+                    Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
+                })?
+                .collect()
+        })
+    }
+
+    /// The vector of a query text, if that producer has made it before.
+    pub fn query_vector(&self, producer: &str, text: &str) -> Result<Option<Vec<f32>>> {
+        self.reading(|c| {
+            c.prepare_cached("SELECT vector FROM query_vector WHERE producer = ? AND text = ?")?
+                .query_row([producer, text], |row| {
+                    vector_of(row.get_ref(0)?.as_blob()?)
+                })
+                .optional()
+        })
+    }
+
+    /// Keeps the vectors of query texts.
+    pub fn keep_query_vectors(
+        &mut self,
+        producer: &str,
+        vectors: &[(String, Vec<f32>)],
+    ) -> Result<()> {
+        let path = self.path.clone();
+        let writing = || format!("cannot write to the evidence store {}", path.display());
+        let transaction = self.connection.transaction().with_context(writing)?;
+        for (text, vector) in vectors {
+            transaction
+                .execute(
+                    "INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)",
+                    params![producer, text, blob_of(vector)],
+                )
+                .with_context(writing)?;
+        }
+        transaction.commit().with_context(writing)
+    }
+
+    /// Takes over what another store has and this one lacks (shards of one collection). Returns
+    /// how many documents came.
+    pub fn merge(&mut self, other: &Path) -> Result<usize> {
+        let merging = || {
+            format!(
+                "cannot merge {} into {}",
+                other.display(),
+                self.path.display()
+            )
+        };
+        drop(Self::open_to_read(other)?);
+        let name = other
+            .to_str()
+            .context("a path that is not UTF-8")
+            .with_context(merging)?;
+        self.connection
+            .execute("ATTACH DATABASE ? AS shard", [name])
+            .with_context(merging)?;
+        let result = merge_attached(&mut self.connection).with_context(merging);
+        self.connection
+            .execute("DETACH DATABASE shard", [])
+            .with_context(merging)?;
+        result
+    }
+
+    fn reading<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        read(&self.connection)
+            .with_context(|| format!("cannot read the evidence store {}", self.path.display()))
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Documents of the attached store that this one does not have with the same fingerprint and at
+/// least as much work.
+fn merge_attached(connection: &mut Connection) -> Result<usize> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(
+        "CREATE TEMP TABLE coming AS
+         SELECT s.document FROM shard.document s LEFT JOIN main.document d USING (document)
+         WHERE d.document IS NULL
+            OR (SELECT count(*) FROM main.work w WHERE w.document = s.document)
+             < (SELECT count(*) FROM shard.work w WHERE w.document = s.document);",
+    )?;
+    let coming: i64 = transaction.query_row("SELECT count(*) FROM coming", [], |row| row.get(0))?;
+    let mut all = vec!["document", "work", "fault"];
+    all.extend(Channel::ALL.into_iter().flat_map(tables));
+    for table in all {
+        transaction.execute_batch(&format!(
+            "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);
+             INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
+        ))?;
+    }
+    transaction.execute_batch(
+        "INSERT OR IGNORE INTO main.query_vector SELECT * FROM shard.query_vector; DROP TABLE coming;",
+    )?;
+    transaction.commit()?;
+    Ok(coming as usize)
+}

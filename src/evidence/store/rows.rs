@@ -1,0 +1,408 @@
+//! Evidence as rows: one document written, one document read.
+
+use std::path::PathBuf;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Made, Record};
+use crate::collection::images::CrawlRank;
+use crate::evidence::ocr::OcrLine;
+use crate::evidence::page::{Found, PageWords};
+use crate::evidence::picture::Picture;
+use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use crate::trec::{DocId, Fault, FaultKind};
+
+/// The tables that hold a channel's evidence.
+pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
+    match channel {
+        Channel::Page => &["page", "crawl_rank"],
+        Channel::Ocr => &["ocr_line"],
+        Channel::Picture => &["picture"],
+        Channel::Clip => &["clip"],
+        Channel::Sentence => &["sentence"],
+        Channel::Vader => &["vader"],
+        Channel::Afinn => &["afinn"],
+    }
+}
+
+fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<()> {
+    for table in tables(channel) {
+        c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
+            .execute([document])?;
+    }
+    for table in ["work", "fault"] {
+        c.prepare_cached(&format!(
+            "DELETE FROM {table} WHERE document = ? AND channel = ?"
+        ))?
+        .execute([document, channel.word()])?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<()> {
+    let id = record.document.as_str();
+    let before: Option<String> = c
+        .prepare_cached("SELECT fingerprint FROM document WHERE document = ?")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    if before.is_some_and(|before| before != record.fingerprint) {
+        for channel in Channel::ALL {
+            clear(c, id, channel)?;
+        }
+    }
+    c.prepare_cached("INSERT OR REPLACE INTO document VALUES (?, ?, ?)")?
+        .execute([id, &record.fingerprint, &record.url])?;
+
+    for channel in Channel::ALL {
+        if made(record, channel).is_some() {
+            for derived in Channel::ALL
+                .into_iter()
+                .filter(|d| d.uses().contains(&channel))
+            {
+                clear(c, id, derived)?;
+            }
+        }
+    }
+    for channel in Channel::ALL {
+        let Some((producer, faults)) = made(record, channel) else {
+            continue;
+        };
+        clear(c, id, channel)?;
+        c.prepare_cached("INSERT INTO work VALUES (?, ?, ?)")?
+            .execute([id, channel.word(), producer])?;
+        for (number, fault) in faults.iter().enumerate() {
+            c.prepare_cached("INSERT INTO fault VALUES (?, ?, ?, ?, ?, ?, ?)")?
+                .execute(params![
+                    id,
+                    channel.word(),
+                    number as i64,
+                    fault.kind.word(),
+                    fault.path.to_string_lossy(),
+                    fault.line.map(|line| line as i64),
+                    fault.what
+                ])?;
+        }
+    }
+    write_values(c, id, record)
+}
+
+/// The producer and the faults of a channel, if the record has it.
+fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
+    fn of<T>(made: &Option<Made<T>>) -> Option<(&str, &[Fault])> {
+        made.as_ref()
+            .map(|m| (m.producer.as_str(), m.faults.as_slice()))
+    }
+    match channel {
+        Channel::Page => of(&record.pages),
+        Channel::Ocr => of(&record.ocr),
+        Channel::Picture => of(&record.picture),
+        Channel::Clip => of(&record.clip),
+        Channel::Sentence => of(&record.sentences),
+        Channel::Vader => of(&record.vader),
+        Channel::Afinn => of(&record.afinn),
+    }
+}
+
+fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<()> {
+    for page in record.pages.iter().flat_map(|made| &made.value) {
+        let w = &page.words;
+        c.prepare_cached("INSERT OR REPLACE INTO page VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
+            .execute(params![
+                id,
+                page.id,
+                page.url,
+                w.found.word(),
+                w.names_image,
+                w.title,
+                w.description,
+                w.alt,
+                w.title_attribute,
+                w.caption,
+                w.headings,
+                w.before,
+                w.after,
+                w.main
+            ])?;
+        for (number, r) in page.rankings.iter().enumerate() {
+            c.prepare_cached("INSERT OR REPLACE INTO crawl_rank VALUES (?,?,?,?,?,?)")?
+                .execute(params![
+                    id,
+                    page.id,
+                    number as i64,
+                    r.query,
+                    r.topic,
+                    r.rank
+                ])?;
+        }
+    }
+    for (number, line) in record.ocr.iter().flat_map(|made| &made.value).enumerate() {
+        let [a, b, d, e] = line.corners;
+        c.prepare_cached("INSERT INTO ocr_line VALUES (?,?,?,?,?,?,?,?,?,?,?,?)")?
+            .execute(params![
+                id,
+                number as i64,
+                line.text,
+                line.confidence,
+                a.0,
+                a.1,
+                b.0,
+                b.1,
+                d.0,
+                d.1,
+                e.0,
+                e.1
+            ])?;
+    }
+    if let Some(Made { value: Some(p), .. }) = &record.picture {
+        c.prepare_cached("INSERT INTO picture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
+            .execute(params![
+                id,
+                p.width,
+                p.height,
+                format!("{:016x}", p.phash),
+                p.text_fraction,
+                p.brightness,
+                p.contrast,
+                p.saturation,
+                p.colourfulness,
+                p.red,
+                p.green,
+                p.blue,
+                p.bright,
+                p.dark,
+                hex_colour(p.average),
+                p.colours,
+                p.edges,
+                p.flat,
+                p.photograph
+            ])?;
+    }
+    if let Some(Made {
+        value: Some(vector),
+        ..
+    }) = &record.clip
+    {
+        c.prepare_cached("INSERT INTO clip VALUES (?, ?)")?
+            .execute(params![id, blob_of(vector)])?;
+    }
+    for s in record.sentences.iter().flat_map(|made| &made.value) {
+        c.prepare_cached("INSERT OR REPLACE INTO sentence VALUES (?, ?, ?, ?)")?
+            .execute(params![id, s.page, s.part.word(), blob_of(&s.value)])?;
+    }
+    for s in record.vader.iter().flat_map(|made| &made.value) {
+        c.prepare_cached("INSERT OR REPLACE INTO vader VALUES (?, ?, ?, ?)")?
+            .execute(params![id, s.page, s.part.word(), s.value])?;
+    }
+    for s in record.afinn.iter().flat_map(|made| &made.value) {
+        c.prepare_cached("INSERT OR REPLACE INTO afinn VALUES (?, ?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                s.page,
+                s.part.word(),
+                s.value.sum,
+                s.value.words as i64
+            ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn read_document(c: &Connection, id: &DocId) -> rusqlite::Result<Option<Evidence>> {
+    let key = id.0.as_str();
+    let url: Option<String> = c
+        .prepare_cached("SELECT url FROM document WHERE document = ?")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    let Some(url) = url else { return Ok(None) };
+    let mut pages = c
+        .prepare_cached(
+            "SELECT page, url, found, names_image, title, description, alt, title_attribute, caption,
+                    headings, before, after, main FROM page WHERE document = ? ORDER BY page",
+        )?
+        .query_map([key], |row| {
+            Ok(PageEvidence {
+                id: row.get(0)?,
+                url: row.get(1)?,
+                words: PageWords {
+                    found: Found::parse(row.get_ref(2)?.as_str()?),
+                    names_image: row.get(3)?,
+                    title: row.get(4)?,
+                    description: row.get(5)?,
+                    alt: row.get(6)?,
+                    title_attribute: row.get(7)?,
+                    caption: row.get(8)?,
+                    headings: row.get(9)?,
+                    before: row.get(10)?,
+                    after: row.get(11)?,
+                    main: row.get(12)?,
+                },
+                rankings: Vec::new(),
+            })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    for page in &mut pages {
+        page.rankings = c
+            .prepare_cached(
+                "SELECT query, topic, rank FROM crawl_rank WHERE document = ? AND page = ? ORDER BY number",
+            )?
+            .query_map([key, &page.id], |row| {
+                Ok(CrawlRank {
+                    query: row.get(0)?,
+                    topic: row.get(1)?,
+                    rank: row.get(2)?,
+                })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+    }
+    let ocr = c
+        .prepare_cached(
+            "SELECT text, confidence, x1, y1, x2, y2, x3, y3, x4, y4 FROM ocr_line WHERE document = ? ORDER BY line",
+        )?
+        .query_map([key], |row| {
+            Ok(OcrLine {
+                text: row.get(0)?,
+                confidence: row.get(1)?,
+                corners: [
+                    (row.get(2)?, row.get(3)?),
+                    (row.get(4)?, row.get(5)?),
+                    (row.get(6)?, row.get(7)?),
+                    (row.get(8)?, row.get(9)?),
+                ],
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let picture = c
+        .prepare_cached(
+            "SELECT width, height, phash, text_fraction, brightness, contrast, saturation,
+                    colourfulness, red, green, blue, bright, dark, average, colours, edges,
+                    flat, photograph
+             FROM picture WHERE document = ?",
+        )?
+        .query_row([key], |row| {
+            Ok(Picture {
+                width: row.get(0)?,
+                height: row.get(1)?,
+                phash: u64::from_str_radix(row.get_ref(2)?.as_str()?, 16).unwrap_or(0),
+                text_fraction: row.get(3)?,
+                brightness: row.get(4)?,
+                contrast: row.get(5)?,
+                saturation: row.get(6)?,
+                colourfulness: row.get(7)?,
+                red: row.get(8)?,
+                green: row.get(9)?,
+                blue: row.get(10)?,
+                bright: row.get(11)?,
+                dark: row.get(12)?,
+                average: colour_of(row.get_ref(13)?.as_str()?),
+                colours: row.get(14)?,
+                edges: row.get(15)?,
+                flat: row.get(16)?,
+                photograph: row.get(17)?,
+            })
+        })
+        .optional()?;
+    let clip = c
+        .prepare_cached("SELECT vector FROM clip WHERE document = ?")?
+        .query_row([key], |row| vector_of(row.get_ref(0)?.as_blob()?))
+        .optional()?;
+    let sentences = parts(
+        c,
+        key,
+        "SELECT page, part, vector FROM sentence WHERE document = ? ORDER BY page, part",
+        |row| vector_of(row.get_ref(2)?.as_blob()?),
+    )?;
+    let vader = parts(
+        c,
+        key,
+        "SELECT page, part, compound FROM vader WHERE document = ? ORDER BY page, part",
+        |row| row.get(2),
+    )?;
+    let afinn = parts(
+        c,
+        key,
+        "SELECT page, part, sum, words FROM afinn WHERE document = ? ORDER BY page, part",
+        |row| {
+            Ok(AfinnValence {
+                sum: row.get(2)?,
+                words: row.get::<_, i64>(3)? as u64,
+            })
+        },
+    )?;
+    let faults = c
+        .prepare_cached(
+            "SELECT kind, path, line, what FROM fault WHERE document = ? ORDER BY channel, number",
+        )?
+        .query_map([key], fault_of)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(Evidence {
+        id: id.clone(),
+        url,
+        pages,
+        ocr,
+        picture,
+        clip,
+        sentences,
+        vader,
+        afinn,
+        faults,
+    }))
+}
+
+fn parts<T>(
+    c: &Connection,
+    document: &str,
+    query: &str,
+    mut value: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<OfPart<T>>> {
+    let mut statement = c.prepare_cached(query)?;
+    let mut rows = statement.query([document])?;
+    let mut parts = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
+            parts.push(OfPart {
+                page: row.get(0)?,
+                part,
+                value: value(row)?,
+            });
+        }
+    }
+    Ok(parts)
+}
+
+pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
+    let kind: String = row.get(0)?;
+    Ok(Fault {
+        kind: FaultKind::parse(&kind).unwrap_or(FaultKind::Layout),
+        path: PathBuf::from(row.get::<_, String>(1)?),
+        line: row.get::<_, Option<i64>>(2)?.map(|line| line as u64),
+        what: row.get(3)?,
+    })
+}
+
+fn hex_colour([r, g, b]: [u8; 3]) -> String {
+    format!("{r:02x}{g:02x}{b:02x}")
+}
+
+/// Black for what is no colour.
+fn colour_of(hex: &str) -> [u8; 3] {
+    let [_, r, g, b] = u32::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes();
+    [r, g, b]
+}
+
+pub(super) fn blob_of(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+pub(super) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
+    let (numbers, rest) = blob.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(rusqlite::Error::InvalidColumnType(
+            0,
+            "vector".into(),
+            rusqlite::types::Type::Blob,
+        ));
+    }
+    Ok(numbers
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect())
+}
