@@ -1,0 +1,359 @@
+//! What a topic asks: the words to search for, the claim behind the question, and on which side of
+//! its subject the claim stands.
+
+use crate::trec::topic::Topic;
+
+/// Which parts of a topic make the query. Only the title makes an "automatic" run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopicParts {
+    pub description: bool,
+    pub narrative: bool,
+}
+
+/// A topic, read as a question with two sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// What the text index is searched for; the analyzer drops the words that carry no topic.
+    pub words: String,
+    /// What PRO says ("the voting age should be lowered").
+    pub claim: String,
+    /// What CON says ("the voting age should not be lowered").
+    pub counter_claim: String,
+    /// Whether PRO speaks for the subject or against it ("Should bottled water be banned?").
+    pub polarity: Polarity,
+}
+
+/// Where PRO stands towards the topic's subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polarity {
+    /// PRO wants, allows or praises the subject.
+    For,
+    /// PRO wants less of the subject, or blames it.
+    Against,
+}
+
+impl Polarity {
+    /// +1 or -1.
+    pub fn sign(self) -> f64 {
+        match self {
+            Polarity::For => 1.0,
+            Polarity::Against => -1.0,
+        }
+    }
+}
+
+/// Words that turn a claim against its subject. Stems: a word that begins with one of them.
+const AGAINST: [&str; 30] = [
+    "ban",
+    "abolish",
+    "prohibit",
+    "outlaw",
+    "eliminat",
+    "restrict",
+    "repeal",
+    "scrap",
+    "remov",
+    "reduc",
+    "penali",
+    "criminal",
+    "unsafe",
+    "harm",
+    "danger",
+    "bad",
+    "wrong",
+    "unhealth",
+    "unethic",
+    "immoral",
+    "unnecessar",
+    "useless",
+    "resign",
+    "cut",
+    "stop",
+    "forbid",
+    "end",
+    "destroy",
+    "damag",
+    "worse",
+];
+
+/// Words of [`AGAINST`] that stand for something else when more letters follow.
+const NOT_AGAINST: [&str; 14] = [
+    "band",
+    "bank",
+    "banner",
+    "bang",
+    "bangladesh",
+    "harmon",
+    "endanger",
+    "endorse",
+    "endeavo",
+    "cute",
+    "badge",
+    "badminton",
+    "cutting-edge",
+    "endow",
+];
+
+/// Verbs of "cause" whose object, when bad, makes the claim one against the subject.
+const CAUSES: [&str; 5] = ["cause", "contribute", "increase", "lead", "promote"];
+
+/// Bad things that a subject may be said to cause.
+const EVILS: [&str; 10] = [
+    "violen", "crime", "harm", "death", "disease", "addict", "traffick", "poverty", "obes",
+    "damage",
+];
+
+/// Reads a topic.
+pub fn read(topic: &Topic, parts: TopicParts) -> Query {
+    let mut words = topic.title.clone();
+    for (wanted, text) in [
+        (parts.description, &topic.description),
+        (parts.narrative, &topic.narrative),
+    ] {
+        if let (true, Some(text)) = (wanted, text) {
+            words.push(' ');
+            words.push_str(text);
+        }
+    }
+    let (claim, counter_claim) = claims(&topic.title);
+    Query {
+        words,
+        claim,
+        counter_claim,
+        polarity: polarity(&topic.title),
+    }
+}
+
+fn words_of(text: &str) -> Vec<&str> {
+    text.split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Whether PRO stands for or against the subject; negations turn it round.
+pub fn polarity(question: &str) -> Polarity {
+    let lower = question.to_lowercase();
+    let words = words_of(&lower);
+    let against = words.iter().filter(|w| is_against(w)).count();
+    let causes = words
+        .iter()
+        .position(|w| CAUSES.iter().any(|c| w.starts_with(c)))
+        .is_some_and(|at| {
+            words[at + 1..]
+                .iter()
+                .any(|w| EVILS.iter().any(|evil| w.starts_with(evil)))
+        });
+    let negations = words
+        .iter()
+        .filter(|w| ["not", "no", "never", "without", "fewer", "less"].contains(*w))
+        .count();
+    let turns = usize::from(against > 0 || causes) + negations;
+    if turns % 2 == 1 {
+        Polarity::Against
+    } else {
+        Polarity::For
+    }
+}
+
+fn is_against(word: &str) -> bool {
+    AGAINST.iter().any(|stem| {
+        // the short ones only as words of their own with an ending
+        match stem.len() {
+            0..=3 => [
+                *stem,
+                &format!("{stem}s"),
+                &format!("{stem}ned"),
+                &format!("{stem}ning"),
+                &format!("{stem}ed"),
+                &format!("{stem}ting"),
+            ]
+            .contains(&word),
+            _ => word.starts_with(stem),
+        }
+    }) && !NOT_AGAINST.iter().any(|other| word.starts_with(other))
+}
+
+/// Words before which the verb of a question goes when it becomes a statement, after a subject of
+/// at least one word.
+const PREDICATES: [&str; 48] = [
+    "a",
+    "an",
+    "good",
+    "bad",
+    "safe",
+    "unsafe",
+    "legal",
+    "illegal",
+    "healthy",
+    "harmful",
+    "worth",
+    "beneficial",
+    "effective",
+    "morally",
+    "ethical",
+    "moral",
+    "still",
+    "too",
+    "better",
+    "worse",
+    "art",
+    "determined",
+    "primarily",
+    "doing",
+    "flat",
+    "necessary",
+    "needed",
+    "useful",
+    "dangerous",
+    "justified",
+    "acceptable",
+    "right",
+    "wrong",
+    "more",
+    "less",
+    "important",
+    "responsible",
+    "overrated",
+    "obsolete",
+    "real",
+    "free",
+    "fair",
+    "possible",
+    "the",
+    "our",
+    "best",
+    "sustainable",
+    "addictive",
+];
+
+/// Verbs that begin the predicate of a "should" question.
+const VERBS: [&str; 42] = [
+    "be", "get", "have", "allow", "become", "remain", "stay", "resign", "attempt", "join", "carry",
+    "imprison", "use", "pay", "give", "make", "take", "stop", "keep", "provide", "require", "ban",
+    "teach", "wear", "eat", "receive", "do", "go", "work", "limit", "regulate", "fund", "support",
+    "vote", "own", "buy", "adopt", "replace", "raise", "abolish", "pursue", "legalize",
+];
+
+/// The statement that a yes-no question asks about, and its negation, in lower case as far as the
+/// question's first words go. What is no yes-no question is its own claim.
+pub fn claims(question: &str) -> (String, String) {
+    let bare = question.trim().trim_end_matches(['?', '.', '!', ' ']);
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let Some((&first, rest)) = words.split_first() else {
+        return (String::new(), String::new());
+    };
+    let verb = first.to_lowercase();
+    let starters: &[&str] = match verb.as_str() {
+        "should" | "must" | "can" | "could" | "will" | "would" | "may" => &VERBS,
+        "is" | "are" | "was" | "were" => &PREDICATES,
+        "do" | "does" | "did" => {
+            let statement = rest.join(" ");
+            return (
+                statement.clone(),
+                format!("it is not true that {statement}"),
+            );
+        }
+        _ => return (bare.to_owned(), format!("it is not true that {bare}")),
+    };
+    let at = rest
+        .iter()
+        .enumerate()
+        .skip(1)
+        .position(|(_, w)| starters.contains(&w.to_lowercase().as_str()))
+        .map(|at| at + 1)
+        // "Can terrorism be justified?" has one; "Can energy effectively replace oil?" the adverb
+        .unwrap_or(1.min(rest.len()));
+    let (subject, predicate) = rest.split_at(at.min(rest.len()));
+    let (subject, predicate) = (subject.join(" "), predicate.join(" "));
+    (
+        format!("{subject} {verb} {predicate}").trim().to_owned(),
+        format!("{subject} {verb} not {predicate}")
+            .trim()
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_become_claims() {
+        for (question, claim, counter) in [
+            (
+                "Should the voting age be lowered?",
+                "the voting age should be lowered",
+                "the voting age should not be lowered",
+            ),
+            (
+                "Is vaping with e-cigarettes safe?",
+                "vaping with e-cigarettes is safe",
+                "vaping with e-cigarettes is not safe",
+            ),
+            (
+                "Should students have to wear school uniforms?",
+                "students should have to wear school uniforms",
+                "students should not have to wear school uniforms",
+            ),
+            (
+                "Are social networking sites good for our society?",
+                "social networking sites are good for our society",
+                "social networking sites are not good for our society",
+            ),
+            (
+                "Do we need cash?",
+                "we need cash",
+                "it is not true that we need cash",
+            ),
+            ("Is golf a sport?", "golf is a sport", "golf is not a sport"),
+            (
+                "Cats or dogs",
+                "Cats or dogs",
+                "it is not true that Cats or dogs",
+            ),
+        ] {
+            assert_eq!(
+                claims(question),
+                (claim.to_owned(), counter.to_owned()),
+                "{question}"
+            );
+        }
+        assert_eq!(claims("?"), (String::new(), String::new()));
+        assert_eq!(claims("Should?").0, "should");
+    }
+
+    #[test]
+    fn bans_and_blame_turn_the_polarity() {
+        for question in [
+            "Should bottled water be banned?",
+            "Should nuclear weapons be abolished?",
+            "Is genetically modified food unsafe?",
+            "Do violent video games contribute to youth violence?",
+            "Does poverty cause crime?",
+            "Should suicide be a criminal offense?",
+            "Should we imprison fewer people?",
+            "Do politicians have no right to privacy?",
+        ] {
+            assert_eq!(polarity(question), Polarity::Against, "{question}");
+        }
+        for question in [
+            "Should the voting age be lowered?",
+            "Should endangered species be protected?",
+            "Should bank fees be free?",
+            "Should smoking not be banned?",
+            "Does lowering the federal corporate income tax rate create jobs?",
+        ] {
+            assert_eq!(polarity(question), Polarity::For, "{question}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_title_is_read(title in "\\PC{0,80}") {
+            let (claim, counter) = claims(&title);
+            polarity(&title);
+            proptest::prop_assert!(claim.is_empty() || counter.len() > claim.len());
+        }
+    }
+}
