@@ -1,0 +1,108 @@
+//! From several opinions to one order. Pure: no disk, no models.
+
+pub mod argument;
+pub mod select;
+pub mod stance;
+
+use crate::trec::Explanation;
+
+/// 1 / (1 + e^-x): from log-odds to a probability.
+pub fn logistic(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// The log-odds of a probability strictly between 0 and 1.
+pub fn log_odds(p: f64) -> f64 {
+    (p / (1.0 - p)).ln()
+}
+
+/// One opinion in a [`weighted_mean`].
+#[derive(Clone, Debug)]
+pub struct Opinion {
+    pub name: String,
+    pub weight: f64,
+    /// In [0, 1]; none if the channel has nothing for this document, which counts as 0: a document
+    /// without text in the image says nothing of the topic there.
+    pub value: Option<f64>,
+}
+
+/// The mean of the opinions by weight, opened. Channels that are off for all documents are not
+/// among the opinions, so that their weight does not pull everything down.
+pub fn weighted_mean(name: &str, opinions: &[Opinion]) -> Explanation {
+    let total: f64 = opinions.iter().map(|o| o.weight).sum();
+    let parts: Vec<Explanation> = opinions
+        .iter()
+        .map(|o| {
+            let value = o.value.unwrap_or(0.0);
+            let share = match total > 0.0 {
+                true => o.weight / total,
+                false => 0.0,
+            };
+            Explanation {
+                name: o.name.clone(),
+                value: share * value,
+                how: match o.value {
+                    Some(value) => format!("weight {share:.3} × {value:.4}"),
+                    None => "the document has nothing here".into(),
+                },
+                parts: Vec::new(),
+            }
+        })
+        .collect();
+    Explanation {
+        name: name.to_owned(),
+        value: parts.iter().map(|p| p.value).sum(),
+        how: "sum".into(),
+        parts,
+    }
+}
+
+/// A probability from log-odds that are added up: a prior and what speaks for and against it.
+pub fn belief(name: &str, prior: f64, evidence: Vec<Explanation>) -> Explanation {
+    let mut parts = vec![Explanation {
+        name: "prior".into(),
+        value: log_odds(prior),
+        how: format!("log-odds of {prior}"),
+        parts: Vec::new(),
+    }];
+    parts.extend(evidence);
+    let sum: f64 = parts.iter().map(|p| p.value).sum();
+    Explanation {
+        name: name.to_owned(),
+        value: logistic(sum),
+        how: format!("logistic of {sum:.4}, the sum"),
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opinion(weight: f64, value: Option<f64>) -> Opinion {
+        Opinion {
+            name: "x".into(),
+            weight,
+            value,
+        }
+    }
+
+    #[test]
+    fn a_channel_that_is_off_changes_no_scale() {
+        let both = weighted_mean("r", &[opinion(3.0, Some(0.5)), opinion(1.0, Some(0.5))]);
+        let one = weighted_mean("r", &[opinion(3.0, Some(0.5))]);
+        assert_eq!(both.value, 0.5);
+        assert_eq!(one.value, 0.5);
+        let silent = weighted_mean("r", &[opinion(3.0, Some(0.5)), opinion(1.0, None)]);
+        assert_eq!(silent.value, 0.375);
+        assert_eq!(weighted_mean("r", &[]).value, 0.0);
+    }
+
+    #[test]
+    fn evidence_moves_a_prior_both_ways() {
+        let half = |x: f64| belief("b", 0.5, vec![Explanation::leaf("e", x)]).value;
+        assert_eq!(half(0.0), 0.5);
+        assert!((half(1.0) + half(-1.0) - 1.0).abs() < 1e-12);
+        assert!((belief("b", 0.2, Vec::new()).value - 0.2).abs() < 1e-12);
+    }
+}

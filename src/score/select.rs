@@ -1,0 +1,267 @@
+//! The one place that decides order: which documents make the lists, and their final scores.
+
+use crate::trec::{DocId, Stance};
+
+/// Images that stand in a list for one topic and stance.
+pub const LIST_LENGTH: usize = 10;
+
+/// Two perceptual hashes (64 bit) this far apart or less are of the same picture. Of 169 real pictures,
+/// copies at 60 % of the size and JPEG quality 70 were within it in 167 cases, and no two different
+/// ones were closer than 16 (`collection-tools` makes such copies, `evidence/picture.rs` the hashes).
+pub const SAME_PICTURE_BITS: u32 = 10;
+
+/// A document and what it is worth in either list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    pub doc: DocId,
+    /// Worth as PRO, at least 0; none keeps it out of that list.
+    pub pro: Option<f64>,
+    /// Worth as CON, at least 0; none keeps it out of that list.
+    pub con: Option<f64>,
+    /// Perceptual hash, where the image could be decoded.
+    pub phash: Option<u64>,
+}
+
+/// An entry of a list. Ranks count from 1; scores strictly decrease as six decimals and as 32-bit
+/// floats, so that every evaluator sees the order that the ranks tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selected {
+    pub doc: DocId,
+    pub stance: Stance,
+    pub rank: u32,
+    pub score: f64,
+}
+
+/// The PRO list, then the CON list.
+///
+/// Of pictures that are the same only the most worthwhile is kept. Without `overlap` no document
+/// stands in both lists, and the documents are shared out so that the sum of the worths is the
+/// largest possible; with it each list takes its best. Ties go to the smaller id.
+pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
+    let candidates = distinct(candidates);
+    let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
+        Stance::BOTH.map(|stance| {
+            let mut list: Vec<_> = candidates
+                .iter()
+                .filter_map(|c| worth(c, stance).map(|w| (w, &c.doc)))
+                .collect();
+            sort(&mut list);
+            list.truncate(LIST_LENGTH);
+            list
+        })
+    } else {
+        share_out(&candidates)
+    };
+    Stance::BOTH
+        .into_iter()
+        .zip(lists)
+        .flat_map(|(stance, list)| with_scores(stance, &list))
+        .collect()
+}
+
+fn worth(candidate: &Candidate, stance: Stance) -> Option<f64> {
+    let worth = match stance {
+        Stance::Pro => candidate.pro,
+        Stance::Con => candidate.con,
+    };
+    worth.filter(|w| w.is_finite())
+}
+
+fn best_worth(candidate: &Candidate) -> f64 {
+    Stance::BOTH
+        .into_iter()
+        .filter_map(|stance| worth(candidate, stance))
+        .fold(0.0, f64::max)
+}
+
+/// Best first, ties by id.
+fn sort(list: &mut [(f64, &DocId)]) {
+    list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+}
+
+/// The candidates without the lesser of each pair of the same picture, by id.
+fn distinct(candidates: &[Candidate]) -> Vec<&Candidate> {
+    let mut order: Vec<&Candidate> = candidates.iter().collect();
+    order.sort_by(|a, b| {
+        best_worth(b)
+            .total_cmp(&best_worth(a))
+            .then_with(|| a.doc.cmp(&b.doc))
+    });
+    let mut kept: Vec<&Candidate> = Vec::new();
+    for candidate in order {
+        let same = |other: &&Candidate| match (candidate.phash, other.phash) {
+            (Some(a), Some(b)) => (a ^ b).count_ones() <= SAME_PICTURE_BITS,
+            _ => false,
+        };
+        if !kept.iter().any(same) {
+            kept.push(candidate);
+        }
+    }
+    kept.sort_by(|a, b| a.doc.cmp(&b.doc));
+    kept
+}
+
+/// Two disjoint lists with the largest sum of worths, by dynamic programming over the candidates
+/// and how many of each list are taken.
+fn share_out<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
+    const N: usize = LIST_LENGTH + 1;
+    const NEVER: f64 = f64::NEG_INFINITY;
+    let mut best = [[NEVER; N]; N];
+    best[0][0] = 0.0;
+    // for each candidate and state: which list it went to last
+    let mut choices: Vec<[[Option<Stance>; N]; N]> = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let mut choice = [[None; N]; N];
+        let before = best;
+        for p in 0..N {
+            for c in 0..N {
+                for (stance, from) in [
+                    (Stance::Pro, p.checked_sub(1).map(|p| before[p][c])),
+                    (Stance::Con, c.checked_sub(1).map(|c| before[p][c])),
+                ] {
+                    if let (Some(from), Some(worth)) = (from, worth(candidate, stance))
+                        && from + worth > best[p][c]
+                    {
+                        best[p][c] = from + worth;
+                        choice[p][c] = Some(stance);
+                    }
+                }
+            }
+        }
+        choices.push(choice);
+    }
+    // full lists first: a document of no worth still fills a slot that costs nothing
+    let (mut p, mut c) = (0..N)
+        .flat_map(|p| (0..N).map(move |c| (p, c)))
+        .filter(|&(p, c)| best[p][c] > NEVER)
+        .max_by(|a, b| {
+            (a.0 + a.1)
+                .cmp(&(b.0 + b.1))
+                .then(best[a.0][a.1].total_cmp(&best[b.0][b.1]))
+        })
+        .unwrap_or((0, 0));
+    let mut lists = [Vec::new(), Vec::new()];
+    for (candidate, choice) in candidates.iter().zip(&choices).rev() {
+        let Some(stance) = choice[p][c] else { continue };
+        let slot = match stance {
+            Stance::Pro => {
+                p -= 1;
+                0
+            }
+            Stance::Con => {
+                c -= 1;
+                1
+            }
+        };
+        lists[slot].push((worth(candidate, stance).unwrap_or(0.0), &candidate.doc));
+    }
+    lists.iter_mut().for_each(|list| sort(list));
+    lists
+}
+
+fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
+    let mut last = f32::INFINITY;
+    list.iter()
+        .zip(1..)
+        .map(|((worth, doc), rank)| {
+            let mut millionths = (worth * 1e6).round();
+            while (millionths / 1e6) as f32 >= last {
+                millionths -= 1.0;
+            }
+            let score = millionths / 1e6;
+            last = score as f32;
+            Selected {
+                doc: (*doc).clone(),
+                stance,
+                rank,
+                score,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn candidate(id: usize, pro: f64, con: f64) -> Candidate {
+        Candidate {
+            doc: DocId(format!("I{id:04}")),
+            pro: Some(pro),
+            con: Some(con),
+            phash: None,
+        }
+    }
+
+    fn total(list: &[Selected]) -> f64 {
+        list.iter().map(|s| s.score).sum()
+    }
+
+    #[test]
+    fn a_document_goes_where_it_is_missed_most() {
+        // alone, each list would put the first document first; PRO has ten others nearly as good, CON none
+        let mut candidates = vec![candidate(1, 1.0, 0.9)];
+        candidates.extend((2..12).map(|i| candidate(i, 0.95, 0.1)));
+        candidates.extend((12..21).map(|i| candidate(i, 0.01, 0.01)));
+        let lists = select(&candidates, false);
+        assert_eq!(lists.len(), 20);
+        assert_eq!(
+            (lists[0].doc.0.as_str(), lists[0].stance),
+            ("I0002", Stance::Pro)
+        );
+        assert_eq!(
+            (lists[10].doc.0.as_str(), lists[10].stance),
+            ("I0001", Stance::Con)
+        );
+        let both = select(&candidates, true);
+        assert_eq!(
+            (both[0].doc.0.as_str(), both[10].doc.0.as_str()),
+            ("I0001", "I0001")
+        );
+    }
+
+    #[test]
+    fn the_same_picture_takes_one_slot() {
+        let mut a = candidate(1, 0.5, 0.5);
+        let mut b = candidate(2, 0.9, 0.5);
+        let mut c = candidate(3, 0.1, 0.1);
+        (a.phash, b.phash, c.phash) = (Some(0b1011), Some(0b0111), Some(u64::MAX));
+        let docs: Vec<_> = select(&[a, b, c], false)
+            .into_iter()
+            .map(|s| s.doc.0)
+            .collect();
+        assert_eq!(docs, ["I0002", "I0003"]);
+    }
+
+    #[test]
+    fn equal_worths_get_scores_that_differ_as_floats() {
+        let candidates: Vec<_> = (0..20).map(|i| candidate(i, 90.0, 90.0)).collect();
+        let lists = select(&candidates, false);
+        for pair in lists.windows(2).filter(|p| p[0].stance == p[1].stance) {
+            assert!((pair[0].score as f32) > (pair[1].score as f32));
+            assert!(pair[0].doc < pair[1].doc);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lists_are_disjoint_full_and_better_than_greedy(worths in prop::collection::vec((0.0f64..1.0, 0.0f64..1.0), 0..60)) {
+            let candidates: Vec<_> = worths.iter().enumerate().map(|(i, w)| candidate(i, w.0, w.1)).collect();
+            let lists = select(&candidates, false);
+            prop_assert_eq!(lists.len(), candidates.len().min(20));
+            let mut docs: Vec<_> = lists.iter().map(|s| &s.doc).collect();
+            docs.sort();
+            docs.dedup();
+            prop_assert_eq!(docs.len(), lists.len());
+            // greedy: PRO takes its ten, CON the best of what is left
+            let mut pro = worths.clone();
+            pro.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let mut con = pro.split_off(pro.len().min(10));
+            con.sort_by(|a, b| b.1.total_cmp(&a.1));
+            con.truncate(10);
+            let greedy: f64 = pro.iter().map(|w| w.0).chain(con.iter().map(|w| w.1)).sum();
+            prop_assert!(total(&lists) >= greedy - 1e-4);
+        }
+    }
+}
