@@ -1,1 +1,212 @@
-//! (stub)
+//! How good is a run, by the judgements?
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::Edition;
+use crate::trec::qrels::ImageQrels;
+use crate::trec::run::ImageRunLine;
+use crate::trec::{Stance, TopicId};
+
+/// Results that P@10 looks at, for each topic and stance.
+const DEPTH: usize = 10;
+
+/// How many of the first ten images of a list, or of several lists, are what they should be.
+/// Unjudged images are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    pub on_topic: usize,
+    /// On topic, and for or against.
+    pub argumentative: usize,
+    /// On topic, and of the stance under which it is listed.
+    pub on_stance: usize,
+    /// Judged at all for this topic.
+    pub judged: usize,
+    /// Listed, at most ten a list.
+    pub listed: usize,
+}
+
+impl Hits {
+    fn add(&mut self, other: Hits) {
+        self.on_topic += other.on_topic;
+        self.argumentative += other.argumentative;
+        self.on_stance += other.on_stance;
+        self.judged += other.judged;
+        self.listed += other.listed;
+    }
+
+    /// On topic, argumentative, on stance: as shares of so many places; 0 where there are none.
+    pub fn precision(&self, places: usize) -> [f64; 3] {
+        [self.on_topic, self.argumentative, self.on_stance]
+            .map(|hits| hits as f64 / places.max(1) as f64)
+    }
+}
+
+/// P@10 of an image run (Touché 2022 and 2023, Task 3); `Display` is the table of the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageEvaluation {
+    /// The hits of each topic that is in the run or judged, of its PRO list and of its CON list.
+    pub topics: BTreeMap<TopicId, TopicHits>,
+}
+
+/// One topic of an [`ImageEvaluation`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopicHits {
+    pub pro: Hits,
+    pub con: Hits,
+    pub in_run: bool,
+    pub is_judged: bool,
+}
+
+impl TopicHits {
+    /// Both lists together.
+    pub fn both(&self) -> Hits {
+        let mut both = self.pro;
+        both.add(self.con);
+        both
+    }
+
+    fn list(&self, stance: Stance) -> Hits {
+        match stance {
+            Stance::Pro => self.pro,
+            Stance::Con => self.con,
+        }
+    }
+}
+
+/// Counts the hits of a run: in each list the ten lines of the lowest ranks, in file order where ranks are equal.
+/// A repeated image counts each time, as it does for the organisers (`verify` warns of it).
+pub fn evaluate_images(
+    run: &[ImageRunLine],
+    qrels: &ImageQrels,
+    edition: Edition,
+) -> ImageEvaluation {
+    let mut topics: BTreeMap<TopicId, TopicHits> = BTreeMap::new();
+    for topic in qrels.keys() {
+        topics.entry(topic.clone()).or_default().is_judged = true;
+    }
+    let mut lists: BTreeMap<(&TopicId, Stance), Vec<&ImageRunLine>> = BTreeMap::new();
+    for line in run {
+        lists
+            .entry((&line.topic, line.stance))
+            .or_default()
+            .push(line);
+    }
+    for ((topic, stance), mut list) in lists {
+        list.sort_by_key(|line| line.rank);
+        let mut hits = Hits::default();
+        for line in list.iter().take(DEPTH) {
+            hits.listed += 1;
+            let Some(grades) = qrels.get(topic).and_then(|t| t.get(&line.image)) else {
+                continue;
+            };
+            hits.judged += 1;
+            if edition.counts(grades.on_topic) {
+                hits.on_topic += 1;
+                let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
+                hits.argumentative += usize::from(argues.contains(&true));
+                hits.on_stance += usize::from(edition.counts(grades.stance(stance)));
+            }
+        }
+        let topic = topics.entry(topic.clone()).or_default();
+        topic.in_run = true;
+        match stance {
+            Stance::Pro => topic.pro = hits,
+            Stance::Con => topic.con = hits,
+        }
+    }
+    ImageEvaluation { topics }
+}
+
+impl ImageEvaluation {
+    /// P@10 as the organisers compute it: on topic, argumentative and on stance, of the 20 places of each
+    /// topic in the run. A topic that the run leaves out does not count.
+    pub fn official(&self) -> [f64; 3] {
+        let (hits, topics) = self.sum(|t| t.in_run, TopicHits::both);
+        hits.precision(2 * DEPTH * topics)
+    }
+
+    /// P@10 of the 20 places of each judged topic: one that the run leaves out counts as zero.
+    pub fn all_judged(&self) -> [f64; 3] {
+        let (hits, topics) = self.sum(|t| t.is_judged, TopicHits::both);
+        hits.precision(2 * DEPTH * topics)
+    }
+
+    /// P@10 of the 10 places of this stance in each topic of the run.
+    pub fn of_stance(&self, stance: Stance) -> [f64; 3] {
+        let (hits, topics) = self.sum(|t| t.in_run, |t| t.list(stance));
+        hits.precision(DEPTH * topics)
+    }
+
+    /// The hits of the topics that `of` takes, and how many topics these are.
+    fn sum(
+        &self,
+        of: impl Fn(&TopicHits) -> bool,
+        hits: impl Fn(&TopicHits) -> Hits,
+    ) -> (Hits, usize) {
+        let (mut sum, mut topics) = (Hits::default(), 0);
+        for topic in self.topics.values().filter(|t| of(t)) {
+            sum.add(hits(topic));
+            topics += 1;
+        }
+        (sum, topics)
+    }
+
+    /// The table of the topics in the run, one line each.
+    pub fn by_topic(&self) -> impl fmt::Display + '_ {
+        ByTopic(self)
+    }
+}
+
+impl fmt::Display for ImageEvaluation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, in_run) = self.sum(|t| t.in_run, TopicHits::both);
+        let (_, judged) = self.sum(|t| t.is_judged, TopicHits::both);
+        writeln!(
+            f,
+            "{:<28} topics  on topic  argumentative  on stance",
+            "P@10"
+        )?;
+        for (name, topics, precision) in [
+            ("official: topics of the run", in_run, self.official()),
+            ("  its PRO lists", in_run, self.of_stance(Stance::Pro)),
+            ("  its CON lists", in_run, self.of_stance(Stance::Con)),
+            ("all judged topics", judged, self.all_judged()),
+        ] {
+            let [on_topic, argumentative, on_stance] = precision;
+            writeln!(
+                f,
+                "{name:<28} {topics:>6}  {on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}"
+            )?;
+        }
+        writeln!(
+            f,
+            "judged: {} of {} images listed; the others count as off topic",
+            all.judged, all.listed
+        )
+    }
+}
+
+struct ByTopic<'a>(&'a ImageEvaluation);
+
+impl fmt::Display for ByTopic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<8} on topic  argumentative  on stance   PRO    CON  judged",
+            "topic"
+        )?;
+        for (topic, hits) in self.0.topics.iter().filter(|(_, t)| t.in_run) {
+            let both = hits.both();
+            let [on_topic, argumentative, on_stance] = both.precision(2 * DEPTH);
+            let [_, _, pro] = hits.pro.precision(DEPTH);
+            let [_, _, con] = hits.con.precision(DEPTH);
+            writeln!(
+                f,
+                "{topic:<8} {on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}  {pro:.3}  {con:.3}  {:>2}/{}",
+                both.judged, both.listed
+            )?;
+        }
+        Ok(())
+    }
+}
