@@ -1,0 +1,493 @@
+//! `images`, `extract` and `merge`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use etcetera::BaseStrategy;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::progress::Shown;
+use super::{CollectionArgs, ExtractArgs, ImagesArgs, MergeArgs, ReadArgs, say};
+use crate::collection::images::{ImageCollection, bytes_of};
+use crate::collection::read_topics;
+use crate::evidence::Channel;
+use crate::evidence::clip::Clip;
+use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
+use crate::evidence::picture;
+use crate::evidence::sentence::Sentences;
+use crate::evidence::sentiment::{Afinn, Vader};
+use crate::evidence::store::Store;
+use crate::index::images::ImageIndex;
+use crate::index::query::TopicParts;
+use crate::task::approach::ImageApproach;
+use crate::task::images::{Encoders, ExplainedImage, Settings, rank};
+use crate::trec::{FaultKind, run};
+use crate::weights::{CheckedModel, Found, Models, Role};
+
+/// `riposte images`: from a collection to run.txt.
+pub fn images(args: &ImagesArgs) -> Result<u8> {
+    let approach = ImageApproach::find(&args.approach)?;
+    let collection = open(&args.collection)?;
+    let topics_file = match &args.topics {
+        Some(file) => file.clone(),
+        None => default_topics(&args.collection.input),
+    };
+    let topics = read_topics(&topics_file)?;
+    let tag = args
+        .tag
+        .clone()
+        .unwrap_or_else(|| match approach.name.as_str() {
+            "riposte" => "riposte".to_owned(),
+            name => format!("riposte-{}", name.replace(char::is_whitespace, "-")),
+        });
+    let settings = Settings {
+        approach,
+        parts: TopicParts {
+            description: args.parts.iter().any(|p| p == "description"),
+            narrative: args.parts.iter().any(|p| p == "narrative"),
+        },
+        overlap: args.overlap,
+        tag,
+    };
+    let mut work = Work::prepare(&args.collection)?;
+    std::fs::create_dir_all(&args.output)
+        .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
+    let summary = work.extract(&args.collection, &collection, Shard::WHOLE)?;
+    if summary.stopped {
+        bail!("stopped before the end: the same command goes on where it was; no run was written");
+    }
+
+    let start = Instant::now();
+    let count = args.collection.limit.unwrap_or(usize::MAX);
+    let ids = collection
+        .entries()
+        .iter()
+        .take(count)
+        .map(|e| e.id.clone());
+    let mut index = ImageIndex::load(&work.store, ids)?;
+    let indexed = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let encoders = Encoders {
+        clip: work.tools.clip.as_ref(),
+        sentences: work.tools.sentences.as_ref(),
+    };
+    let ranking = rank(&mut index, &mut work.store, encoders, &topics, &settings)?;
+    let ranked = start.elapsed().as_secs_f64();
+    for note in &ranking.notes {
+        eprintln!("note: {note}");
+    }
+    let run_file = args.output.join("run.txt");
+    write_whole(&run_file, run::write_images(&ranking.lines)?.as_bytes())?;
+    if let Some(path) = &args.explain {
+        write_whole(path, &explanations(&ranking.explained)?)?;
+    }
+    if !args.collection.quiet {
+        let stages = [("index", indexed), ("rank", ranked)];
+        work.table(&summary, &stages)?;
+        eprintln!(
+            "{} lines for {} topics in {}",
+            ranking.lines.len(),
+            topics.len(),
+            run_file.display()
+        );
+    }
+    Ok(report_faults(&args.collection, &summary))
+}
+
+/// `riposte extract`: the evidence alone.
+pub fn extract(args: &ExtractArgs) -> Result<u8> {
+    let collection = open(&args.collection)?;
+    let mut work = Work::prepare(&args.collection)?;
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let summary = work.extract(&args.collection, &collection, shard)?;
+    if summary.stopped {
+        bail!("stopped before the end: the same command goes on where it was");
+    }
+    if !args.collection.quiet {
+        work.table(&summary, &[])?;
+        eprintln!("evidence in {}", work.store.path().display());
+    }
+    Ok(report_faults(&args.collection, &summary))
+}
+
+/// `riposte read`: the text in image files, on stdout. Exit code 1 if one of them is no image.
+pub fn read(args: &ReadArgs) -> Result<u8> {
+    let models = Models::at(args.models.as_deref())?;
+    let reader = match ready(&models, Role::Ocr, args.ocr.as_deref())? {
+        Ok(model) => load_ocr(&model)?,
+        Err(why) => bail!("{why}"),
+    };
+    let mut code = 0;
+    for path in &args.images {
+        let image = bytes_of(path)
+            .map_err(anyhow::Error::msg)
+            .and_then(|bytes| picture::decode(&bytes));
+        let image = match image {
+            Ok(image) => image.image,
+            Err(error) => {
+                eprintln!("{}: {error:#}", path.display());
+                code = 1;
+                continue;
+            }
+        };
+        let start = Instant::now();
+        let lines = reader
+            .read(&image)
+            .with_context(|| format!("cannot read the text in {}", path.display()))?;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|l| json!({"text": l.text, "confidence": l.confidence, "corners": l.corners}))
+            .collect();
+        let line = json!({"path": path, "ms": ms, "lines": lines});
+        say(&format_args!("{line}\n"))?;
+    }
+    Ok(code)
+}
+
+/// `riposte merge`: shards into one store.
+pub fn merge(args: &MergeArgs) -> Result<u8> {
+    let mut store = Store::open(&args.into)?;
+    for shard in &args.shards {
+        let came = store.merge(shard)?;
+        say(&format_args!("{}: {came} documents\n", shard.display()))?;
+    }
+    Ok(0)
+}
+
+/// The collection's own topics: `topics.xml`, or TIREx's `queries.jsonl` where only that is there.
+fn default_topics(collection: &Path) -> PathBuf {
+    let queries = collection.join("queries.jsonl");
+    let topics = collection.join("topics.xml");
+    match queries.is_file() && !topics.exists() {
+        true => queries,
+        false => topics,
+    }
+}
+
+fn open(args: &CollectionArgs) -> Result<ImageCollection> {
+    let collection = ImageCollection::open(&args.input)?;
+    if collection.entries().is_empty() {
+        bail!("{} holds no image", args.input.join("images").display());
+    }
+    Ok(collection)
+}
+
+/// The tools that are here, the store, and how to stop.
+struct Work {
+    tools: Tools,
+    /// Why a channel is off, or by which model it is on.
+    state: BTreeMap<Channel, String>,
+    store: Store,
+    stop: Arc<AtomicBool>,
+}
+
+impl Work {
+    fn prepare(args: &CollectionArgs) -> Result<Self> {
+        let models = Models::at(args.models.as_deref())?;
+        let mut state = BTreeMap::new();
+        let tools = load_tools(&models, args, &mut state)?;
+        for channel in &args.require {
+            if !tools.has(*channel) {
+                bail!(
+                    "--require {channel}: {}",
+                    state.get(channel).map_or("it is not here", String::as_str)
+                );
+            }
+        }
+        for (channel, why) in &state {
+            if !tools.has(*channel) {
+                eprintln!("note: {channel} is off: {why}");
+            }
+        }
+        let store = Store::open(&match &args.evidence {
+            Some(file) => file.clone(),
+            None => default_evidence(&args.input)?,
+        })?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = stop.clone();
+        ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            eprintln!("\nstopping after the images at work; again to stop at once (nothing that is stored is lost)");
+        })
+        .context("cannot watch for ^C")?;
+        Ok(Work {
+            tools,
+            state,
+            store,
+            stop,
+        })
+    }
+
+    fn extract(
+        &mut self,
+        args: &CollectionArgs,
+        collection: &ImageCollection,
+        shard: Shard,
+    ) -> Result<Summary> {
+        let threads = args.threads.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        });
+        let mut shown = Shown::new(
+            args.limit
+                .unwrap_or(usize::MAX)
+                .min(collection.entries().len()),
+            args.quiet,
+        );
+        let summary = extract::extract(
+            collection,
+            &mut self.store,
+            &self.tools,
+            Extent {
+                shard,
+                limit: args.limit,
+                threads,
+            },
+            &self.stop,
+            &mut |progress| shown.show(progress),
+        );
+        shown.end();
+        summary
+    }
+
+    /// Documents, channels, seconds a stage.
+    fn table(&self, summary: &Summary, more_stages: &[(&'static str, f64)]) -> Result<()> {
+        eprintln!(
+            "{} images, {} of them new or changed",
+            summary.documents, summary.computed
+        );
+        for channel in Channel::ALL {
+            let count = summary.channels.get(&channel).copied().unwrap_or(0);
+            let state = match (self.tools.has(channel), count) {
+                (true, _) => "on",
+                (false, 0) => "off",
+                (false, _) => "kept",
+            };
+            let why = self.state.get(&channel).map_or("", String::as_str);
+            eprintln!(
+                "  {:<9} {state:<5} {count:>6} images  {why}",
+                channel.word()
+            );
+        }
+        let elements: Vec<String> = self
+            .store
+            .elements()?
+            .iter()
+            .map(|(found, count, named)| {
+                let how = match found.as_str() {
+                    "xpath" => "by XPath",
+                    "url" => "by URL",
+                    _ => "not found",
+                };
+                format!("{how} {count} ({named} name the image)")
+            })
+            .collect();
+        eprintln!("  images' elements in pages: {}", elements.join(", "));
+        let stages: Vec<String> = summary
+            .seconds
+            .iter()
+            .chain(more_stages)
+            .filter(|(_, seconds)| *seconds >= 0.05)
+            .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
+            .collect();
+        eprintln!("  thread-seconds: {}", stages.join(", "));
+        Ok(())
+    }
+}
+
+/// Loads the models that are here. A model that is asked for by name must be; one that is broken
+/// is an error, since to go on without it would look like success.
+fn load_tools(
+    models: &Models,
+    args: &CollectionArgs,
+    state: &mut BTreeMap<Channel, String>,
+) -> Result<Tools> {
+    let mut of_role =
+        |channel: Channel, role: Role, wanted: Option<&str>| -> Result<Option<CheckedModel>> {
+            let ready = ready(models, role, wanted)?;
+            state.insert(
+                channel,
+                match &ready {
+                    Ok(model) => model.name.clone(),
+                    Err(why) => why.clone(),
+                },
+            );
+            Ok(ready.ok())
+        };
+    let ocr = match of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())? {
+        Some(model) => Some(load_ocr(&model)?),
+        None => None,
+    };
+    let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?
+        .map(|model| Clip::load(&model.dir, &model.sha256))
+        .transpose()?;
+    let sentences = of_role(Channel::Sentence, Role::Sentence, None)?
+        .map(|model| Sentences::load(&model.dir, &model.sha256))
+        .transpose()?;
+    let afinn = match of_role(Channel::Afinn, Role::Lexicon, None)? {
+        Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
+        None => None,
+    };
+    Ok(Tools {
+        ocr,
+        clip,
+        sentences,
+        vader: Vader::new(),
+        afinn,
+    })
+}
+
+fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
+    Ok(match model.name.as_str() {
+        "ocrs" => Box::new(OcrsReader::load(
+            &model.path("text-detection.rten"),
+            &model.path("text-recognition.rten"),
+            &model.sha256,
+        )?),
+        _ => Box::new(PpOcr::load(
+            &model.path("det.onnx"),
+            &model.path("rec.onnx"),
+            &model.sha256,
+        )?),
+    })
+}
+
+/// The first model of that role, or the one of that name, that is here; else why there is none.
+fn ready(
+    models: &Models,
+    role: Role,
+    wanted: Option<&str>,
+) -> Result<Result<CheckedModel, String>> {
+    let names: Vec<String> = models
+        .catalogue()
+        .entries()
+        .iter()
+        .filter(|entry| entry.role == role && wanted.is_none_or(|name| entry.name == name))
+        .map(|entry| entry.name.clone())
+        .collect();
+    if let (Some(name), true) = (wanted, names.is_empty()) {
+        bail!("there is no {role} model named {name}: `riposte models list` shows those there are");
+    }
+    for name in &names {
+        match models.find(name)? {
+            Found::Ready(model) => return Ok(Ok(model)),
+            Found::Wrong { file, why } => {
+                bail!(
+                    "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
+                )
+            }
+            Found::Missing { .. } if wanted.is_some() => {
+                bail!(
+                    "the model {name} is not in {}: `riposte models fetch {name}` gets it",
+                    models.dir().display()
+                )
+            }
+            Found::Missing { .. } => {}
+        }
+    }
+    Ok(Err(format!(
+        "no {role} model here; `riposte models fetch {role}` gets one"
+    )))
+}
+
+/// A file for this collection, named by its place: in the user's cache directory, or where there is
+/// none that can be written (a sandbox), in the directory for temporary files.
+fn default_evidence(collection: &Path) -> Result<PathBuf> {
+    let place = collection
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", collection.display()))?;
+    let hash = Sha256::digest(place.as_os_str().as_encoded_bytes());
+    let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+    let name = place
+        .file_name()
+        .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
+    let file = format!("{name}-{hash}.sqlite");
+    let writable =
+        |dir: &Path| std::fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
+    if let Ok(strategy) = etcetera::choose_base_strategy() {
+        let cache = strategy.cache_dir().join("riposte");
+        if writable(&cache) {
+            return Ok(cache.join(file));
+        }
+    }
+    let temporary = std::env::temp_dir().join("riposte");
+    if !writable(&temporary) {
+        bail!("there is no directory for the evidence: name a file with --evidence");
+    }
+    eprintln!(
+        "note: the cache directory cannot be written; evidence goes to {} and may not last (--evidence names another place)",
+        temporary.display()
+    );
+    Ok(temporary.join(file))
+}
+
+fn explanations(explained: &[ExplainedImage]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for image in explained {
+        serde_json::to_writer(&mut bytes, image).context("cannot write an explanation")?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let writing = || format!("cannot write {}", path.display());
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".riposte-")
+        .tempfile_in(dir)
+        .with_context(writing)?;
+    file.write_all(bytes).with_context(writing)?;
+    file.as_file().sync_all().with_context(writing)?;
+    #[cfg(unix)]
+    {
+        // a temporary file is its owner's alone; a run is read by the evaluator too
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file()
+            .set_permissions(std::fs::Permissions::from_mode(0o644))
+            .with_context(writing)?;
+    }
+    file.persist(path).with_context(writing)?;
+    Ok(())
+}
+
+/// Counts the faults by kind and names them, the first few if not `verbose`. The exit code.
+fn report_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
+    const NAMED: usize = 10;
+    if summary.faults.is_empty() {
+        return 0;
+    }
+    let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();
+    for fault in &summary.faults {
+        *kinds.entry(fault.kind).or_default() += 1;
+    }
+    let kinds: Vec<String> = kinds
+        .iter()
+        .map(|(kind, n)| format!("{} {n}", kind.word()))
+        .collect();
+    eprintln!("{} faults: {}", summary.faults.len(), kinds.join(", "));
+    let named = match args.verbose {
+        true => summary.faults.len(),
+        false => NAMED,
+    };
+    for fault in summary.faults.iter().take(named) {
+        eprintln!("  {fault}");
+    }
+    if summary.faults.len() > named {
+        eprintln!("  … (-v names them all)");
+    }
+    1
+}

@@ -1,0 +1,253 @@
+//! The door: what was typed, and which room it leads to.
+
+mod images;
+mod judges;
+mod progress;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+
+use crate::evidence::Channel;
+use crate::evidence::extract::Shard;
+use crate::task::approach::ImageApproach;
+use crate::weights::{self, Models};
+
+/// Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run.
+#[derive(Parser)]
+#[command(name = "riposte", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Retrieve images for and against the claims of topics: writes OUT/run.txt
+    Images(ImagesArgs),
+    /// Compute the evidence about a collection's images, and nothing else
+    Extract(ExtractArgs),
+    /// Read the text in image files: a JSON object a file, with its lines and their corners
+    Read(ReadArgs),
+    /// Join the evidence of shards: what SHARD has and FILE lacks goes into FILE
+    Merge(MergeArgs),
+    /// Which models there are, and where to get them
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// List the approaches to the tasks and their sources
+    Approaches,
+    /// Hold runs against the organisers' rules
+    Verify(VerifyArgs),
+    /// Measure a run against judgements
+    Evaluate(EvaluateArgs),
+}
+
+/// What `images` and `extract` share.
+#[derive(Args)]
+struct CollectionArgs {
+    /// The collection: a directory with images/ (and, for `images`, topics.xml)
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: PathBuf,
+    /// Where evidence is kept; default: a file for this collection in the user's cache directory
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+    /// Which model reads the text in images (ppocr-v4 or ocrs); default: the first that is there
+    #[arg(long, value_name = "NAME")]
+    ocr: Option<String>,
+    /// Which model embeds images (clip-vit-base-patch32, …); default: the first that is there
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Channels that must be there (ocr, clip, sentence, afinn): without one of them nothing is done
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = channel)]
+    require: Vec<Channel>,
+    /// Only the first N images
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Images at work at once; default: one a core
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Say only what went wrong
+    #[arg(short, long)]
+    quiet: bool,
+    /// Name every fault
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+#[derive(Args)]
+struct ImagesArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// The directory for run.txt; made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
+    /// Parts of the topics used beside the title (description, narrative): the run is then a manual one
+    #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
+    parts: Vec<String>,
+    /// The approach (`riposte approaches` lists them), or a file that ends in .toml
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    approach: String,
+    /// An image may stand in both lists of a topic
+    #[arg(long)]
+    overlap: bool,
+    /// The run's tag; default: riposte, with the approach if it is another
+    #[arg(long, value_name = "TAG", value_parser = tag)]
+    tag: Option<String>,
+    /// Write how each candidate's score came about, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    explain: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct ExtractArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// Only the I-th of N parts of the collection
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+}
+
+#[derive(Args)]
+struct ReadArgs {
+    /// Image files
+    #[arg(value_name = "IMAGE", required = true)]
+    images: Vec<PathBuf>,
+    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+    /// Which model reads (ppocr-v4 or ocrs); default: the first that is there
+    #[arg(long, value_name = "NAME")]
+    ocr: Option<String>,
+}
+
+#[derive(Args)]
+struct MergeArgs {
+    /// The evidence store that grows; made if it is not there
+    #[arg(value_name = "FILE")]
+    into: PathBuf,
+    /// Evidence stores of shards
+    #[arg(value_name = "SHARD", required = true)]
+    shards: Vec<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum ModelsCommand {
+    /// Get models: by name, by role, or the default ones
+    Fetch {
+        #[arg(value_name = "NAME|ROLE")]
+        names: Vec<String>,
+        #[arg(long, value_name = "DIR")]
+        models: Option<PathBuf>,
+    },
+    /// What is there, what is missing, what each gives
+    List {
+        #[arg(long, value_name = "DIR")]
+        models: Option<PathBuf>,
+    },
+}
+
+#[derive(Args)]
+struct VerifyArgs {
+    /// Run files, or directories with a run.txt
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// The task that the run is for
+    #[arg(long, value_parser = ["images"], default_value = "images")]
+    task: String,
+    /// The year whose topics and ids are expected
+    #[arg(long, value_parser = ["2022", "2023"], default_value = "2022")]
+    edition: String,
+    /// The collection: its topics and ids are expected instead
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: Option<PathBuf>,
+    /// The topics expected, whatever the edition
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct EvaluateArgs {
+    /// Judgements: topic ONTOPIC|PRO|CON image grade
+    #[arg(value_name = "QRELS")]
+    qrels: PathBuf,
+    /// Run files, or directories with a run.txt
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// Which grades count: 1 alone (2022) or 1 and more (2023)
+    #[arg(long, value_parser = ["2022", "2023"], default_value = "2022")]
+    edition: String,
+    /// A line for each topic too
+    #[arg(long)]
+    by_topic: bool,
+}
+
+/// Reads the command line and does what it says; the number is the exit code.
+pub fn run() -> Result<u8> {
+    match Cli::parse().command {
+        Command::Images(args) => images::images(&args),
+        Command::Extract(args) => images::extract(&args),
+        Command::Read(args) => images::read(&args),
+        Command::Merge(args) => images::merge(&args),
+        Command::Models(ModelsCommand::Fetch { names, models }) => {
+            let models = Models::at(models.as_deref())?;
+            let report = weights::fetch(&models, &names, &weights::Progress::stderr())?;
+            say(&report)?;
+            Ok(report.exit_code())
+        }
+        Command::Models(ModelsCommand::List { models }) => {
+            say(&weights::list(&Models::at(models.as_deref())?))?;
+            Ok(0)
+        }
+        Command::Approaches => {
+            for approach in ImageApproach::all()? {
+                say(&format_args!(
+                    "images  {:<14}  {}\n",
+                    approach.name, approach.source
+                ))?;
+            }
+            Ok(0)
+        }
+        Command::Verify(args) => judges::verify(&args),
+        Command::Evaluate(args) => judges::evaluate(&args),
+    }
+}
+
+/// Prints a result. A reader that has seen enough (`| head`) is no error.
+fn say(text: &dyn std::fmt::Display) -> Result<()> {
+    match write!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write the result"),
+    }
+}
+
+fn channel(word: &str) -> Result<Channel> {
+    Channel::parse(word).with_context(|| {
+        let known: Vec<_> = Channel::ALL.iter().map(|c| c.word()).collect();
+        format!("no channel of that name: {}", known.join(", "))
+    })
+}
+
+fn shard(text: &str) -> Result<Shard> {
+    let parsed = text
+        .split_once('/')
+        .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+    match parsed {
+        Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
+        _ => bail!("a shard is I/N with I from 1 to N"),
+    }
+}
+
+fn tag(text: &str) -> Result<String> {
+    if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        bail!("a tag is one word");
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,4 @@
+//! One recipe a task, readable top to bottom.
+
+pub mod approach;
+pub mod images;
