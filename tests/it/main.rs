@@ -2,9 +2,12 @@
 
 mod clip;
 mod collection_tools;
+mod floors;
+mod images;
 mod judge;
 mod models;
 mod ocr;
 mod page;
+mod picture;
 mod sentence;
 mod sentiment;
