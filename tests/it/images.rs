@@ -145,6 +145,48 @@ fn the_sample_makes_a_valid_run_without_any_model() {
     }
 }
 
+#[test]
+fn the_real_sample_makes_a_valid_run() {
+    let real = root().join("../shared/data/images/sample");
+    if !real.is_dir() {
+        eprintln!(
+            "skipped: the_real_sample_makes_a_valid_run, because {} is absent",
+            real.display()
+        );
+        return;
+    }
+    let home = TempDir::new().unwrap();
+    let (output, run) = images(home.path(), &real, &[]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let elements = "images' elements in pages: by XPath 25 (25 name the image)";
+    assert!(stderr(&output).contains(elements), "{}", stderr(&output));
+    // 25 images and two topics: both lists are full but where nothing at all speaks for an image
+    let lists = lists(&run.unwrap());
+    assert_eq!(lists.len(), 4);
+    let out = home.path().join("out");
+    let verified = riposte(home.path(), &["verify", text(&out), "-i", text(&real)])
+        .output()
+        .unwrap();
+    assert_eq!(
+        code(&verified),
+        0,
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+    // BM25 alone finds the images on topic: 14 of them are judged so
+    let qrels = fs::read_to_string(real.join("qrels.txt")).unwrap();
+    let found = lists
+        .iter()
+        .flat_map(|((topic, _), images)| {
+            images
+                .iter()
+                .map(move |image| format!("{topic} ONTOPIC {image} 1"))
+        })
+        .filter(|line| qrels.lines().any(|judged| judged == line))
+        .count();
+    assert!(found >= 12, "{found} of 14 images on topic were listed");
+}
+
 /// The stored evidence of the sample was made with all models that can be had from a package index;
 /// `make golden` makes it and the runs anew.
 #[test]
