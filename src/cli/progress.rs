@@ -41,6 +41,7 @@ impl Shown {
 
     /// Shows where the work is.
     pub fn show(&mut self, progress: Progress) {
+        self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.done as u64);
         if self.lines && self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();

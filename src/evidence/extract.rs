@@ -5,7 +5,7 @@
 //! documents is written in one transaction when the last of them is done, so that a resumed
 //! extraction embeds the same batches as an uninterrupted one, and stores the same bytes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -154,7 +154,6 @@ struct Outcome {
     clip_producer: Option<String>,
     /// Producers of the document when all is written.
     made: BTreeMap<Channel, String>,
-    faults: Vec<Fault>,
 }
 
 /// Which documents, and on how many threads.
@@ -231,7 +230,6 @@ pub fn extract(
 
         let group_size = |group: usize| GROUP.min(entries.len() - group * GROUP);
         let mut open: BTreeMap<usize, Vec<Outcome>> = BTreeMap::new();
-        let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
         let mut done = 0;
         // dropped before the scope ends, however it ends, so that no worker waits for a reader
         let receiver = receiver;
@@ -259,9 +257,6 @@ pub fn extract(
                     summary.computed += 1;
                     records.push(record);
                 }
-                if !member.faults.is_empty() {
-                    faults.insert(member.index, member.faults);
-                }
             }
             if !records.is_empty() {
                 store.write(&records)?;
@@ -274,9 +269,14 @@ pub fn extract(
             });
         }
         summary.stopped = done < mine.len();
-        summary.faults.extend(faults.into_values().flatten());
         Ok(())
     })?;
+    let ids: HashSet<&str> = mine.iter().map(|&i| entries[i].id.0.as_str()).collect();
+    let faults = store.faults()?;
+    let faults = faults
+        .into_iter()
+        .filter(|(id, _)| ids.contains(id.0.as_str()));
+    summary.faults.extend(faults.map(|(_, fault)| fault));
     summary.seconds = STAGES
         .iter()
         .zip(&clock.0)
@@ -364,16 +364,15 @@ impl Worker<'_> {
             pixels: None,
             clip_producer,
             made,
-            faults: Vec::new(),
-        };
-        let stored = match held {
-            Some(_) if missing.len() < Channel::ALL.len() => self.stored(entry)?,
-            _ => None,
         };
         if missing.is_empty() {
-            outcome.faults = stored.map(|s| s.faults).unwrap_or_default();
             return Ok(outcome);
         }
+        // what is not computed anew may be what the rest is made of
+        let stored = match held {
+            Some(_) => self.stored(entry)?,
+            None => None,
+        };
 
         let mut record = Record {
             document: entry.id.0.clone(),
@@ -414,12 +413,6 @@ impl Worker<'_> {
         record.sentences = words.sentences;
         record.vader = words.vader;
         record.afinn = words.afinn;
-        outcome.faults = faults_of(&record);
-        if let Some(stored) = stored {
-            outcome.faults.extend(stored.faults);
-            outcome.faults.sort();
-            outcome.faults.dedup();
-        }
         outcome.record = Some(record);
         Ok(outcome)
     }
@@ -654,12 +647,4 @@ fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
         line: None,
         what: what.into(),
     }
-}
-
-fn faults_of(record: &Record) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    faults.extend(record.pages.iter().flat_map(|m| m.faults.clone()));
-    faults.extend(record.ocr.iter().flat_map(|m| m.faults.clone()));
-    faults.extend(record.picture.iter().flat_map(|m| m.faults.clone()));
-    faults
 }

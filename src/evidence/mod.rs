@@ -18,7 +18,7 @@ pub mod store;
 use std::fmt;
 
 use crate::collection::images::CrawlRank;
-use crate::trec::{DocId, Fault};
+use crate::trec::DocId;
 use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;
@@ -180,7 +180,6 @@ pub struct Evidence {
     /// VADER compound in [-1, 1].
     pub vader: Vec<OfPart<f64>>,
     pub afinn: Vec<OfPart<AfinnValence>>,
-    pub faults: Vec<Fault>,
 }
 
 impl Evidence {

@@ -203,13 +203,11 @@ impl Store {
     }
 
     /// The faults of all documents, by document.
-    pub fn faults(&self) -> Result<Vec<Fault>> {
+    pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
         self.reading(|c| {
-            c.prepare(
-                "SELECT kind, path, line, what FROM fault ORDER BY document, channel, number",
-            )?
-            .query_map([], fault_of)?
-            .collect()
+            c.prepare("SELECT kind, path, line, what, document FROM fault ORDER BY document, channel, number")?
+                .query_map([], |row| Ok((DocId(row.get(4)?), fault_of(row)?)))?
+                .collect()
         })
     }
 

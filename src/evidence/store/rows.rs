@@ -327,12 +327,6 @@ pub(super) fn read_document(c: &Connection, id: &DocId) -> rusqlite::Result<Opti
             })
         },
     )?;
-    let faults = c
-        .prepare_cached(
-            "SELECT kind, path, line, what FROM fault WHERE document = ? ORDER BY channel, number",
-        )?
-        .query_map([key], fault_of)?
-        .collect::<rusqlite::Result<_>>()?;
     Ok(Some(Evidence {
         id: id.clone(),
         url,
@@ -343,7 +337,6 @@ pub(super) fn read_document(c: &Connection, id: &DocId) -> rusqlite::Result<Opti
         sentences,
         vader,
         afinn,
-        faults,
     }))
 }
 
