@@ -17,36 +17,46 @@ pub fn log_odds(p: f64) -> f64 {
 }
 
 /// One opinion in a [`weighted_mean`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Opinion {
-    pub name: String,
+    pub name: &'static str,
     pub weight: f64,
     /// In [0, 1]; none if the channel has nothing for this document, which counts as 0: a document
     /// without text in the image says nothing of the topic there.
     pub value: Option<f64>,
 }
 
-/// The mean of the opinions by weight, opened. Channels that are off for all documents are not
-/// among the opinions, so that their weight does not pull everything down.
-pub fn weighted_mean(name: &str, opinions: &[Opinion]) -> Explanation {
+/// What each opinion adds to their mean: its share of the weight times its value.
+fn contributions(opinions: &[Opinion]) -> impl Iterator<Item = (f64, f64)> {
     let total: f64 = opinions.iter().map(|o| o.weight).sum();
+    opinions.iter().map(move |o| {
+        let share = match total > 0.0 {
+            true => o.weight / total,
+            false => 0.0,
+        };
+        (share, share * o.value.unwrap_or(0.0))
+    })
+}
+
+/// The mean of the opinions by weight. Channels that are off for all documents are not among the
+/// opinions, so that their weight does not pull everything down.
+pub fn weighted_mean(opinions: &[Opinion]) -> f64 {
+    contributions(opinions).map(|(_, value)| value).sum()
+}
+
+/// The same mean, opened: of all documents only the candidates' are.
+pub fn weighted_mean_opened(name: &str, opinions: &[Opinion]) -> Explanation {
     let parts: Vec<Explanation> = opinions
         .iter()
-        .map(|o| {
-            let value = o.value.unwrap_or(0.0);
-            let share = match total > 0.0 {
-                true => o.weight / total,
-                false => 0.0,
-            };
-            Explanation {
-                name: o.name.clone(),
-                value: share * value,
-                how: match o.value {
-                    Some(value) => format!("weight {share:.3} × {value:.4}"),
-                    None => "the document has nothing here".into(),
-                },
-                parts: Vec::new(),
-            }
+        .zip(contributions(opinions))
+        .map(|(o, (share, value))| Explanation {
+            name: o.name.to_owned(),
+            value,
+            how: match o.value {
+                Some(value) => format!("weight {share:.3} × {value:.4}"),
+                None => "the document has nothing here".into(),
+            },
+            parts: Vec::new(),
         })
         .collect();
     Explanation {
@@ -81,7 +91,7 @@ mod tests {
 
     fn opinion(weight: f64, value: Option<f64>) -> Opinion {
         Opinion {
-            name: "x".into(),
+            name: "x",
             weight,
             value,
         }
@@ -89,13 +99,13 @@ mod tests {
 
     #[test]
     fn a_channel_that_is_off_changes_no_scale() {
-        let both = weighted_mean("r", &[opinion(3.0, Some(0.5)), opinion(1.0, Some(0.5))]);
-        let one = weighted_mean("r", &[opinion(3.0, Some(0.5))]);
-        assert_eq!(both.value, 0.5);
-        assert_eq!(one.value, 0.5);
-        let silent = weighted_mean("r", &[opinion(3.0, Some(0.5)), opinion(1.0, None)]);
-        assert_eq!(silent.value, 0.375);
-        assert_eq!(weighted_mean("r", &[]).value, 0.0);
+        let both = [opinion(3.0, Some(0.5)), opinion(1.0, Some(0.5))];
+        let one = [opinion(3.0, Some(0.5))];
+        let silent = [opinion(3.0, Some(0.5)), opinion(1.0, None)];
+        for (opinions, mean) in [(&both[..], 0.5), (&one, 0.5), (&silent, 0.375), (&[], 0.0)] {
+            assert_eq!(weighted_mean(opinions), mean);
+            assert_eq!(weighted_mean_opened("r", opinions).value, mean);
+        }
     }
 
     #[test]

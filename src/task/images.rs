@@ -22,7 +22,7 @@ use crate::index::query::{self, Polarity, Query, TopicParts};
 use crate::score::argument::{self, AramisFeatures, PictureFeatures};
 use crate::score::select::{self, Candidate, LIST_LENGTH};
 use crate::score::stance::{self, PRIORS, StanceSignals};
-use crate::score::{Opinion, weighted_mean};
+use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance, TopicId};
@@ -119,7 +119,7 @@ pub fn rank(
             query,
             vectors,
             &asked.kinds,
-            relevance,
+            &relevance,
             settings,
         );
         list(topic, candidates, settings, &mut ranking);
@@ -275,14 +275,33 @@ fn query_vectors(
     Ok(vectors.into_iter().collect())
 }
 
-/// The relevance of every image, opened.
+/// All opinions on the relevance of all images: for each channel its weight, and a value an image.
+struct Relevance {
+    columns: Vec<(R, f64, Vec<Option<f64>>)>,
+}
+
+impl Relevance {
+    /// The opinions on the image of that number.
+    fn opinions(&self, at: usize) -> Vec<Opinion> {
+        self.columns
+            .iter()
+            .map(|(channel, weight, column)| Opinion {
+                name: channel.word(),
+                weight: *weight,
+                value: column.get(at).copied().flatten(),
+            })
+            .collect()
+    }
+}
+
+/// What each channel of the approach says of every image.
 fn relevance(
     index: &mut ImageIndex,
     topic: &Topic,
     query: &Query,
     vectors: &TopicVectors,
     settings: &Settings,
-) -> Result<Vec<Explanation>> {
+) -> Result<Relevance> {
     let recipe = &settings.approach.relevance;
     let mut columns: Vec<(R, f64, Vec<Option<f64>>)> = Vec::new();
     for channel in R::ALL {
@@ -325,19 +344,7 @@ fn relevance(
             columns.push((channel, weight, column));
         }
     }
-    Ok((0..index.images.len())
-        .map(|at| {
-            let opinions: Vec<Opinion> = columns
-                .iter()
-                .map(|(channel, weight, column)| Opinion {
-                    name: channel.word().to_owned(),
-                    weight: *weight,
-                    value: column[at],
-                })
-                .collect();
-            weighted_mean("relevance", &opinions)
-        })
-        .collect())
+    Ok(Relevance { columns })
 }
 
 fn bm25(
@@ -392,20 +399,26 @@ fn judge(
     query: &Query,
     vectors: &TopicVectors,
     kinds: &[(bool, Vec<f32>)],
-    relevance: Vec<Explanation>,
+    relevance: &Relevance,
     settings: &Settings,
 ) -> Vec<Judged> {
     if settings.approach.stance == StanceRecipe::Crawl {
         return crawl_lists(index, topic);
     }
-    let mut pool: Vec<(&Image, Explanation)> = index.images.iter().zip(relevance).collect();
-    pool.sort_by(|a, b| {
-        b.1.value
-            .total_cmp(&a.1.value)
-            .then_with(|| a.0.id.cmp(&b.0.id))
-    });
-    pool.retain(|(_, relevance)| relevance.value > 0.0);
-    pool.truncate(POOL);
+    let mut order: Vec<(f64, usize)> = (0..index.images.len())
+        .map(|at| (weighted_mean(&relevance.opinions(at)), at))
+        .filter(|(value, _)| *value > 0.0)
+        .collect();
+    // images are numbered by id
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    order.truncate(POOL);
+    let pool: Vec<(&Image, Explanation)> = order
+        .into_iter()
+        .map(|(_, at)| {
+            let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
+            (&index.images[at], opened)
+        })
+        .collect();
 
     let argues = argues(&pool, kinds, settings.approach.argument);
     let sides = sides(&pool, query, vectors, settings.approach.stance);
