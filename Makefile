@@ -19,7 +19,9 @@ demo:
 test: lint
 	$(CARGO) build --release
 	-$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2 afinn
-	$(CARGO) test --release
+	$(CARGO) test --release --doc
+	$(CARGO) test --release --lib --bins
+	$(CARGO) test --release --test it
 	$(MAKE) doc
 
 lint:
