@@ -10,12 +10,11 @@ pub mod weights;
 
 pub mod evidence;
 
-pub mod judge;
-
 pub mod index;
 
 pub mod score;
 
+pub mod judge;
 pub mod task;
 
 pub mod cli;

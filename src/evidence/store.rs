@@ -188,15 +188,6 @@ impl Store {
         transaction.commit().with_context(writing)
     }
 
-    /// The ids of all documents, in order.
-    pub fn documents(&self) -> Result<Vec<DocId>> {
-        self.reading(|c| {
-            c.prepare("SELECT document FROM document ORDER BY document")?
-                .query_map([], |row| Ok(DocId(row.get(0)?)))?
-                .collect()
-        })
-    }
-
     /// Everything about one document; none if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, id))
@@ -289,8 +280,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Documents of the attached store that this one does not have with the same fingerprint and at
-/// least as much work.
+/// Takes the documents of the attached store that this one lacks, or of which it has fewer channels.
 fn merge_attached(connection: &mut Connection) -> Result<usize> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(

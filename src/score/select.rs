@@ -7,7 +7,7 @@ pub const LIST_LENGTH: usize = 10;
 
 /// Two perceptual hashes (64 bit) this far apart or less are of the same picture. Of 169 real pictures,
 /// copies at 60 % of the size and JPEG quality 70 were within it in 167 cases, and no two different
-/// ones were closer than 16 (`collection-tools` makes such copies, `evidence/picture.rs` the hashes).
+/// ones were closer than 16.
 pub const SAME_PICTURE_BITS: u32 = 10;
 
 /// A document and what it is worth in either list.

@@ -500,10 +500,6 @@ fn picture_features(image: &Image, kinds: &[(bool, Vec<f32>)]) -> PictureFeature
         words,
         claim_words,
         numbers,
-        text_fraction: image
-            .picture
-            .as_ref()
-            .map_or(0.0, |p| f64::from(p.text_fraction)),
         // without a readable image there is nothing that could argue
         photograph: image
             .picture

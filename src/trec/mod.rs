@@ -71,13 +71,6 @@ impl fmt::Display for Stance {
     }
 }
 
-/// A document and how well it answers (higher is better; the scale is the scorer's own).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScoredDoc {
-    pub doc: DocId,
-    pub score: f64,
-}
-
 /// A score opened into the named numbers that made it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Explanation {
