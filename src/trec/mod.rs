@@ -71,6 +71,59 @@ impl fmt::Display for Stance {
     }
 }
 
+/// What a passage says of a comparative question's two objects (Touché 2022, Task 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectStance {
+    /// The first object is the better one.
+    First,
+    /// The second is.
+    Second,
+    /// Both alike, or each in its way.
+    Neutral,
+    /// It takes no stance.
+    No,
+}
+
+impl ObjectStance {
+    /// All four, in the order in which tables list them.
+    pub const ALL: [ObjectStance; 4] = [
+        ObjectStance::First,
+        ObjectStance::Second,
+        ObjectStance::Neutral,
+        ObjectStance::No,
+    ];
+
+    /// The word of run files and judgements: `FIRST`, `SECOND`, `NEUTRAL` or `NO`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ObjectStance::First => "FIRST",
+            ObjectStance::Second => "SECOND",
+            ObjectStance::Neutral => "NEUTRAL",
+            ObjectStance::No => "NO",
+        }
+    }
+
+    /// The stance of that word, in capitals or not.
+    pub fn parse(word: &str) -> Option<ObjectStance> {
+        ObjectStance::ALL
+            .into_iter()
+            .find(|stance| stance.word().eq_ignore_ascii_case(word))
+    }
+}
+
+impl fmt::Display for ObjectStance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A document and its score for a topic: the higher the better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredDoc {
+    pub doc: DocId,
+    pub score: f64,
+}
+
 /// A score opened into the named numbers that made it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Explanation {
