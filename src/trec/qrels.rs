@@ -1,10 +1,11 @@
 //! Judgements (qrels).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
 
-use super::{DocId, LineError, Stance, TopicId, numbered_lines};
+use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
 /// What was judged of one image for one topic; a question not judged has no grade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,43 +28,283 @@ impl ImageGrades {
 /// The judged images of each judged topic.
 pub type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
 
-/// Reads `topic ONTOPIC|PRO|CON imageId grade` lines (Touché 2022 and 2023, Task 3): what can be read,
-/// and what is wrong with the other lines. A question that is judged twice keeps its first grade.
-pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
-    let (mut qrels, mut errors) = (ImageQrels::new(), Vec::new());
-    for (line, fields) in numbered_lines(text) {
-        if let Err(error) = image_line(fields, &mut qrels) {
-            errors.push(LineError {
-                line,
-                what: error.to_string(),
+/// The graded documents of each judged topic. Grades may be negative and need not be whole.
+pub type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
+
+/// The documents of each topic whose stance was judged.
+pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
+
+/// Judgements of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Qrels {
+    /// Touché 2022 and 2023, Task 3: `topic ONTOPIC|PRO|CON imageId grade`.
+    Images(ImageQrels),
+    /// Tasks 1 and 2: `topic 0 doc grade`.
+    Graded(GradedQrels),
+    /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
+    Stances(StanceQrels),
+    /// Images for arguments, 2025: answers as grades, 0 to 2.
+    Answers(GradedQrels),
+}
+
+/// Reads judgements of any kind, told apart by the first line: what can be read, and what is wrong with
+/// the other lines. A document that is judged twice keeps its first judgement.
+pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
+    let first: Vec<&str> = numbered_lines(text)
+        .next()
+        .map(|(_, line)| line.split_whitespace().collect())
+        .unwrap_or_default();
+    match *first.as_slice() {
+        [json, ..] if json.starts_with(['{', '[']) => {
+            let (grades, errors) = read_answers(text);
+            (Qrels::Answers(grades), errors)
+        }
+        [_, question, _, _] if Question::parse(question).is_some() => {
+            let (images, errors) = read_images(text);
+            (Qrels::Images(images), errors)
+        }
+        [_, _, _, stance] if ObjectStance::parse(stance).is_some() => {
+            let (stances, errors) = read_judged(text, |word| {
+                ObjectStance::parse(word).with_context(|| format!("{word:?} is no stance"))
             });
+            (Qrels::Stances(stances), errors)
+        }
+        _ => {
+            let (grades, errors) = read_judged(text, |word| match word.parse() {
+                Ok(grade) if f64::is_finite(grade) => Ok(grade),
+                _ => bail!("{word:?} is no grade"),
+            });
+            (Qrels::Graded(grades), errors)
         }
     }
+}
+
+/// Reads image judgements as [`read`] does.
+pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
+    let mut qrels = ImageQrels::new();
+    let errors = each_line(text, |line| image_line(line, &mut qrels));
     (qrels, errors)
 }
 
+fn each_line(text: &str, mut enter: impl FnMut(&str) -> Result<()>) -> Vec<LineError> {
+    numbered_lines(text)
+        .filter_map(|(line, fields)| {
+            let what = format!("{:#}", enter(fields).err()?);
+            Some(LineError { line, what })
+        })
+        .collect()
+}
+
+fn four_fields(line: &str) -> Result<[&str; 4]> {
+    let mut fields = line.split_whitespace();
+    let mut four = [""; 4];
+    for slot in &mut four {
+        *slot = fields.next().unwrap_or_default();
+    }
+    let more = fields.count();
+    let number = four.iter().filter(|f| !f.is_empty()).count() + more;
+    ensure!(number == 4, "{number} fields, must be four");
+    Ok(four)
+}
+
+enum Question {
+    OnTopic,
+    Of(Stance),
+}
+
+impl Question {
+    fn parse(word: &str) -> Option<Question> {
+        match word {
+            "ONTOPIC" => Some(Question::OnTopic),
+            "PRO" => Some(Question::Of(Stance::Pro)),
+            "CON" => Some(Question::Of(Stance::Con)),
+            _ => None,
+        }
+    }
+}
+
 fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let [topic, question, image, grade] = fields.as_slice() else {
-        bail!("{} fields, must be four", fields.len());
-    };
+    let [topic, question, image, grade] = four_fields(line)?;
     let Ok(grade) = grade.parse::<i32>() else {
         bail!("{grade:?} is no grade");
     };
     // Before anything is entered: a topic is judged only if something of it is.
-    let question: fn(&mut ImageGrades) -> &mut Option<i32> = match *question {
-        "ONTOPIC" => |grades| &mut grades.on_topic,
-        "PRO" => |grades| &mut grades.pro,
-        "CON" => |grades| &mut grades.con,
-        _ => bail!("{question:?} is none of ONTOPIC, PRO, CON"),
+    let Some(question) = Question::parse(question) else {
+        bail!("{question:?} is none of ONTOPIC, PRO, CON");
     };
-    let topic = qrels.entry(TopicId((*topic).to_owned())).or_default();
-    let grades = topic.entry(DocId((*image).to_owned())).or_default();
-    let place = question(grades);
+    let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
+    let grades = topic.entry(DocId(image.to_owned())).or_default();
+    let place = match question {
+        Question::OnTopic => &mut grades.on_topic,
+        Question::Of(Stance::Pro) => &mut grades.pro,
+        Question::Of(Stance::Con) => &mut grades.con,
+    };
     let first = *place.get_or_insert(grade);
     ensure!(
         first == grade,
         "judged {grade} here and {first} on an earlier line"
     );
     Ok(())
+}
+
+type Judged<T> = BTreeMap<TopicId, HashMap<DocId, T>>;
+
+fn read_judged<T: Copy + PartialEq + std::fmt::Debug>(
+    text: &str,
+    of: impl Fn(&str) -> Result<T>,
+) -> (Judged<T>, Vec<LineError>) {
+    let mut qrels = Judged::new();
+    let errors = each_line(text, |line| {
+        let [topic, _, doc, judgement] = four_fields(line)?;
+        enter(&mut qrels, topic, doc, of(judgement)?)
+    });
+    (qrels, errors)
+}
+
+fn enter<T: Copy + PartialEq + std::fmt::Debug>(
+    qrels: &mut Judged<T>,
+    topic: &str,
+    doc: &str,
+    judgement: T,
+) -> Result<()> {
+    let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
+    let first = *topic.entry(DocId(doc.to_owned())).or_insert(judgement);
+    ensure!(
+        first == judgement,
+        "judged {judgement:?} here and {first:?} on an earlier line"
+    );
+    Ok(())
+}
+
+/// A judgement of 2025: what assessors answered about an image for an argument, as the organisers' evaluator
+/// reads it (one answer for each of the argument's two aspects), or one answer or grade for both.
+#[derive(Deserialize)]
+struct Answered {
+    #[serde(alias = "argumentId")]
+    argument_id: String,
+    #[serde(alias = "imageId")]
+    image_id: String,
+    #[serde(default)]
+    aspects: Vec<Aspect>,
+    #[serde(default, alias = "relevance", alias = "grade")]
+    answer: Option<Answer>,
+    #[serde(default, rename = "annotatorTag")]
+    assessor: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Aspect {
+    answer: Answer,
+    #[serde(default, rename = "annotatorTag")]
+    assessor: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Answer {
+    Grade(u8),
+    Word(String),
+}
+
+impl Answer {
+    fn grade(&self) -> Result<u8> {
+        match self {
+            Answer::Grade(grade @ 0..=2) => Ok(*grade),
+            Answer::Grade(grade) => bail!("grade {grade}, must be 0 to 2"),
+            Answer::Word(word) => match word.trim().to_ascii_lowercase().as_str() {
+                "no" => Ok(0),
+                "partial" | "partially" | "partially agree" => Ok(1),
+                "yes" => Ok(2),
+                _ => bail!("{word:?} is none of yes, partially agree, no"),
+            },
+        }
+    }
+}
+
+/// The organisers' table for two grades of 0 to 2, of two aspects or of two assessors: yes with partly is
+/// yes, anything else with no is partly. Which is the mean, rounded up.
+fn both(a: u8, b: u8) -> u8 {
+    (a + b).div_ceil(2)
+}
+
+/// Reads the answers of 2025, one JSON object a line or all in one array. Where two assessors have
+/// judged, their grades are put together by the organisers' table, and what only one of them has judged is
+/// left out; more than two assessors are an error, as nothing says how theirs would be.
+fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
+    let mut by_assessor: BTreeMap<String, BTreeMap<(String, String), u8>> = BTreeMap::new();
+    let mut take = |answered: Answered| -> Result<()> {
+        let grade = match (answered.aspects.as_slice(), &answered.answer) {
+            ([one], None) => one.answer.grade()?,
+            ([one, two], None) => both(one.answer.grade()?, two.answer.grade()?),
+            ([], Some(answer)) => answer.grade()?,
+            (aspects, _) => bail!(
+                "{} aspects and {} answer, must be two aspects or one answer",
+                aspects.len(),
+                if answered.answer.is_some() {
+                    "an"
+                } else {
+                    "no"
+                }
+            ),
+        };
+        let name = |tag: &serde_json::Value| tag.to_string().to_ascii_lowercase();
+        let mut assessors: Vec<String> = answered
+            .aspects
+            .iter()
+            .filter_map(|a| a.assessor.as_ref())
+            .chain(&answered.assessor)
+            .map(name)
+            .collect();
+        assessors.sort();
+        assessors.dedup();
+        let pair = (answered.argument_id, answered.image_id);
+        let of = by_assessor.entry(assessors.join("&")).or_default();
+        let first = *of.entry(pair).or_insert(grade);
+        ensure!(
+            first == grade,
+            "judged {grade} here and {first} earlier, by the same assessor"
+        );
+        Ok(())
+    };
+    let array = text.trim_start_matches('\u{feff}').trim_start();
+    let mut errors = if array.starts_with('[') {
+        match serde_json::from_str::<Vec<Answered>>(array) {
+            Ok(all) => (1..)
+                .zip(all)
+                .filter_map(|(number, answered)| {
+                    let what = format!("entry {number} of the array: {:#}", take(answered).err()?);
+                    Some(LineError { line: 1, what })
+                })
+                .collect(),
+            Err(error) => vec![LineError {
+                line: error.line() as u64,
+                what: format!("no array of judgements: {error}"),
+            }],
+        }
+    } else {
+        each_line(text, |line| {
+            take(serde_json::from_str(line).context("no judgement of 2025")?)
+        })
+    };
+    let mut assessors = by_assessor.into_values();
+    let mut grades = assessors.next().unwrap_or_default();
+    if let Some(second) = assessors.next() {
+        grades = grades
+            .into_iter()
+            .filter_map(|(pair, grade)| {
+                let other = *second.get(&pair)?;
+                Some((pair, both(grade, other)))
+            })
+            .collect();
+    }
+    if assessors.next().is_some() {
+        let what = "more than two assessors: only the first two are taken".to_owned();
+        errors.push(LineError { line: 1, what });
+    }
+    let mut qrels = GradedQrels::new();
+    for ((argument, image), grade) in grades {
+        let topic = qrels.entry(TopicId(argument)).or_default();
+        topic.insert(DocId(image), f64::from(grade));
+    }
+    (qrels, errors)
 }

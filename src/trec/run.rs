@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
 
-use super::{DocId, LineError, Stance, TopicId, numbered_lines};
+use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
 #[derive(Clone, Debug, PartialEq)]
@@ -19,25 +20,64 @@ pub struct ImageRunLine {
     pub tag: String,
 }
 
+/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). Also what a
+/// line of a 2025 image run becomes: its score is then its rank, negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextRunLine {
+    pub topic: TopicId,
+    /// Task 2 alone; none where the second column says something else.
+    pub stance: Option<ObjectStance>,
+    pub doc: DocId,
+    /// From 1; real runs also count from 0.
+    pub rank: u32,
+    /// Finite, the higher the better.
+    pub score: f64,
+    pub tag: String,
+}
+
 /// The run file of these lines, in their order: fields parted by one space, scores fixed-point with six
 /// decimals. An error where a field would break its line (empty, or with a blank in it) or a score is
 /// not finite.
 pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
-        for field in [&line.topic.0, &line.image.0, &line.tag] {
-            ensure!(
-                !field.is_empty() && !field.contains(char::is_whitespace),
-                "cannot write {field:?} as a field of a run line"
-            );
-        }
-        let (topic, stance, image, rank) = (&line.topic, line.stance, &line.image, line.rank);
-        let tag = &line.tag;
-        let score = fixed_point(line.score)?;
-        // Writing to a String does not fail.
-        let _ = writeln!(run, "{topic} {stance} {image} {rank} {score} {tag}");
+        let stance = line.stance.word();
+        let (topic, image, tag) = (&line.topic, &line.image, &line.tag);
+        write_line(&mut run, topic, stance, image, line.rank, line.score, tag)?;
     }
     Ok(run)
+}
+
+/// The run file of a text task; as [`write_images`], with `Q0` where a line has no stance.
+pub fn write_texts(lines: &[TextRunLine]) -> Result<String> {
+    let mut run = String::with_capacity(lines.len() * 64);
+    for line in lines {
+        let stance = line.stance.map_or("Q0", ObjectStance::word);
+        let (topic, doc, tag) = (&line.topic, &line.doc, &line.tag);
+        write_line(&mut run, topic, stance, doc, line.rank, line.score, tag)?;
+    }
+    Ok(run)
+}
+
+fn write_line(
+    run: &mut String,
+    topic: &TopicId,
+    stance: &str,
+    doc: &DocId,
+    rank: u32,
+    score: f64,
+    tag: &str,
+) -> Result<()> {
+    for field in [topic.0.as_str(), doc.0.as_str(), tag] {
+        ensure!(
+            !field.is_empty() && !field.contains(char::is_whitespace),
+            "cannot write {field:?} as a field of a run line"
+        );
+    }
+    let score = fixed_point(score)?;
+    // Writing to a String does not fail.
+    let _ = writeln!(run, "{topic} {stance} {doc} {rank} {score} {tag}");
+    Ok(())
 }
 
 fn fixed_point(score: f64) -> Result<String> {
@@ -55,32 +95,77 @@ fn fixed_point(score: f64) -> Result<String> {
 /// Takes what teams write: tabs or spaces, lower-case stances, tags with blanks in double quotes, CRLF,
 /// scores with an exponent. Whether a run may be handed in is `judge::verify`'s question.
 pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
+    read(text, |line| {
+        let [topic, stance, image, rank, score, tag] = fields(line)?;
+        Ok(ImageRunLine {
+            topic: TopicId(topic.to_owned()),
+            stance: match Stance::BOTH
+                .into_iter()
+                .find(|s| s.word().eq_ignore_ascii_case(stance))
+            {
+                Some(stance) => stance,
+                None => bail!("{stance:?} is neither PRO nor CON"),
+            },
+            image: DocId(image.to_owned()),
+            rank: read_rank(rank)?,
+            score: read_score(score)?,
+            tag: tag.to_owned(),
+        })
+    })
+}
+
+/// Reads a text run as [`read_images`] reads an image run, or, where the file begins with a brace, a 2025
+/// image run in JSON lines (`{"argument_id","method","image_id","rank","tag"}`).
+///
+/// A second column that is none of the four stances (`Q0`, `0`) is no stance, and no error.
+pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
+    if is_json(text) {
+        return read(text, read_answer);
+    }
+    read(text, |line| {
+        let [topic, stance, doc, rank, score, tag] = fields(line)?;
+        Ok(TextRunLine {
+            topic: TopicId(topic.to_owned()),
+            stance: ObjectStance::parse(stance),
+            doc: DocId(doc.to_owned()),
+            rank: read_rank(rank)?,
+            score: read_score(score)?,
+            tag: tag.to_owned(),
+        })
+    })
+}
+
+/// Whether a run is one of JSON lines.
+pub fn is_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    text.trim_start().starts_with('{')
+}
+
+fn read<T>(text: &str, of: impl Fn(&str) -> Result<T>) -> (Vec<T>, Vec<LineError>) {
     let (mut lines, mut errors) = (Vec::new(), Vec::new());
     for (line, fields) in numbered_lines(text) {
-        match image_line(fields) {
+        match of(fields) {
             Ok(read) => lines.push(read),
             Err(error) => errors.push(LineError {
                 line,
-                what: error.to_string(),
+                what: format!("{error:#}"),
             }),
         }
     }
     (lines, errors)
 }
 
-fn image_line(line: &str) -> Result<ImageRunLine> {
+/// The six fields of a line; the tag without its quotes.
+fn fields(line: &str) -> Result<[&str; 6]> {
     let mut rest = line.trim();
-    let mut field = |name: &str| {
+    let mut fields = [""; 6];
+    let names = ["topic", "stance or Q0", "document", "rank", "score"];
+    for (slot, name) in fields.iter_mut().zip(names) {
         let (field, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         rest = after.trim_start();
         ensure!(!field.is_empty(), "no {name}");
-        Ok(field)
-    };
-    let topic = field("topic")?;
-    let stance = field("stance")?;
-    let image = field("image")?;
-    let rank = field("rank")?;
-    let score = field("score")?;
+        *slot = field;
+    }
     let quoted = rest.strip_prefix('"').and_then(|r| r.strip_suffix('"'));
     let tag = quoted.unwrap_or(rest);
     ensure!(!tag.is_empty(), "no tag");
@@ -88,22 +173,49 @@ fn image_line(line: &str) -> Result<ImageRunLine> {
         quoted.is_some() || !tag.contains(char::is_whitespace),
         "more than six fields"
     );
-    Ok(ImageRunLine {
-        topic: TopicId(topic.to_owned()),
-        stance: match stance.to_ascii_uppercase().as_str() {
-            "PRO" => Stance::Pro,
-            "CON" => Stance::Con,
-            _ => bail!("{stance:?} is neither PRO nor CON"),
-        },
-        image: DocId(image.to_owned()),
-        rank: match rank.parse() {
-            Ok(rank) => rank,
-            Err(_) => bail!("{rank:?} is no rank"),
-        },
-        score: match score.parse() {
-            Ok(score) if f64::is_finite(score) => score,
-            _ => bail!("{score:?} is no score"),
-        },
-        tag: tag.to_owned(),
+    fields[5] = tag;
+    Ok(fields)
+}
+
+fn read_rank(rank: &str) -> Result<u32> {
+    match rank.parse() {
+        Ok(rank) => Ok(rank),
+        Err(_) => bail!("{rank:?} is no rank"),
+    }
+}
+
+fn read_score(score: &str) -> Result<f64> {
+    match score.parse() {
+        Ok(score) if f64::is_finite(score) => Ok(score),
+        _ => bail!("{score:?} is no score"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    argument_id: String,
+    #[serde(default)]
+    method: Option<String>,
+    image_id: String,
+    rank: u32,
+    #[serde(default)]
+    tag: Option<String>,
+}
+
+/// Reads one line of a 2025 image run. Errors: no JSON object with these keys, another method than retrieval.
+pub fn read_answer(line: &str) -> Result<TextRunLine> {
+    let line: Answer = serde_json::from_str(line)
+        .context("no line of a 2025 run (argument_id, image_id, rank)")?;
+    if let Some(method) = line.method.filter(|m| m != "retrieval") {
+        bail!("method {method:?}: only retrieved images can be judged");
+    }
+    Ok(TextRunLine {
+        topic: TopicId(line.argument_id),
+        stance: None,
+        doc: DocId(line.image_id),
+        rank: line.rank,
+        score: -f64::from(line.rank),
+        // what the organisers' evaluator calls a run without one
+        tag: line.tag.unwrap_or_else(|| "default".to_owned()),
     })
 }
