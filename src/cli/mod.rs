@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
@@ -38,9 +38,9 @@ enum Command {
     Models(ModelsCommand),
     /// List the approaches to the tasks and their sources
     Approaches,
-    /// Hold runs against the organisers' rules
+    /// Hold runs against the organisers' rules, and against what evaluators stumble over
     Verify(VerifyArgs),
-    /// Measure a run against judgements
+    /// Measure runs against judgements, alone or side by side
     Evaluate(EvaluateArgs),
 }
 
@@ -156,37 +156,81 @@ enum ModelsCommand {
 
 #[derive(Args)]
 struct VerifyArgs {
-    /// Run files, or directories with a run.txt
+    /// Run files (also .gz), or directories with a run.txt
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// The task that the run is for
-    #[arg(long, value_parser = ["images"], default_value = "images")]
-    task: String,
-    /// The year whose topics and ids are expected
-    #[arg(long, value_parser = ["2022", "2023"], default_value = "2022")]
-    edition: String,
+    #[arg(long, value_enum, default_value_t = Task::Images)]
+    task: Task,
+    /// The year whose topics and ids are expected; default: 2022
+    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025), default_value_t = 2022)]
+    edition: u32,
     /// The collection: its topics and ids are expected instead
     #[arg(short, long = "input", value_name = "DIR")]
     input: Option<PathBuf>,
+    /// The ids of the collection, one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "input")]
+    ids: Option<PathBuf>,
     /// The topics expected, whatever the edition
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
+    /// Write the measures of the organisers' image verifier (for one run)
+    #[arg(long, value_name = "FILE")]
+    prototext: Option<PathBuf>,
+    /// Print every finding; else the first five of a kind
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 #[derive(Args)]
 struct EvaluateArgs {
-    /// Judgements: topic ONTOPIC|PRO|CON image grade
-    #[arg(value_name = "QRELS")]
-    qrels: PathBuf,
-    /// Run files, or directories with a run.txt
-    #[arg(value_name = "RUN", required = true)]
-    runs: Vec<PathBuf>,
-    /// Which grades count: 1 alone (2022) or 1 and more (2023)
-    #[arg(long, value_parser = ["2022", "2023"], default_value = "2022")]
+    /// Judgements of any task, told apart by what they say: topic ONTOPIC|PRO|CON image grade, topic 0 document grade,
+    /// topic 0 document FIRST|SECOND|NEUTRAL|NO, or the JSON of 2025
+    #[arg(value_name = "[NAME=]QRELS")]
+    qrels: String,
+    /// Run files (also .gz) or directories with a run.txt, and measures as ir_measures names them (nDCG@5,
+    /// 'P(rel=2)@10'); default: the measures of the task
+    #[arg(value_name = "RUN|MEASURE", required = true)]
+    runs_and_measures: Vec<String>,
+    /// More judgements, side by side with the first
+    #[arg(long = "qrels", value_name = "[NAME=]FILE")]
+    more_qrels: Vec<String>,
+    /// A name for a relevance level, for measures such as 'P(rel=NAME)@5'; relevant=1 and highly=2 are known
+    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = level)]
+    levels: Vec<(String, f64)>,
+    /// Which image grades count: 1 alone (2022) or 1 and more (2023)
+    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
-    /// A line for each topic too
+    /// Each topic's values too
     #[arg(long)]
     by_topic: bool,
+    /// How to print: a table, or a line for each value
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Write the measures of the organisers' image evaluator (for one run)
+    #[arg(long, value_name = "FILE")]
+    prototext: Option<PathBuf>,
+}
+
+/// A task of the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Task {
+    /// Images for arguments
+    Images,
+    /// Arguments for controversial questions
+    Controversial,
+    /// Passages for comparative questions
+    Comparative,
+}
+
+/// How `evaluate` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    /// run, qrels, measure, topic ("all" for the whole run), value
+    Tsv,
+    /// The same as JSON objects
+    Jsonl,
 }
 
 /// Reads the command line and does what it says; the number is the exit code.
@@ -242,6 +286,16 @@ fn shard(text: &str) -> Result<Shard> {
     match parsed {
         Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
         _ => bail!("a shard is I/N with I from 1 to N"),
+    }
+}
+
+fn level(text: &str) -> Result<(String, f64)> {
+    let parsed = text
+        .split_once('=')
+        .and_then(|(name, grade)| Some((name.to_owned(), grade.parse().ok()?)));
+    match parsed {
+        Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
+        _ => bail!("a level is NAME=GRADE"),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Edition;
+use super::measure::{ImageMeasure, ImageQuestion};
+use super::{Edition, Summary, Values};
 use crate::trec::qrels::ImageQrels;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{Stance, TopicId};
@@ -136,6 +137,42 @@ impl ImageEvaluation {
     pub fn of_stance(&self, stance: Stance) -> [f64; 3] {
         let (hits, topics) = self.sum(|t| t.in_run, |t| t.list(stance));
         hits.precision(DEPTH * topics)
+    }
+
+    /// The value of a measure for each topic that it counts, and their mean.
+    pub fn measure(&self, measure: &ImageMeasure) -> Values {
+        let value = |topic: &TopicHits| {
+            let (hits, places) = match measure.list {
+                Some(stance) => (topic.list(stance), DEPTH),
+                None => (topic.both(), 2 * DEPTH),
+            };
+            let [on_topic, argumentative, on_stance] = hits.precision(places);
+            match measure.question {
+                ImageQuestion::OnTopic => on_topic,
+                ImageQuestion::Argumentative => argumentative,
+                ImageQuestion::OnStance => on_stance,
+            }
+        };
+        let topics = self
+            .topics
+            .iter()
+            .filter(|(_, topic)| match measure.all_judged {
+                true => topic.is_judged,
+                false => topic.in_run,
+            })
+            .map(|(id, topic)| (id.clone(), value(topic)))
+            .collect();
+        Values::new(topics, Summary::Mean)
+    }
+
+    /// The measures as the organisers' evaluator writes them (`evaluation.prototext`).
+    pub fn prototext(&self) -> String {
+        let [on_topic, argumentative, on_stance] = self.official();
+        super::prototext(&[
+            ("topicRelevanceP@10", format!("{on_topic:.3}")),
+            ("argumentativenessP@10", format!("{argumentative:.3}")),
+            ("stanceRelevanceP@10", format!("{on_stance:.3}")),
+        ])
     }
 
     /// The hits of the topics that `of` takes, and how many topics these are.

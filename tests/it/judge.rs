@@ -8,12 +8,12 @@ use std::process::Command;
 use proptest::prelude::*;
 use riposte::judge::Edition;
 use riposte::judge::evaluate::{ImageEvaluation, evaluate_images};
-use riposte::judge::verify::{Finding, ImageRules, Severity, is_valid, verify_images};
+use riposte::judge::verify::{Finding, ImageRules, Severity, is_valid};
 use riposte::trec::run::{ImageRunLine, read_images, write_images};
 use riposte::trec::{DocId, Stance, TopicId, qrels};
 
 /// `../shared/<path>`, or none with the reason printed.
-fn shared(path: &str) -> Option<PathBuf> {
+pub fn shared(path: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared")
         .join(path);
@@ -33,6 +33,10 @@ fn evaluate(qrels: &str, run: &str) -> ImageEvaluation {
     let (run, errors) = read_images(run);
     assert_eq!(errors, []);
     evaluate_images(&run, &qrels, Edition::Touche2022)
+}
+
+fn verify_images(run: &str, rules: &ImageRules) -> Vec<Finding> {
+    riposte::judge::verify::verify_images(run.as_bytes(), rules).findings
 }
 
 fn rounded(precision: [f64; 3]) -> [String; 3] {
@@ -281,7 +285,7 @@ proptest! {
     #[test]
     fn no_bytes_make_the_judge_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let text = String::from_utf8_lossy(&bytes);
-        let _ = verify_images(&text, &two_topics());
+        let _ = riposte::judge::verify::verify_images(&bytes, &two_topics()).prototext();
         let (run, _) = read_images(&text);
         let (qrels, _) = qrels::read_images(&text);
         let _ = evaluate_images(&run, &qrels, Edition::Touche2023).to_string();
@@ -384,7 +388,7 @@ fn what_the_organisers_overlook_is_a_warning() {
     // b > a, so trec_eval turns the first pair round and keeps the second as it is
     let turned = warning(&[(a, "1 9"), (b, "2 9")]);
     assert!(
-        matches!(&turned[..], [(2, what)] if what.contains("before the line above")),
+        matches!(&turned[..], [(2, what)] if what.contains("before the one above")),
         "{turned:?}"
     );
     let kept = warning(&[(b, "1 9"), (a, "2 9.0")]);

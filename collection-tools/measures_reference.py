@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Reference values of the text measures: ir_measures over pytrec_eval, on randomly made runs and judgements.
+
+    pip install ir_measures==0.4.3        (brings pytrec-eval-terrier 0.5.11)
+    collection-tools/measures_reference.py > tests/reference/measures.json
+
+The cases are not stored: `tests/it/measures.rs` makes the same ones from the same generator (Knuth's MMIX congruential
+generator, upper 31 bits). They have ties, also of 32-bit floats alone, unjudged documents, judged topics that the run leaves out,
+topics without judgements, grades below zero, and ids whose order as texts is not that of their numbers.
+"""
+import json
+import struct
+import sys
+
+import ir_measures
+
+CASES = 1000
+MEASURES = [
+    'nDCG@5', 'nDCG', 'P@5', 'P(rel=2)@10', 'AP', 'AP(rel=2)@5', 'RR(rel=2)', 'R@5', 'R(rel=2)@10', 'Rprec',
+    'Success@3', 'nDCG(judged_only=True)@5', 'AP(judged_only=True)', 'Judged@5',
+]
+GRADES = [-2, 0, 0, 1, 1, 2, 3]
+
+
+class Random:
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, n):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self.state >> 33) % n
+
+
+def f32(x):
+    return struct.unpack('f', struct.pack('f', x))[0]
+
+
+def case(random):
+    qrels, run = {}, {}
+    for topic in range(1, 2 + random.below(4)):
+        judged = random.below(13) + (topic == 1)
+        for number in range(judged):
+            # the first of a topic is not negative: pytrec_eval crashes on a topic with negative grades alone
+            doc, least = f'd{random.below(20)}', int(number == 0)
+            grade = GRADES[least + random.below(len(GRADES) - least)]
+            qrels.setdefault(str(topic), {}).setdefault(doc, grade)
+        listed = topic == 1 or random.below(8) > 0
+        results = random.below(16) + 1
+        for _ in range(results):
+            doc, score = f'd{random.below(24)}', 16 + random.below(6) * 0.25 + random.below(3) * 1e-8
+            if listed:
+                run.setdefault(str(topic), {}).setdefault(doc, score)
+    return qrels, run
+
+
+def main():
+    random = Random(2022)
+    measures = [ir_measures.parse_measure(m) for m in MEASURES]
+    assert [str(m) for m in measures] == MEASURES
+    judged_at_5 = measures[-1]
+    rows = []
+    for _ in range(CASES):
+        qrels, run = case(random)
+        values = ir_measures.calc_aggregate(measures[:-1], qrels, run)
+        # ir_measures breaks ties for Judged by another rule than trec_eval: it is given none
+        strict = {}
+        for topic, docs in run.items():
+            order = sorted(docs, key=lambda d: (f32(docs[d]), d), reverse=True)
+            strict[topic] = {d: float(-place) for place, d in enumerate(order)}
+        values.update(ir_measures.calc_aggregate([judged_at_5], qrels, strict))
+        rows.append([round(values[m], 10) for m in measures])
+    json.dump({'measures': MEASURES, 'values': rows}, sys.stdout, separators=(',', ':'))
+    print()
+
+
+main()

@@ -1,0 +1,286 @@
+//! Several runs side by side: which is the best by each measure, and is the difference more than chance?
+
+use std::fmt;
+
+use super::stances::Confusion;
+use super::{Summary, Values};
+
+/// Up to this many topics that differ, all ways to swap two runs are tried; beyond, as many as [`SAMPLES`].
+const EXACT_UP_TO: usize = 16;
+
+/// Random swaps for the p-value; its standard error is then at most 0.0016.
+const SAMPLES: u64 = 100_000;
+
+/// The random swaps are the same each time.
+const SEED: u64 = 2022;
+
+/// Two runs compared on the topics that both have a value for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paired {
+    /// Of the values over these topics: the second run's minus the first's.
+    pub difference: f64,
+    /// Topics compared.
+    pub topics: usize,
+    /// Two-sided: how often a difference at least as large comes up when each topic's results are dealt to the runs by
+    /// the toss of a coin.
+    pub p: f64,
+}
+
+/// The randomisation test for paired samples (Fisher; Smucker, Allan and Carterette, CIKM 2007).
+pub fn paired(first: &Values, second: &Values) -> Paired {
+    match (&first.summary, &second.summary) {
+        (Summary::Pooled(measure, a), Summary::Pooled(_, b)) => {
+            let pairs: Vec<(Confusion, Confusion)> = a
+                .iter()
+                .filter_map(|(topic, a)| Some((*a, *b.get(topic)?)))
+                .collect();
+            let value = |of: &Confusion| of.measure(measure.kind, measure.class);
+            let difference = |swapped: &dyn Fn(usize) -> bool| {
+                let (mut x, mut y) = (Confusion::default(), Confusion::default());
+                for (at, (a, b)) in pairs.iter().enumerate() {
+                    let (to_x, to_y) = if swapped(at) { (b, a) } else { (a, b) };
+                    (x, y) = (x.and(to_x), y.and(to_y));
+                }
+                value(&y) - value(&x)
+            };
+            // A tenth of the samples: each of them adds up every topic.
+            let p = randomised(pairs.len(), SAMPLES / 10, difference(&|_| false), |swaps| {
+                difference(&|at| swaps.of(at))
+            });
+            Paired {
+                difference: difference(&|_| false),
+                topics: pairs.len(),
+                p,
+            }
+        }
+        _ => {
+            let differences: Vec<f64> = first
+                .topics
+                .iter()
+                .filter_map(|(topic, value)| Some(second.topics.get(topic)? - value))
+                .collect();
+            let count = differences.len();
+            let sum: f64 = differences.iter().sum();
+            let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
+            let p = randomised(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
+            Paired {
+                difference: sum / count.max(1) as f64,
+                topics: count,
+                p,
+            }
+        }
+    }
+}
+
+/// Which topics of two runs are swapped: bits, the first topic's in the lowest.
+struct Swaps(Vec<u64>);
+
+impl Swaps {
+    fn of(&self, topic: usize) -> bool {
+        self.0[topic / 64] >> (topic % 64) & 1 == 1
+    }
+}
+
+/// The share of swaps whose statistic is at least as far from 0 as what was observed; of all swaps where that
+/// is feasible, else of so many random ones and the observation itself.
+fn randomised(
+    topics: usize,
+    samples: u64,
+    observed: f64,
+    statistic: impl Fn(&Swaps) -> f64,
+) -> f64 {
+    // Sums in another order differ in the last digits.
+    let extreme = |swaps: &Swaps| statistic(swaps).abs() >= observed.abs() - 1e-12;
+    let mut swaps = Swaps(vec![0; topics.div_ceil(64).max(1)]);
+    if topics <= EXACT_UP_TO {
+        let all = 1u64 << topics;
+        let extremes = (0..all).filter(|bits| {
+            swaps.0[0] = *bits;
+            extreme(&swaps)
+        });
+        return extremes.count() as f64 / all as f64;
+    }
+    let mut random = SplitMix(SEED);
+    let mut extremes = 0u64;
+    for _ in 0..samples {
+        swaps.0.fill_with(|| random.next());
+        extremes += u64::from(extreme(&swaps));
+    }
+    (extremes + 1) as f64 / (samples + 1) as f64
+}
+
+/// Sums of differences with some signs turned, read from a table for every eight of them.
+struct SignedSums {
+    count: usize,
+    tables: Vec<[f64; 256]>,
+}
+
+impl SignedSums {
+    fn new(differences: impl Iterator<Item = f64>) -> SignedSums {
+        let differences: Vec<f64> = differences.collect();
+        let tables = differences
+            .chunks(8)
+            .map(|eight| {
+                std::array::from_fn(|turned| {
+                    let signed = eight.iter().enumerate();
+                    signed
+                        .map(|(at, d)| if turned >> at & 1 == 1 { -d } else { *d })
+                        .sum()
+                })
+            })
+            .collect();
+        SignedSums {
+            count: differences.len(),
+            tables,
+        }
+    }
+
+    fn sum(&self, swaps: &Swaps) -> f64 {
+        let bytes = swaps.0.iter().flat_map(|bits| bits.to_le_bytes());
+        self.tables
+            .iter()
+            .zip(bytes)
+            .map(|(table, byte)| table[usize::from(byte)])
+            .sum()
+    }
+}
+
+/// Steele, Lea and Flood's generator (OOPSLA 2014): enough for coin tosses, and the same everywhere.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// Runs by measures; `Display` marks the best value of each column.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The measures' names, with the judgements' before them if there are several.
+    pub columns: Vec<String>,
+    /// Each run's name and its values, one a column.
+    pub rows: Vec<(String, Vec<Values>)>,
+}
+
+impl Table {
+    /// The width of the first column.
+    fn name_width(&self) -> usize {
+        let names = self.rows.iter().map(|(name, _)| name.chars().count());
+        names.max().unwrap_or(0).max("run".len())
+    }
+
+    /// How each run differs from the first, with the p-value of [`paired`].
+    pub fn differences(&self) -> impl fmt::Display + '_ {
+        Differences(self)
+    }
+
+    /// One run's values for each topic.
+    pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
+        ByTopic(self, row)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.name_width();
+        write!(f, "{:<names$}", "run")?;
+        for column in &self.columns {
+            write!(f, "  {column:>8}")?;
+        }
+        writeln!(f)?;
+        let best: Vec<f64> = (0..self.columns.len())
+            .map(|column| {
+                let values = self.rows.iter().filter_map(|(_, row)| row.get(column));
+                values.map(Values::all).fold(f64::MIN, f64::max)
+            })
+            .collect();
+        for (name, row) in &self.rows {
+            write!(f, "{name:<names$}")?;
+            for ((value, column), best) in row.iter().zip(&self.columns).zip(&best) {
+                let value = value.all();
+                let mark = if self.rows.len() > 1 && value == *best {
+                    "*"
+                } else {
+                    " "
+                };
+                let width = column.len().max(8) - 1;
+                write!(f, "  {value:>width$.4}{mark}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+struct Differences<'a>(&'a Table);
+
+impl fmt::Display for Differences<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(((first, baseline), others)) = self.0.rows.split_first() else {
+            return Ok(());
+        };
+        let names = self.0.name_width();
+        writeln!(
+            f,
+            "difference to {first} (p of a paired two-sided randomisation test)"
+        )?;
+        const CELL: usize = "+0.0000 (p 0.0000)".len();
+        write!(f, "{:<names$}", "run")?;
+        for column in &self.0.columns {
+            write!(f, "  {column:>CELL$}")?;
+        }
+        writeln!(f)?;
+        for (name, row) in others {
+            write!(f, "{name:<names$}")?;
+            for ((value, before), column) in row.iter().zip(baseline).zip(&self.0.columns) {
+                let Paired { difference, p, .. } = paired(before, value);
+                let width = column.len().max(CELL);
+                let p = match p {
+                    p if p < 0.00005 => "<.0001".to_owned(),
+                    p => format!("{p:.4}"),
+                };
+                let cell = format!("{difference:+.4} (p {p})");
+                write!(f, "  {cell:>width$}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+struct ByTopic<'a>(&'a Table, usize);
+
+impl fmt::Display for ByTopic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ByTopic(table, row) = self;
+        let Some((_, values)) = table.rows.get(*row) else {
+            return Ok(());
+        };
+        write!(f, "{:<8}", "topic")?;
+        for column in &table.columns {
+            write!(f, "  {column:>7}")?;
+        }
+        writeln!(f)?;
+        let mut topics: Vec<_> = values.iter().flat_map(|v| v.topics.keys()).collect();
+        topics.sort();
+        topics.dedup();
+        for topic in topics {
+            write!(f, "{topic:<8}")?;
+            for (value, column) in values.iter().zip(&table.columns) {
+                let width = column.len().max(7);
+                match value.topics.get(topic) {
+                    Some(value) => write!(f, "  {value:>width$.4}")?,
+                    // This measure leaves the topic out.
+                    None => write!(f, "  {:>width$}", "-")?,
+                }
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! Rankings measured by graded judgements.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::measure::{GradedKind, GradedMeasure, OrganisersNdcg};
+use super::{Summary, Values};
+use crate::trec::qrels::GradedQrels;
+use crate::trec::run::TextRunLine;
+use crate::trec::{DocId, TopicId};
+
+/// The arguments that the evaluation of 2025 leaves out (`IDS_TO_EXCLUDE` of its script).
+const EXCLUDED_2025: [&str; 13] = [
+    "2-3", "4-1", "4-2", "4-3", "4-4", "8-3", "9-4", "13-3", "17-4", "21-6", "27-1", "27-3", "27-5",
+];
+
+/// Results that the evaluation of 2025 looks at, whatever the cutoff.
+const DEPTH_2025: usize = 5;
+
+/// A text run, each topic's results in the orders that evaluators take them.
+pub struct TextRun<'a> {
+    topics: BTreeMap<&'a TopicId, TopicResults<'a>>,
+    /// Lines that list a document again, which trec_eval would not take: only the best place counts.
+    pub repeated: usize,
+}
+
+/// The results of one topic.
+pub(super) struct TopicResults<'a> {
+    /// By score as a 32-bit float, then by document id, both descending: trec_eval's order, without repetitions.
+    pub by_score: Vec<&'a TextRunLine>,
+    /// By the rank column, in file order where ranks are equal: the organisers' order.
+    by_rank: Vec<&'a TextRunLine>,
+}
+
+impl<'a> TextRun<'a> {
+    /// Orders the lines of a run.
+    pub fn new(lines: &'a [TextRunLine]) -> TextRun<'a> {
+        let mut lists: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
+        for line in lines {
+            lists.entry(&line.topic).or_default().push(line);
+        }
+        let mut repeated = 0;
+        let topics = lists
+            .into_iter()
+            .map(|(topic, mut by_rank)| {
+                by_rank.sort_by_key(|line| line.rank);
+                let mut by_score = by_rank.clone();
+                by_score.sort_by(|a, b| {
+                    let (of_a, of_b) = (a.score as f32, b.score as f32);
+                    of_b.total_cmp(&of_a).then_with(|| b.doc.cmp(&a.doc))
+                });
+                let mut seen = HashSet::with_capacity(by_score.len());
+                by_score.retain(|line| seen.insert(&line.doc));
+                repeated += by_rank.len() - by_score.len();
+                (topic, TopicResults { by_score, by_rank })
+            })
+            .collect();
+        TextRun { topics, repeated }
+    }
+
+    pub(super) fn topic(&self, topic: &TopicId) -> Option<&TopicResults<'a>> {
+        self.topics.get(topic)
+    }
+
+    /// The topics of the run that are not judged.
+    pub fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
+        self.topics.keys().filter(|topic| !is_judged(topic)).count()
+    }
+
+    /// The value of a measure for each topic that it counts, and their mean.
+    ///
+    /// Every judged topic counts, and one that the run leaves out as 0; the organisers' measures leave topics out as
+    /// their scripts do ([`OrganisersNdcg`]).
+    pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
+        let mut topics = BTreeMap::new();
+        for (topic, grades) in qrels {
+            let results = self.topics.get(topic);
+            let value = match measure.kind {
+                GradedKind::NdcgOrganisers(year) => {
+                    let cutoff = measure.cutoff.unwrap_or(DEPTH_2025);
+                    results.and_then(|results| match year {
+                        OrganisersNdcg::Touche2021 => ndcg_2021(results, grades, cutoff),
+                        OrganisersNdcg::Touche2025 => ndcg_2025(topic, results, grades, cutoff),
+                    })
+                }
+                _ => {
+                    let by_score = results.map_or(&[][..], |results| &results.by_score);
+                    let mut found: Vec<Option<f64>> = by_score
+                        .iter()
+                        .map(|line| grades.get(&line.doc).copied())
+                        .collect();
+                    if measure.judged_only {
+                        // trec_eval -J takes a negative grade for no judgement
+                        found.retain(|grade| grade.is_some_and(|g| g >= 0.0));
+                    }
+                    Some(of_topic(measure, &found, grades))
+                }
+            };
+            if let Some(value) = value {
+                topics.insert(topic.clone(), value);
+            }
+        }
+        Values::new(topics, Summary::Mean)
+    }
+}
+
+/// One topic's value: `found` are the grades of its results, in trec_eval's order.
+fn of_topic(measure: &GradedMeasure, found: &[Option<f64>], grades: &HashMap<DocId, f64>) -> f64 {
+    use GradedKind as K;
+    let is_relevant = |grade: &Option<f64>| grade.is_some_and(|g| g >= measure.rel.grade);
+    let relevant = grades.values().filter(|g| **g >= measure.rel.grade).count();
+    let cutoff = measure.cutoff.unwrap_or(usize::MAX);
+    let first = &found[..found.len().min(cutoff)];
+    let hits = |of: &[Option<f64>]| of.iter().filter(|g| is_relevant(g)).count() as f64;
+    match measure.kind {
+        K::P => hits(first) / cutoff as f64,
+        K::R => share(hits(first), relevant),
+        K::Rprec => share(hits(&found[..found.len().min(relevant)]), relevant),
+        K::Success => f64::from(first.iter().any(|g| is_relevant(g))),
+        K::Judged => share(first.iter().flatten().count() as f64, first.len()),
+        K::Rr => match first.iter().position(|g| is_relevant(g)) {
+            Some(place) => 1.0 / (place + 1) as f64,
+            None => 0.0,
+        },
+        K::Ap => {
+            let mut hits = 0.0;
+            let precisions: f64 = (1..)
+                .zip(first)
+                .filter(|(_, grade)| is_relevant(grade))
+                .map(|(rank, _)| {
+                    hits += 1.0;
+                    hits / f64::from(rank)
+                })
+                .sum();
+            share(precisions, relevant)
+        }
+        K::Ndcg | K::NdcgExponential | K::NdcgOrganisers(_) => {
+            let gain = |grade: f64| match measure.kind {
+                K::NdcgExponential => (grade.exp2() - 1.0).max(0.0),
+                _ => grade.max(0.0),
+            };
+            let ideal = dcg(best(grades, gain).into_iter().take(cutoff));
+            let gained = dcg(first.iter().map(|grade| grade.map_or(0.0, gain)));
+            if ideal > 0.0 { gained / ideal } else { 0.0 }
+        }
+    }
+}
+
+fn share(part: f64, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part / whole as f64 }
+}
+
+/// Discounted cumulative gain (Järvelin and Kekäläinen, 2002): each gain by log2(rank + 1).
+fn dcg(gains: impl Iterator<Item = f64>) -> f64 {
+    (2..)
+        .zip(gains)
+        .map(|(rank_and_one, gain)| gain / f64::from(rank_and_one).log2())
+        .sum()
+}
+
+/// The gains of all judged documents, the largest first.
+fn best(grades: &HashMap<DocId, f64>, gain: impl Fn(f64) -> f64) -> Vec<f64> {
+    let mut gains: Vec<f64> = grades.values().map(|grade| gain(*grade)).collect();
+    gains.sort_by(|a, b| b.total_cmp(a));
+    gains
+}
+
+fn ndcg_2021(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize) -> Option<f64> {
+    // -2 alone becomes 0, and what is not whole is cut, as the script does it
+    let gain = |grade: f64| if grade == -2.0 { 0.0 } else { grade.trunc() };
+    let judged: Vec<f64> = results
+        .by_rank
+        .iter()
+        .take(cutoff)
+        .filter_map(|line| grades.get(&line.doc).copied().map(gain))
+        .collect();
+    let ideal = dcg(best(grades, gain).into_iter().take(cutoff));
+    // 0 / 0 is no number, and pandas leaves it out of a mean
+    (!judged.is_empty() && ideal != 0.0).then(|| dcg(judged.into_iter()) / ideal)
+}
+
+fn ndcg_2025(
+    argument: &TopicId,
+    results: &TopicResults,
+    grades: &HashMap<DocId, f64>,
+    cutoff: usize,
+) -> Option<f64> {
+    if EXCLUDED_2025.contains(&argument.0.as_str()) {
+        return None;
+    }
+    let cutoff = cutoff.min(DEPTH_2025);
+    let found = results.by_rank.iter().take(cutoff);
+    let gained = dcg(found.map(|line| grades.get(&line.doc).copied().unwrap_or(0.0)));
+    let ideal = dcg(best(grades, |grade| grade).into_iter().take(cutoff));
+    Some(if ideal > 0.0 { gained / ideal } else { 0.0 })
+}

@@ -1,0 +1,341 @@
+//! `riposte verify` on runs of the text tasks and of 2025, and as a user types it.
+
+use std::fs;
+
+use assert_cmd::Command;
+use proptest::prelude::*;
+use riposte::judge::verify::{
+    AnswerRules, Finding, Rule, Severity, TextRules, TextTask, is_valid, verify_answers,
+    verify_texts,
+};
+use riposte::trec::run::{TextRunLine, write_texts};
+use riposte::trec::{DocId, ObjectStance, TopicId};
+
+use crate::judge::shared;
+
+fn rules() -> TextRules {
+    let topics = ["1", "2"].map(|t| TopicId(t.into()));
+    TextRules::edition(TextTask::Comparative, 2022).with_topics(topics)
+}
+
+fn found(run: &str) -> Vec<Finding> {
+    verify_texts(run.as_bytes(), &rules())
+}
+
+/// Severity, rule and line of what is found.
+fn brief(findings: &[Finding]) -> Vec<(Severity, Rule, Option<u64>)> {
+    findings
+        .iter()
+        .map(|f| (f.severity, f.rule, f.line))
+        .collect()
+}
+
+const GOOD: &str = "1 FIRST a 1 3 t\n1 Q0 b 2 2.5 t\n2 NO c 0 1e3 t\n2 SECOND a 1 -4 t\n";
+
+#[test]
+fn every_rule_of_the_text_tasks() {
+    use Rule as R;
+    use Severity::{Error, Warning};
+    assert_eq!(found(GOOD), []);
+    for (from, to, expected) in [
+        ("1 FIRST a 1 3 t", "1 FIRST a 1 3", (Error, R::Fields, 1)),
+        (
+            "1 FIRST a 1 3 t",
+            "1 FIRST a 1 3 t u",
+            (Error, R::Fields, 1),
+        ),
+        (
+            "1 FIRST a 1 3 t",
+            "1 FIRST a 1 3 \"t u\"",
+            (Error, R::Tag, 1),
+        ),
+        ("1 FIRST a 1 3 t", "7 FIRST a 1 3 t", (Error, R::Topic, 1)),
+        ("1 FIRST a", "1 first a", (Error, R::Stance, 1)),
+        ("1 FIRST a", "1 PRO a", (Error, R::Stance, 1)),
+        ("b 2 2.5", "b x 2.5", (Error, R::Rank, 2)),
+        ("b 2 2.5", "b -2 2.5", (Error, R::Rank, 2)),
+        ("b 2 2.5", "b 2 NaN", (Error, R::Score, 2)),
+        ("b 2 2.5", "b 2 inf", (Error, R::Score, 2)),
+        ("2 NO c 0 1e3 t", "2 NO c 0 1e3 u", (Error, R::Tag, 3)),
+        ("b 2 2.5", "a 2 2.5", (Warning, R::Repeated, 2)),
+        ("b 2 2.5", "b 2 3", (Warning, R::Tie, 2)),
+        ("b 2 2.5", "b 2 2.9999999999", (Warning, R::Tie, 2)),
+        ("b 2 2.5", "b 2 3.5", (Warning, R::Order, 2)),
+        ("b 2 2.5", "b 1 2.5", (Warning, R::Rank, 2)),
+        ("b 2 2.5", "b 4 2.5", (Warning, R::Gap, 2)),
+        ("2 NO c 0", "2 NO c 3", (Warning, R::Gap, 3)),
+        ("1 Q0 b", "1 Q0\tb", (Warning, R::Blanks, 2)),
+        ("2.5 t\n2", "2.5 t\r\n2", (Warning, R::LineEnds, 2)),
+        ("1 FIRST", "\u{feff}1 FIRST", (Warning, R::Encoding, 1)),
+    ] {
+        let run = GOOD.replacen(from, to, 1);
+        let (severity, rule, line) = expected;
+        let findings = found(&run);
+        assert!(
+            brief(&findings).contains(&(severity, rule, Some(line))),
+            "{to}: {findings:?}"
+        );
+        // with a byte order mark, the first topic is another
+        let valid = severity != Error && rule != R::Encoding;
+        assert_eq!(is_valid(&findings), valid, "{to}");
+        assert!(findings.iter().all(|f| !f.what.is_empty()));
+    }
+    let known = rules().with_docs([DocId("a".into()), DocId("b".into())]);
+    let findings = verify_texts(GOOD.as_bytes(), &known);
+    assert_eq!(brief(&findings), [(Error, R::Document, Some(3))]);
+    let findings = found("1 Q0 a 1 3 t\n");
+    assert_eq!(brief(&findings), [(Warning, R::MissingTopics, None)]);
+    assert!(findings[0].what.ends_with(": 2"), "{}", findings[0]);
+    assert!(!is_valid(&found("")));
+    let not_utf8 = verify_texts(b"1 Q0 a 1 3 t\n1 Q0 \xff 2 2 t\n2 Q0 a 1 1 t\n", &rules());
+    assert_eq!(brief(&not_utf8), [(Warning, R::Encoding, Some(2))]);
+}
+
+#[test]
+fn a_topic_may_have_a_thousand_documents() {
+    let lines = |n: usize| -> String {
+        let line = |i| format!("1 Q0 d{i} {} {} t\n", i + 1, 5000 - i);
+        (0..n).map(line).collect::<String>() + "2 Q0 a 1 1 t\n"
+    };
+    assert_eq!(found(&lines(1000)), []);
+    let findings = found(&lines(1001));
+    assert_eq!(
+        brief(&findings),
+        [(Severity::Error, Rule::Depth, Some(1001))]
+    );
+}
+
+#[test]
+fn editions_have_their_topics_and_words() {
+    let valid = |task, year, line: &str| {
+        is_valid(&verify_texts(
+            format!("{line}\n").as_bytes(),
+            &TextRules::edition(task, year),
+        ))
+    };
+    use TextTask::{Comparative, Controversial};
+    assert!(valid(Controversial, 2020, "50 Q0 a 1 1 t"));
+    assert!(
+        !valid(Controversial, 2020, "25 Q0 a 1 1 t"),
+        "2020 has no topic 25"
+    );
+    assert!(valid(Controversial, 2021, "51 Q0 a 1 1 t"));
+    assert!(!valid(Controversial, 2021, "50 Q0 a 1 1 t"));
+    assert!(!valid(Controversial, 2021, "51 PRO a 1 1 t"));
+    assert!(valid(Controversial, 2022, "51 PRO a,b 1 1 t"));
+    assert!(!valid(Comparative, 2021, "51 FIRST a 1 1 t"));
+    assert!(valid(Comparative, 2022, "2 FIRST a 1 1 t"));
+    assert!(!valid(Comparative, 2022, "1 FIRST a 1 1 t"));
+}
+
+/// A valid run of topics 1 and 2.
+fn valid_run() -> impl Strategy<Value = Vec<TextRunLine>> {
+    let list = (1usize..=30, -100.0..100.0f64, 0.001..10.0f64, 0u32..=1);
+    proptest::collection::vec(list, 2).prop_map(|lists| {
+        let mut lines = Vec::new();
+        for (topic, (length, top, step, first)) in (1..).zip(lists) {
+            for place in 0..length {
+                lines.push(TextRunLine {
+                    topic: TopicId(format!("{topic}")),
+                    stance: ObjectStance::ALL.get(place % 5).copied(),
+                    doc: DocId(format!("d{place}")),
+                    rank: first + place as u32,
+                    score: top - step * place as f64,
+                    tag: "t".into(),
+                });
+            }
+        }
+        lines
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_valid(lines in valid_run()) {
+        prop_assert_eq!(found(&write_texts(&lines).unwrap()), []);
+    }
+
+    #[test]
+    fn a_damaged_run_is_found_and_named(
+        lines in valid_run(),
+        at in any::<prop::sample::Index>(),
+        damage in 0usize..5,
+    ) {
+        let mut damaged = lines.clone();
+        let at = at.index(lines.len());
+        let followed = lines.get(at + 1).is_some_and(|next| next.topic == lines[at].topic);
+        prop_assume!(followed);
+        let rule = match damage {
+            0 => {
+                prop_assume!(lines[at].rank > 0);
+                damaged.remove(at);
+                Rule::Gap
+            }
+            1 => {
+                damaged.insert(at, lines[at].clone());
+                Rule::Repeated
+            }
+            2 => {
+                damaged.swap(at, at + 1);
+                Rule::Order
+            }
+            3 => {
+                damaged[at].score = -2000.0;
+                Rule::Order
+            }
+            _ => {
+                damaged[at].doc = DocId("unknown".into());
+                Rule::Document
+            }
+        };
+        let docs = (0..30).map(|n| DocId(format!("d{n}")));
+        let run = write_texts(&damaged).unwrap();
+        let findings = verify_texts(run.as_bytes(), &rules().with_docs(docs));
+        let near = [at as u64 + 1, at as u64 + 2].map(Some);
+        prop_assert!(
+            findings.iter().any(|f| f.rule == rule && near.contains(&f.line)),
+            "{rule:?} {findings:?}\n{run}"
+        );
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = verify_texts(&bytes, &rules());
+        let _ = verify_answers(&bytes, &AnswerRules::default());
+    }
+
+    #[test]
+    fn no_fields_make_it_panic(
+        text in "((1|2|x) ?\t?(FIRST|Q0|\"|é) (a|b|\"a b\") (0|1|4294967295|-1|99999999999) (1|1e999|-0|.5|9{400}) ?(t|\"a b\"|\")?\r?\n){0,12}"
+    ) {
+        let _ = verify_texts(text.as_bytes(), &rules());
+    }
+}
+
+fn answer(argument: &str, image: &str, rank: u32) -> String {
+    format!(
+        "{{\"argument_id\":\"{argument}\",\"method\":\"retrieval\",\"image_id\":\"{image}\",\"rank\":{rank},\"tag\":\"t\"}}\n"
+    )
+}
+
+#[test]
+fn runs_of_2025() {
+    let run: String = (1..=5)
+        .map(|rank| answer("1-1", &format!("I{rank}"), rank))
+        .collect();
+    let rules = AnswerRules::default()
+        .with_arguments([TopicId("1-1".into())])
+        .with_images((1..=6).map(|n| DocId(format!("I{n}"))));
+    let findings = |run: &str| brief(&verify_answers(run.as_bytes(), &rules));
+    use Severity::{Error, Warning};
+    assert_eq!(findings(&run), []);
+    assert_eq!(findings(""), [(Error, Rule::Empty, None)]);
+    let sixth = run.clone() + &answer("1-1", "I6", 6);
+    assert_eq!(findings(&sixth), [(Warning, Rule::Depth, Some(6))]);
+    let twice = run.replacen("I2", "I1", 1);
+    assert_eq!(findings(&twice), [(Error, Rule::Repeated, Some(2))]);
+    let other = run.replacen("I2", "J2", 1);
+    assert_eq!(findings(&other), [(Error, Rule::Document, Some(2))]);
+    let rank = run.replacen("\"rank\":2", "\"rank\":1", 1);
+    assert_eq!(
+        findings(&rank),
+        [(Warning, Rule::Rank, Some(2)), (Error, Rule::Gap, None)]
+    );
+    let method = run.replacen("retrieval", "generation", 1);
+    assert_eq!(
+        findings(&method),
+        [(Error, Rule::Fields, Some(1)), (Error, Rule::Gap, None)]
+    );
+    let unknown = run.replace("1-1", "9-9");
+    assert!(findings(&unknown).contains(&(Error, Rule::Topic, Some(1))));
+    assert!(findings(&unknown).contains(&(Error, Rule::MissingTopics, None)));
+    let tag = run.replacen("\"tag\":\"t\"", "\"tag\":\"u\"", 1);
+    assert_eq!(findings(&tag), [(Warning, Rule::Tag, None)]);
+}
+
+#[test]
+fn verify_as_a_user_types_it() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("team")).unwrap();
+    fs::write(dir.path().join("team/any-name.txt"), GOOD).unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    fs::write(dir.path().join("ids"), "a\nb\n").unwrap();
+    let topics = "<topics><topic><number>1</number><title>A</title></topic><topic><number>2</number><title>B</title></topic></topics>";
+    fs::write(dir.path().join("topics.xml"), topics).unwrap();
+    let answers: String = (1..=5)
+        .map(|rank| answer("1-1", &format!("I{rank}"), rank))
+        .collect();
+    fs::write(dir.path().join("results.jsonl"), answers).unwrap();
+    let run = |line: &str| {
+        let mut command = Command::cargo_bin("riposte").unwrap();
+        let output = command
+            .current_dir(dir.path())
+            .args(line.split(' '))
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (code, said, _) = run("verify team --task comparative --topics topics.xml");
+    assert_eq!((code, said.as_str()), (0, "team/any-name.txt: valid\n"));
+    let (code, said, _) = run("verify team --task comparative --topics topics.xml --ids ids");
+    assert_eq!(code, 1);
+    let expected = "team/any-name.txt: line 3: error: no document \"c\" in the collection\nteam/any-name.txt: NOT valid\n";
+    assert_eq!(said, expected);
+    let (code, said, _) = run("verify results.jsonl --edition 2025");
+    assert_eq!((code, said.as_str()), (0, "results.jsonl: valid\n"));
+    let (code, said, _) = run("verify team --task comparative --edition 2021");
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("no topic \"1\"") && said.contains("warning: nothing for 50 topics"),
+        "{said}"
+    );
+    for (line, why) in [
+        ("verify nowhere", "nowhere"),
+        ("verify empty --task comparative", "run.txt"),
+        ("verify team --edition 2021", "no image task in 2021"),
+        (
+            "verify team --task comparative --edition 2023",
+            "2020, 2021 and 2022",
+        ),
+        (
+            "verify team --task comparative --prototext x",
+            "--prototext",
+        ),
+    ] {
+        let (code, _, error) = run(line);
+        assert_eq!(code, 2, "{line}: {error}");
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn many_findings_of_a_kind_are_not_all_printed() {
+    let Some(run) = shared("data/args/runs/elrond-ekrun-2021.txt") else {
+        return;
+    };
+    let said = |verbose: bool| {
+        let mut command = Command::cargo_bin("riposte").unwrap();
+        command
+            .arg("verify")
+            .arg(&run)
+            .args(["--task", "controversial", "--edition", "2021"]);
+        if verbose {
+            command.arg("--verbose");
+        }
+        let output = command.assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    };
+    let brief = said(false);
+    assert_eq!(
+        brief.matches("not parted by one space").count(),
+        5,
+        "{brief}"
+    );
+    assert!(brief.contains("more of these kinds"), "{brief}");
+    assert!(said(true).matches("not parted by one space").count() == 50_000);
+}
