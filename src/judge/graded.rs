@@ -115,9 +115,9 @@ fn of_topic(measure: &GradedMeasure, found: &[Option<f64>], grades: &HashMap<Doc
         K::P => hits(first) / cutoff as f64,
         K::R => share(hits(first), relevant),
         K::Rprec => share(hits(&found[..found.len().min(relevant)]), relevant),
-        K::Success => f64::from(first.iter().any(|g| is_relevant(g))),
+        K::Success => f64::from(first.iter().any(is_relevant)),
         K::Judged => share(first.iter().flatten().count() as f64, first.len()),
-        K::Rr => match first.iter().position(|g| is_relevant(g)) {
+        K::Rr => match first.iter().position(is_relevant) {
             Some(place) => 1.0 / (place + 1) as f64,
             None => 0.0,
         },
