@@ -164,6 +164,7 @@ fn lab_topic((at, topic): (usize, &Topic)) -> trec::topic::Topic {
         title: topic.title.clone(),
         description: Some(topic.description.clone()),
         narrative: Some(topic.narrative.clone()),
+        objects: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The field's words: topics, documents, stances, scores and their explanations, faults.
 
+pub mod objects;
 pub mod qrels;
 pub mod run;
 pub mod topic;
@@ -150,7 +151,10 @@ impl Explanation {
 }
 
 /// Of what a [`Fault`] speaks; the table at the end of a run counts faults by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum FaultKind {
     /// A directory or file name that the layout does not know, or a missing one.
     Layout,
@@ -164,6 +168,10 @@ pub enum FaultKind {
     Rankings,
     /// A model that failed on one document.
     Model,
+    /// An argument of args.me's JSON.
+    Argument,
+    /// A line of a passages file.
+    Passage,
 }
 
 impl FaultKind {
@@ -176,6 +184,8 @@ impl FaultKind {
             FaultKind::XPath,
             FaultKind::Rankings,
             FaultKind::Model,
+            FaultKind::Argument,
+            FaultKind::Passage,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -190,12 +200,14 @@ impl FaultKind {
             FaultKind::XPath => "xpath",
             FaultKind::Rankings => "rankings",
             FaultKind::Model => "model",
+            FaultKind::Argument => "argument",
+            FaultKind::Passage => "passage",
         }
     }
 }
 
 /// Something broken in the input that was passed over: the rest of the document is still used.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
     pub path: PathBuf,

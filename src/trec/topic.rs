@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::TopicId;
+use super::{TopicId, objects};
 
 /// A controversial question and what the assessors were told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct Topic {
     pub description: Option<String>,
     /// What makes a document relevant; for manual runs only.
     pub narrative: Option<String>,
+    /// The two things that a comparative question weighs: the topic's own `<objects>`, else as its
+    /// title names them ([`objects::in_title`]).
+    pub objects: Option<[String; 2]>,
 }
 
 /// Reads either format, decided by the first character that is not blank: `<` is XML.
@@ -50,6 +53,7 @@ struct Draft {
     title: Option<String>,
     description: Option<String>,
     narrative: Option<String>,
+    objects: Option<String>,
 }
 
 impl Draft {
@@ -59,6 +63,7 @@ impl Draft {
             "title" => Some(&mut self.title),
             "description" => Some(&mut self.description),
             "narrative" => Some(&mut self.narrative),
+            "objects" => Some(&mut self.objects),
             _ => None,
         }
     }
@@ -70,8 +75,10 @@ impl Draft {
         };
         let number = tidy(self.number).context("a topic has no <number>")?;
         let title = tidy(self.title).with_context(|| format!("topic {number} has no <title>"))?;
+        let listed = tidy(self.objects).and_then(|text| objects::listed(&text));
         Ok(Topic {
             id: TopicId(number),
+            objects: listed.or_else(|| objects::in_title(&title)),
             title,
             description: tidy(self.description),
             narrative: tidy(self.narrative),
@@ -168,6 +175,8 @@ fn parse_queries(text: &str) -> Result<Vec<Topic>> {
         description: Option<String>,
         #[serde(default)]
         narrative: Option<String>,
+        #[serde(default)]
+        objects: serde_json::Value,
     }
     let mut topics = Vec::new();
     for (n, line) in text.lines().enumerate() {
@@ -187,6 +196,14 @@ fn parse_queries(text: &str) -> Result<Vec<Topic>> {
                 title: Some(line.query),
                 description: line.description,
                 narrative: line.narrative,
+                objects: match line.objects {
+                    serde_json::Value::String(text) => Some(text),
+                    serde_json::Value::Array(both) => {
+                        let both: Option<Vec<&str>> = both.iter().map(|o| o.as_str()).collect();
+                        both.map(|both| both.join(", "))
+                    }
+                    _ => None,
+                },
             }
             .finish()
             .with_context(|| format!("line {}", n + 1))?,
@@ -210,7 +227,9 @@ mod tests {
         assert_eq!(topics[0].title, "Are A & B's good?");
         assert_eq!(topics[0].description.as_deref(), Some("x"));
         assert_eq!(topics[0].narrative, None);
+        assert_eq!(topics[0].objects, None);
         assert_eq!(topics[1].title, "C <d>");
+        assert_eq!(topics[1].objects, Some(["a".into(), "b".into()]));
     }
 
     #[test]
@@ -218,6 +237,24 @@ mod tests {
         let text = "{\"qid\":\"34\",\"query\":\"a\"}\n\n{\"qid\":7,\"query\":\"b\"}\n";
         let ids: Vec<_> = parse(text).unwrap().into_iter().map(|t| t.id.0).collect();
         assert_eq!(ids, ["34", "7"]);
+    }
+
+    #[test]
+    fn objects_come_from_their_field_else_from_the_title() {
+        let both = |a: &str, b: &str| Some([a.to_owned(), b.to_owned()]);
+        let text = "{\"qid\":1,\"query\":\"x or y?\",\"objects\":\"big x, y\"}\n\
+            {\"qid\":2,\"query\":\"x or y?\",\"objects\":[\"u\",\"v\"]}\n\
+            {\"qid\":3,\"query\":\"Is x better than y?\"}\n\
+            {\"qid\":4,\"query\":\"x\",\"objects\":7}";
+        let objects: Vec<_> = parse(text)
+            .unwrap()
+            .into_iter()
+            .map(|t| t.objects)
+            .collect();
+        assert_eq!(
+            objects,
+            [both("big x", "y"), both("u", "v"), both("x", "y"), None]
+        );
     }
 
     #[test]
