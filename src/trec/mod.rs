@@ -11,15 +11,18 @@ use std::path::PathBuf;
 
 /// A topic's number as its file gives it, without surrounding blanks ("34", "1-1").
 ///
-/// Numbers order by value, and before anything that is not a number.
+/// Numbers order by value, and before anything that is not a number; so do the parts of "10-1".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TopicId(pub String);
 
 impl Ord for TopicId {
     fn cmp(&self, other: &Self) -> Ordering {
-        let number = |id: &Self| id.0.parse::<u64>().unwrap_or(u64::MAX);
-        number(self)
-            .cmp(&number(other))
+        let parts = |id: &'_ TopicId| -> Vec<u64> {
+            let parts = id.0.split('-');
+            parts.map(|p| p.parse().unwrap_or(u64::MAX)).collect()
+        };
+        parts(self)
+            .cmp(&parts(other))
             .then_with(|| self.0.cmp(&other.0))
     }
 }

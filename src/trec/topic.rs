@@ -1,4 +1,4 @@
-//! Topics: the lab's XML (2020 to 2023, tasks 1 to 3) and TIREx's `queries.jsonl`.
+//! Topics: the lab's XML (2020 to 2023, tasks 1 to 3; 2025's arguments) and TIREx's `queries.jsonl`.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ use super::{TopicId, objects};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
     pub id: TopicId,
-    /// The question itself ("Should the voting age be lowered?"); never empty.
+    /// The question itself ("Should the voting age be lowered?"), of an argument of 2025 its claim; never empty.
     pub title: String,
-    /// The user's situation; 2021's topics and `queries.jsonl` have none.
+    /// The user's situation, of an argument of 2025 its subject; 2021's topics and `queries.jsonl` have none.
     pub description: Option<String>,
     /// What makes a document relevant; for manual runs only.
     pub narrative: Option<String>,
@@ -49,6 +49,8 @@ pub fn parse(text: &str) -> Result<Vec<Topic>> {
 /// A topic being read: the fields as they come.
 #[derive(Default)]
 struct Draft {
+    /// 2025's `<argument>` (`<id>`, `<topic>`, `<claim>`) instead of a `<topic>`.
+    is_argument: bool,
     number: Option<String>,
     title: Option<String>,
     description: Option<String>,
@@ -59,6 +61,9 @@ struct Draft {
 impl Draft {
     fn field(&mut self, name: &str) -> Option<&mut Option<String>> {
         match name {
+            "id" if self.is_argument => Some(&mut self.number),
+            "claim" if self.is_argument => Some(&mut self.title),
+            "topic" if self.is_argument => Some(&mut self.description),
             "number" => Some(&mut self.number),
             "title" => Some(&mut self.title),
             "description" => Some(&mut self.description),
@@ -68,13 +73,29 @@ impl Draft {
         }
     }
 
+    /// The element that ends it.
+    fn element(&self) -> &'static str {
+        if self.is_argument {
+            "argument"
+        } else {
+            "topic"
+        }
+    }
+
     fn finish(self) -> Result<Topic> {
+        let element = self.element();
         let tidy = |text: Option<String>| {
             text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
                 .filter(|text| !text.is_empty())
         };
-        let number = tidy(self.number).context("a topic has no <number>")?;
-        let title = tidy(self.title).with_context(|| format!("topic {number} has no <title>"))?;
+        let number = tidy(self.number).with_context(|| match element {
+            "argument" => "an argument has no <id>",
+            _ => "a topic has no <number>",
+        })?;
+        let title = tidy(self.title).with_context(|| match element {
+            "argument" => format!("argument {number} has no <claim>"),
+            _ => format!("topic {number} has no <title>"),
+        })?;
         let listed = tidy(self.objects).and_then(|text| objects::listed(&text));
         Ok(Topic {
             id: TopicId(number),
@@ -106,11 +127,15 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
         match event {
             Event::Start(start) => {
                 let name = start.local_name().as_ref().to_ascii_lowercase();
-                if name == "topic" {
-                    if draft.is_some() {
-                        bail!("line {}: a <topic> inside a <topic>", line(&reader));
+                let begun = draft.as_ref().map(Draft::element);
+                if name == "argument" || name == "topic" && begun != Some("argument") {
+                    if let Some(begun) = begun {
+                        bail!("line {}: a <{name}> inside a <{begun}>", line(&reader));
                     }
-                    draft = Some(Draft::default());
+                    draft = Some(Draft {
+                        is_argument: name == "argument",
+                        ..Draft::default()
+                    });
                 } else if let Some(slot) = draft.as_mut().and_then(|d| d.field(&name)) {
                     *slot = Some(String::new());
                     field = Some(name);
@@ -118,8 +143,7 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
             }
             Event::End(end) => {
                 let name = end.local_name().as_ref().to_ascii_lowercase();
-                if name == "topic" {
-                    let done = draft.take().context("</topic> without <topic>")?;
+                if let Some(done) = draft.take_if(|d| d.element() == name) {
                     topics.push(
                         done.finish()
                             .with_context(|| format!("line {}", line(&reader)))?,
@@ -143,7 +167,7 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
         }
     }
     if draft.is_some() {
-        bail!("the file ends inside a <topic>");
+        bail!("the file ends inside a topic");
     }
     Ok(topics)
 }
@@ -192,6 +216,7 @@ fn parse_queries(text: &str) -> Result<Vec<Topic>> {
         };
         topics.push(
             Draft {
+                is_argument: false,
                 number,
                 title: Some(line.query),
                 description: line.description,
@@ -219,6 +244,24 @@ mod tests {
     const TWO: &str = "<topics>\n<topic><number> 34 </number><title>Are A &amp; B&#39;s\n good?</title>\
         <description>x</description><narrative/></topic>\n\
         <topic><number>5</number><title><![CDATA[C <d>]]></title><objects>a, b</objects></topic></topics>";
+
+    #[test]
+    fn the_arguments_of_2025_are_read() {
+        let argument =
+            "<argument><id>1-2</id><topic>Work</topic><claim>Robots help</claim></argument>";
+        let topics = parse(&format!("<arguments>{argument}</arguments>")).unwrap();
+        assert_eq!(topics[0].id, TopicId("1-2".into()));
+        assert_eq!(topics[0].title, "Robots help");
+        assert_eq!(topics[0].description.as_deref(), Some("Work"));
+        let error = |text: &str| format!("{:#}", parse(text).unwrap_err());
+        let nested = error(&format!("<argument>{argument}</argument>"));
+        assert!(
+            nested.contains("a <argument> inside a <argument>"),
+            "{nested}"
+        );
+        let bare = error("<arguments><argument><id>3</id></argument></arguments>");
+        assert!(bare.contains("argument 3 has no <claim>"), "{bare}");
+    }
 
     #[test]
     fn xml_of_any_year_is_read() {
