@@ -1,6 +1,9 @@
 //! What comes from disk: collections of documents. A broken document is a fault, never the end of a run.
 
+pub mod arguments;
 pub mod images;
+pub mod passages;
+mod source;
 
 use std::path::Path;
 

@@ -1,0 +1,60 @@
+//! A file of a text collection, plain or gzip, and where in it something is broken.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::trec::{Fault, FaultKind};
+
+/// A longer argument or passage is a fault: the longest of args.me has under 1 MB.
+pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
+
+/// The file's bytes, unpacked if they are gzip, whatever its name says.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    let mut file = File::open(path)?;
+    let mut magic = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut magic)?;
+    let packed = magic == [0x1f, 0x8b];
+    let whole = io::Cursor::new(magic).chain(file);
+    Ok(match packed {
+        true => Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
+            1 << 18,
+            whole,
+        ))),
+        false => Box::new(whole),
+    })
+}
+
+/// A fault at a line of the file.
+pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<String>) -> Fault {
+    Fault {
+        kind,
+        path: path.to_owned(),
+        line: Some(line),
+        what: what.into(),
+    }
+}
+
+/// The fault of JSON that starts at a line: serde's words, with the line counted in the file.
+pub(super) fn json_fault(
+    kind: FaultKind,
+    path: &Path,
+    line: u64,
+    error: &serde_json::Error,
+) -> Fault {
+    let words = error.to_string();
+    let what = words.split(" at line ").next().unwrap_or(&words);
+    let line = line + (error.line() as u64).saturating_sub(1);
+    fault(kind, path, line, what)
+}
+
+/// Why this id cannot stand in a run file, if so.
+pub(super) fn bad_id(id: &str) -> Option<&'static str> {
+    match id {
+        "" => Some("its id is empty"),
+        _ if id.contains(char::is_whitespace) => Some("its id has a blank in it"),
+        _ => None,
+    }
+}

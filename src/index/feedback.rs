@@ -1,0 +1,176 @@
+//! A query widened by what the best documents say: pseudo-relevance feedback.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::corpus::Corpus;
+use super::search::{Part, Query};
+use super::{analyzer, search::Cut, similarity::Similarity};
+use crate::trec::ScoredDoc;
+
+/// How much feedback changes a query (RM3: Abdul-Jaleel and others 2004, "UMass at TREC 2004").
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rm3 {
+    /// So many documents from the top are read.
+    pub documents: usize,
+    /// So many terms are taken from them.
+    pub terms: usize,
+    /// The share of the query's own terms in the new one, from 0 (RM1) to 1 (no feedback).
+    pub original: f64,
+}
+
+impl Default for Rm3 {
+    /// Anserini's.
+    fn default() -> Self {
+        Rm3 {
+            documents: 10,
+            terms: 10,
+            original: 0.5,
+        }
+    }
+}
+
+impl Rm3 {
+    /// The query's terms and the feedback's, each set adding up to 1 and mixed: RM1's weight of a term is
+    /// the sum over the documents of its share in the document times the document's share of the scores.
+    /// Scores of 0 and below count as the smallest above. Equal weights are cut in the order of the terms.
+    ///
+    /// `documents`: from the top, with the terms of the field that is searched. The result is in the
+    /// order of the query, then by weight.
+    pub fn expand(
+        &self,
+        query: &[(String, f64)],
+        documents: &[(f64, Vec<String>)],
+    ) -> Vec<(String, f64)> {
+        let documents = documents
+            .get(..self.documents.min(documents.len()))
+            .unwrap_or_default();
+        let positive = documents
+            .iter()
+            .map(|(score, _)| *score)
+            .filter(|s| *s > 0.0);
+        let least = positive.fold(f64::INFINITY, f64::min);
+        let least = if least.is_finite() { least } else { 1.0 };
+        let total: f64 = documents.iter().map(|(score, _)| score.max(least)).sum();
+        let mut model: BTreeMap<&str, f64> = BTreeMap::new();
+        for (score, terms) in documents {
+            for term in terms {
+                *model.entry(term).or_default() += score.max(least) / total / terms.len() as f64;
+            }
+        }
+        let mut model: Vec<(&str, f64)> = model.into_iter().collect();
+        // stable, and the terms come in their order
+        model.sort_by(|a, b| b.1.total_cmp(&a.1));
+        model.truncate(self.terms);
+        let asked: f64 = query.iter().map(|(_, weight)| weight).sum();
+        let found: f64 = model.iter().map(|(_, weight)| weight).sum();
+        let share = |weight: f64, sum: f64| if sum > 0.0 { weight / sum } else { 0.0 };
+        // with nothing to feed back the query stays whole
+        let original = if found > 0.0 { self.original } else { 1.0 };
+        let mut mixed: Vec<(String, f64)> = query
+            .iter()
+            .map(|(term, weight)| (term.clone(), original * share(*weight, asked)))
+            .collect();
+        for (term, weight) in model {
+            let weight = (1.0 - original) * share(weight, found);
+            match mixed.iter_mut().find(|(known, _)| known == term) {
+                Some((_, sum)) => *sum += weight,
+                None => mixed.push((term.to_owned(), weight)),
+            }
+        }
+        mixed.retain(|(_, weight)| *weight > 0.0);
+        mixed
+    }
+}
+
+impl Corpus {
+    /// The query with each of its parts expanded from the best documents' text in the part's field.
+    /// A part that must match keeps its terms, and the new ones come in a part of their own. Errors as
+    /// [`Corpus::search`].
+    pub fn with_feedback(
+        &self,
+        query: &Query,
+        similarity: &Similarity,
+        rm3: Rm3,
+        cut: Cut,
+    ) -> Result<Query> {
+        let cut = Cut {
+            k: rm3.documents,
+            ..cut
+        };
+        let best = self.search(query, similarity, cut)?;
+        let mut expanded = Query::default();
+        for part in &query.parts {
+            let documents = self.terms_of(&best, part.field)?;
+            let terms = rm3.expand(part.terms(), &documents);
+            let mut new = Part::new(part.field, part.weight);
+            let mut kept = Part::new(part.field, part.weight).must();
+            for (term, weight) in &terms {
+                let known = part.terms().iter().any(|(own, _)| own == term);
+                match part.must && known {
+                    true => kept.add(term, *weight),
+                    false => new.add(term, *weight),
+                }
+            }
+            let parts = [kept, new].into_iter();
+            expanded
+                .parts
+                .extend(parts.filter(|part| !part.terms().is_empty()));
+        }
+        Ok(expanded)
+    }
+
+    /// The documents' scores, and their terms in a field, analysed anew from the stored text.
+    pub fn terms_of(&self, ranking: &[ScoredDoc], field: usize) -> Result<Vec<(f64, Vec<String>)>> {
+        let mut reader = self.meta().analyzer.build();
+        ranking
+            .iter()
+            .map(|found| {
+                let document = self.document(&found.doc)?;
+                let text = document.texts.get(field).map_or("", String::as_str);
+                Ok((found.score, analyzer::terms(&mut reader, text)))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_query_is_expanded_by_hand() {
+        let rm3 = Rm3 {
+            documents: 2,
+            terms: 2,
+            original: 0.6,
+        };
+        let query = [("tax".to_owned(), 3.0), ("cut".to_owned(), 1.0)];
+        // the third is not read; shares of the scores 3/4 and 1/4
+        let documents = [
+            (3.0, terms("tax job tax job")),
+            (1.0, terms("job wage")),
+            (1.0, terms("wage wage wage")),
+        ];
+        // job 3/4 · 2/4 + 1/4 · 1/2 = 4/8, tax 3/8, wage 1/8; of the two kept job 4/7, tax 3/7
+        let expected = [
+            ("tax", 0.6 * 0.75 + 0.4 * 3.0 / 7.0),
+            ("cut", 0.6 * 0.25),
+            ("job", 0.4 * 4.0 / 7.0),
+        ];
+        let expanded = rm3.expand(&query, &documents);
+        assert_eq!(expanded.len(), 3);
+        for ((term, weight), (name, value)) in expanded.iter().zip(expected) {
+            assert_eq!(term, name);
+            assert!((weight - value).abs() < 1e-12, "{term}: {weight}");
+        }
+        let alone: Vec<_> = rm3.expand(&query, &[]);
+        assert_eq!(alone, [("tax".to_owned(), 0.75), ("cut".to_owned(), 0.25)]);
+    }
+}

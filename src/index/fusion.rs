@@ -1,0 +1,109 @@
+//! Several rankings of one topic made one.
+
+use std::collections::BTreeMap;
+
+use crate::trec::{DocId, ScoredDoc};
+
+/// How rankings are joined. A document that a ranking lacks gets nothing from it.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Fusion {
+    /// Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): `weight / (k + rank)`, k = 60 in the paper.
+    Rrf { k: f64 },
+    /// Scores, each ranking's put between 0 (its last) and 1 (its first), times its weight.
+    MinMax,
+    /// Borda's count: `weight × (n - rank + 1) / n` in a ranking of n.
+    Borda,
+}
+
+/// Joins rankings, the best document first in each, with a weight each. The result is in the order of the
+/// new scores, equal ones by document id.
+pub fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
+    let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
+    for (ranking, weight) in rankings {
+        let scores = || ranking.iter().map(|found| found.score);
+        let (low, high) = (
+            scores().fold(f64::INFINITY, f64::min),
+            scores().fold(f64::NEG_INFINITY, f64::max),
+        );
+        let n = ranking.len() as f64;
+        for (rank, found) in (1..).zip(*ranking) {
+            let rank = f64::from(rank);
+            let score = match fusion {
+                Fusion::Rrf { k } => 1.0 / (k + rank),
+                // all alike: all first
+                Fusion::MinMax if high <= low => 1.0,
+                Fusion::MinMax => (found.score - low) / (high - low),
+                Fusion::Borda => (n - rank + 1.0) / n,
+            };
+            *sums.entry(&found.doc).or_default() += weight * score;
+        }
+    }
+    let mut fused: Vec<ScoredDoc> = sums
+        .into_iter()
+        .map(|(doc, score)| ScoredDoc {
+            doc: doc.clone(),
+            score,
+        })
+        .collect();
+    // stable, and the documents come by id
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    fused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranking(docs: &[(&str, f64)]) -> Vec<ScoredDoc> {
+        let scored = |(doc, score): &(&str, f64)| ScoredDoc {
+            doc: DocId((*doc).to_owned()),
+            score: *score,
+        };
+        docs.iter().map(scored).collect()
+    }
+
+    #[test]
+    fn each_way_of_joining_by_hand() {
+        let one = ranking(&[("a", 10.0), ("b", 6.0), ("c", 2.0)]);
+        let two = ranking(&[("c", 1.0), ("d", 0.0)]);
+        let fused = |fusion| fuse(&[(&one, 1.0), (&two, 2.0)], fusion);
+        let expect = |fusion, expected: &[(&str, f64)]| {
+            let fused = fused(fusion);
+            assert_eq!(fused.len(), expected.len());
+            for (found, (doc, score)) in fused.iter().zip(expected) {
+                assert_eq!(found.doc.0, *doc, "{fusion:?}");
+                assert!(
+                    (found.score - score).abs() < 1e-12,
+                    "{fusion:?} {doc}: {}",
+                    found.score
+                );
+            }
+        };
+        let rrf = [
+            ("c", 1.0 / 63.0 + 2.0 / 61.0),
+            ("d", 2.0 / 62.0),
+            ("a", 1.0 / 61.0),
+            ("b", 1.0 / 62.0),
+        ];
+        expect(Fusion::Rrf { k: 60.0 }, &rrf);
+        expect(
+            Fusion::MinMax,
+            &[("c", 2.0), ("a", 1.0), ("b", 0.5), ("d", 0.0)],
+        );
+        // equal counts: by id
+        let borda = [
+            ("c", 1.0 / 3.0 + 2.0),
+            ("a", 1.0),
+            ("d", 1.0),
+            ("b", 2.0 / 3.0),
+        ];
+        expect(Fusion::Borda, &borda);
+        assert!(fuse(&[], Fusion::Borda).is_empty());
+        let alike = ranking(&[("a", 3.0), ("b", 3.0)]);
+        assert_eq!(
+            fuse(&[(&alike, 1.0)], Fusion::MinMax),
+            ranking(&[("a", 1.0), ("b", 1.0)])
+        );
+    }
+}

@@ -1,0 +1,613 @@
+//! Ranking the documents of a [`Corpus`]: a query of weighted terms, a similarity, the top k.
+//!
+//! A score is the sum of the terms' contributions in the query's order, from counts over the whole
+//! collection, in double precision: it depends neither on the segments nor on the threads that built the
+//! index. Equal scores are ordered by document id.
+
+mod top;
+
+use anyhow::{Context, Result, ensure};
+use tantivy::InvertedIndexReader;
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+use tantivy::tokenizer::TextAnalyzer;
+
+use super::analyzer;
+use super::corpus::{Columns, Corpus, Segment, each_block};
+use super::similarity::{FieldCounts, Similarity, TermScore};
+use crate::trec::{DocId, Explanation, ScoredDoc};
+use top::{Found, Top};
+
+/// Weighted terms, looked for in one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its place among the index's fields.
+    pub field: usize,
+    /// The field's weight: for BM25F inside the formula, else a factor of each term's score.
+    pub weight: f64,
+    /// A document without any of these terms is not found.
+    pub must: bool,
+    terms: Vec<(String, f64)>,
+}
+
+/// What the index is asked for. A document is found if it has a term of any part, and one of each part
+/// that must be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    pub parts: Vec<Part>,
+}
+
+/// How much of a ranking is wanted, and of which documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// At most so many documents.
+    pub k: usize,
+    /// Documents with fewer than 20 words too.
+    pub short: bool,
+    /// Documents with the words of an earlier one too.
+    pub duplicates: bool,
+}
+
+impl Default for Cut {
+    /// What a run holds: 1,000 documents, neither short ones nor duplicates.
+    fn default() -> Self {
+        Cut {
+            k: 1000,
+            short: false,
+            duplicates: false,
+        }
+    }
+}
+
+impl Part {
+    /// No terms yet, in this field.
+    pub fn new(field: usize, weight: f64) -> Self {
+        Part {
+            field,
+            weight,
+            must: false,
+            terms: Vec::new(),
+        }
+    }
+
+    /// The terms of a text, each with how often it is there as its weight.
+    pub fn of_text(field: usize, weight: f64, analyzer: &mut TextAnalyzer, text: &str) -> Self {
+        let mut part = Part::new(field, weight);
+        for term in analyzer::terms(analyzer, text) {
+            part.add(&term, 1.0);
+        }
+        part
+    }
+
+    /// The same part, needed.
+    pub fn must(mut self) -> Self {
+        self.must = true;
+        self
+    }
+
+    /// Adds a term, or its weight to that of the term if it is there already.
+    pub fn add(&mut self, term: &str, weight: f64) {
+        match self.terms.iter_mut().find(|(known, _)| known == term) {
+            Some((_, sum)) => *sum += weight,
+            None => self.terms.push((term.to_owned(), weight)),
+        }
+    }
+
+    /// The terms and their weights.
+    pub fn terms(&self) -> &[(String, f64)] {
+        &self.terms
+    }
+}
+
+/// A longer document's length score is computed when it is needed.
+const KNOWN_LENGTHS: u32 = 1 << 14;
+
+/// A document's score before any: no sum of contributions is minus zero.
+const UNTOUCHED: f64 = -0.0;
+
+/// A term of the query that the collection has.
+struct Asked<'q> {
+    part: usize,
+    field: usize,
+    text: &'q str,
+    /// Of the part.
+    field_weight: f64,
+    term_weight: f64,
+    counts: FieldCounts,
+    df: u64,
+    score: TermScore,
+    by_segment: Vec<Option<TermInfo>>,
+}
+
+/// A query with all that does not depend on the document looked up.
+struct Plan<'q> {
+    similarity: &'q Similarity,
+    /// What is scored together: one term, or for BM25F a term in all of its fields.
+    groups: Vec<Vec<Asked<'q>>>,
+    /// For each part with terms that count: its field, and how much its length score weighs.
+    lengths: Vec<(usize, f64)>,
+    /// The length score of each length that documents have, up to [`KNOWN_LENGTHS`].
+    length_scores: Vec<f64>,
+    /// One bit for each part that must match.
+    must: u64,
+}
+
+impl Corpus {
+    /// The best documents for a query, the best first.
+    ///
+    /// Errors: no such field, a weight that is no number, a similarity's parameter out of range, more than 64
+    /// parts, an index that cannot be read.
+    pub fn search(
+        &self,
+        query: &Query,
+        similarity: &Similarity,
+        cut: Cut,
+    ) -> Result<Vec<ScoredDoc>> {
+        let plan = Plan::new(self, query, similarity)?;
+        let mut top = Top::new(cut.k);
+        if plan.can_match(query) {
+            let left_out = Columns::mask(!cut.short, !cut.duplicates);
+            let mut scratch = Scratch::default();
+            for (at, segment) in self.segments.iter().enumerate() {
+                plan.score_segment(self, segment, at, &mut scratch)?;
+                plan.collect(self, segment, left_out, &scratch, &mut top);
+            }
+        }
+        top.finish()
+            .into_iter()
+            .map(|found| {
+                Ok(ScoredDoc {
+                    doc: self.id(found.number).context("a document without an id")?,
+                    score: found.score,
+                })
+            })
+            .collect()
+    }
+
+    /// A document's score for a query, opened: the numbers that [`Corpus::search`] adds up, in its
+    /// order. 0 for a document that the query does not find. Errors as there; no such document.
+    pub fn explain(
+        &self,
+        query: &Query,
+        similarity: &Similarity,
+        doc: &DocId,
+    ) -> Result<Explanation> {
+        let number = self
+            .number(doc)
+            .with_context(|| format!("{doc} is not in the index"))?;
+        Plan::new(self, query, similarity)?.explain(self, number)
+    }
+}
+
+impl<'q> Plan<'q> {
+    fn new(corpus: &Corpus, query: &'q Query, similarity: &'q Similarity) -> Result<Self> {
+        similarity.check()?;
+        ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
+        let mut plan = Plan {
+            similarity,
+            groups: Vec::new(),
+            lengths: Vec::new(),
+            length_scores: Vec::new(),
+            must: 0,
+        };
+        for (at, part) in query.parts.iter().enumerate() {
+            ensure!(
+                part.weight.is_finite(),
+                "a field's weight is {}",
+                part.weight
+            );
+            if part.must {
+                plan.must |= 1 << at;
+            }
+            let counts = corpus.counts(part.field);
+            let mut asked_for = 0.0;
+            for (text, weight) in &part.terms {
+                ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
+                let postings = corpus.postings(part.field, text, similarity.needs_cf())?;
+                if postings.counts.df == 0 {
+                    continue;
+                }
+                asked_for += weight;
+                let asked = Asked {
+                    part: at,
+                    field: part.field,
+                    text,
+                    field_weight: part.weight,
+                    term_weight: *weight,
+                    counts,
+                    df: postings.counts.df,
+                    score: similarity.term(counts, postings.counts),
+                    by_segment: postings.by_segment,
+                };
+                let same = |group: &&mut Vec<Asked>| group.first().is_some_and(|a| a.text == *text);
+                match plan.groups.iter_mut().find(same) {
+                    Some(group) if similarity.combines_fields() => group.push(asked),
+                    _ => plan.groups.push(vec![asked]),
+                }
+            }
+            if similarity.length_score(0).is_some() {
+                plan.lengths.push((part.field, part.weight * asked_for));
+            }
+        }
+        if !plan.lengths.is_empty() {
+            let longest = corpus.longest().min(KNOWN_LENGTHS);
+            plan.length_scores = (0..=longest)
+                .map_while(|length| similarity.length_score(length))
+                .collect();
+        }
+        if similarity.combines_fields() {
+            plan.join_counts(similarity);
+        }
+        Ok(plan)
+    }
+
+    /// BM25F: a term in several fields has the largest df of them.
+    fn join_counts(&mut self, similarity: &Similarity) {
+        for group in &mut self.groups {
+            let df = group.iter().map(|asked| asked.df).max().unwrap_or(0);
+            for asked in group {
+                let counts = super::similarity::TermCounts { df, cf: 0 };
+                asked.df = df;
+                asked.score = similarity.term(asked.counts, counts);
+            }
+        }
+    }
+
+    /// Whether each part that must match has a term that is there at all.
+    fn can_match(&self, query: &Query) -> bool {
+        let there = self
+            .groups
+            .iter()
+            .flatten()
+            .fold(0u64, |bits, a| bits | 1 << a.part);
+        !self.groups.is_empty()
+            && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || there & 1 << at != 0)
+    }
+
+    /// Adds up the scores of a segment's documents.
+    fn score_segment(
+        &self,
+        corpus: &Corpus,
+        segment: &Segment,
+        at: usize,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        scratch.begin(segment.documents as usize, self.must != 0);
+        for group in &self.groups {
+            if self.similarity.combines_fields() {
+                self.add_combined(corpus, segment, at, group, scratch)?;
+            }
+            for asked in group {
+                let Some((info, lengths)) = asked.in_segment(corpus, segment, at) else {
+                    continue;
+                };
+                let inverted = segment
+                    .inverted
+                    .get(asked.field)
+                    .context("a field is missing")?;
+                if !self.similarity.combines_fields() {
+                    let scores = scratch.scores.as_mut_slice();
+                    let weight = asked.field_weight * asked.term_weight;
+                    add_postings(scores, weight, asked.score, lengths, inverted, info)?;
+                }
+                if self.must & 1 << asked.part != 0 {
+                    let matched = scratch.matched.as_mut_slice();
+                    each_block(inverted, info, |documents, _| {
+                        for document in documents {
+                            if let Some(bits) = matched.get_mut(*document as usize) {
+                                *bits |= 1 << asked.part;
+                            }
+                        }
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// BM25F: a term's frequencies in all fields first, then one score.
+    fn add_combined(
+        &self,
+        corpus: &Corpus,
+        segment: &Segment,
+        at: usize,
+        group: &[Asked],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Some(first) = group.first() else {
+            return Ok(());
+        };
+        scratch.frequencies.resize(scratch.scores.len(), 0.0);
+        for asked in group {
+            let Some((info, lengths)) = asked.in_segment(corpus, segment, at) else {
+                continue;
+            };
+            let inverted = segment
+                .inverted
+                .get(asked.field)
+                .context("a field is missing")?;
+            each_block(inverted, info, |documents, frequencies| {
+                for (document, tf) in documents.iter().zip(frequencies) {
+                    let document = *document as usize;
+                    let (Some(sum), Some(length)) =
+                        (scratch.frequencies.get_mut(document), lengths.get(document))
+                    else {
+                        continue;
+                    };
+                    if *sum == 0.0 {
+                        scratch.touched.push(document);
+                    }
+                    *sum += self.frequency(asked, f64::from(*tf), *length);
+                }
+            })?;
+        }
+        for document in scratch.touched.drain(..) {
+            if let (Some(score), Some(frequency)) = (
+                scratch.scores.get_mut(document),
+                scratch.frequencies.get_mut(document),
+            ) {
+                *score += group_weight(group) * first.score.score(*frequency, 0) + 0.0;
+                *frequency = 0.0;
+            }
+        }
+        Ok(())
+    }
+
+    /// BM25F: what a term's frequency in one field comes to.
+    fn frequency(&self, asked: &Asked, tf: f64, length: u32) -> f64 {
+        asked.field_weight
+            * tf
+            * self
+                .similarity
+                .occurrence(asked.field, asked.counts, length)
+    }
+
+    /// Gives the segment's documents that are found and wanted to the top.
+    fn collect(
+        &self,
+        corpus: &Corpus,
+        segment: &Segment,
+        left_out: u8,
+        scratch: &Scratch,
+        top: &mut Top,
+    ) {
+        for (local, score) in scratch.scores.iter().enumerate() {
+            if self.lengths.is_empty() && *score < top.threshold
+                || score.to_bits() == UNTOUCHED.to_bits()
+            {
+                continue;
+            }
+            let number = segment.base + local as u32;
+            let matched = scratch.matched.get(local).copied().unwrap_or(0);
+            if matched & self.must != self.must || corpus.columns.has_mark(number, left_out) {
+                continue;
+            }
+            let mut score = *score;
+            for (field, weight) in &self.lengths {
+                score += self.length_part(corpus, *field, *weight, number);
+            }
+            if score >= top.threshold {
+                let order = corpus
+                    .columns
+                    .order
+                    .get(number as usize)
+                    .copied()
+                    .unwrap_or(0);
+                top.push(Found {
+                    score,
+                    order,
+                    number,
+                });
+            }
+        }
+    }
+
+    fn length_part(&self, corpus: &Corpus, field: usize, weight: f64, number: u32) -> f64 {
+        let length = corpus.length(field, number).unwrap_or(0);
+        let score = match self.length_scores.get(length as usize) {
+            Some(score) => *score,
+            None => self.similarity.length_score(length).unwrap_or(0.0),
+        };
+        weight * score
+    }
+
+    fn explain(&self, corpus: &Corpus, number: u32) -> Result<Explanation> {
+        let (segment, local) = corpus
+            .locate(number)
+            .context("a document without a segment")?;
+        let at = corpus
+            .segments
+            .iter()
+            .position(|s| s.base == segment.base)
+            .context("a document without a segment")?;
+        let name = |field: usize| corpus.meta().fields.get(field).map_or("", String::as_str);
+        let mut parts = Vec::new();
+        let mut sum = UNTOUCHED;
+        let mut matched = 0u64;
+        for group in &self.groups {
+            let mut frequency = 0.0;
+            let mut fields = Vec::new();
+            for asked in group {
+                let tf = asked.frequency_in(segment, at, local)?;
+                if tf == 0 {
+                    continue;
+                }
+                matched |= 1 << asked.part;
+                let length = corpus.length(asked.field, number).unwrap_or(0);
+                let how = format!(
+                    "{tf} of {length} terms; in {} of {} documents",
+                    asked.df, asked.counts.documents
+                );
+                let (value, how) = if self.similarity.combines_fields() {
+                    let value = self.frequency(asked, f64::from(tf), length);
+                    frequency += value;
+                    (value, how)
+                } else {
+                    let score = asked.score.score(f64::from(tf), length);
+                    let weight = asked.field_weight * asked.term_weight;
+                    let value = weight * score;
+                    sum += value + 0.0;
+                    (value, format!("weight {weight} × {score:.6}: {how}"))
+                };
+                fields.push(Explanation {
+                    name: format!("{}: {}", name(asked.field), asked.text),
+                    value,
+                    how,
+                    parts: Vec::new(),
+                });
+            }
+            match group.first() {
+                Some(first) if self.similarity.combines_fields() && !fields.is_empty() => {
+                    let value = group_weight(group) * first.score.score(frequency, 0);
+                    sum += value + 0.0;
+                    parts.push(Explanation {
+                        name: first.text.to_owned(),
+                        value,
+                        how: format!("score of the frequency {frequency:.6}, the fields' sum"),
+                        parts: fields,
+                    });
+                }
+                _ => parts.extend(fields),
+            }
+        }
+        if matched == 0 || matched & self.must != self.must {
+            return Ok(Explanation {
+                name: "score".into(),
+                value: 0.0,
+                how: "the query does not find it".into(),
+                parts: Vec::new(),
+            });
+        }
+        for (field, weight) in &self.lengths {
+            let value = self.length_part(corpus, *field, *weight, number);
+            sum += value;
+            let length = corpus.length(*field, number).unwrap_or(0);
+            parts.push(Explanation {
+                name: format!("{}: length", name(*field)),
+                value,
+                how: format!("{length} terms, for {weight} terms asked for"),
+                parts: Vec::new(),
+            });
+        }
+        Ok(Explanation {
+            name: "score".into(),
+            value: sum,
+            how: "sum".into(),
+            parts,
+        })
+    }
+}
+
+/// BM25F: how much a term weighs in the query: as much as in the part that gives it most.
+fn group_weight(group: &[Asked]) -> f64 {
+    group
+        .iter()
+        .map(|asked| asked.term_weight)
+        .fold(0.0, f64::max)
+}
+
+impl Asked<'_> {
+    /// The term's postings in a segment, and the lengths of the segment's documents.
+    fn in_segment<'a>(
+        &'a self,
+        corpus: &'a Corpus,
+        segment: &Segment,
+        at: usize,
+    ) -> Option<(&'a TermInfo, &'a [u32])> {
+        let info = self.by_segment.get(at)?.as_ref()?;
+        let base = segment.base as usize;
+        let lengths = corpus.columns.lengths.get(self.field)?;
+        Some((info, lengths.get(base..base + segment.documents as usize)?))
+    }
+
+    /// How often the term is in one document.
+    fn frequency_in(&self, segment: &Segment, at: usize, local: u32) -> Result<u32> {
+        let (Some(Some(info)), Some(inverted)) =
+            (self.by_segment.get(at), segment.inverted.get(self.field))
+        else {
+            return Ok(0);
+        };
+        let mut block =
+            inverted.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+        let place = block.seek(local);
+        Ok(match block.docs().get(place) {
+            Some(found) if *found == local => block.freqs().get(place).copied().unwrap_or(0),
+            _ => 0,
+        })
+    }
+}
+
+/// Adds a term's scores for a segment's documents. The commonest formulas get a loop of their own, in
+/// which the compiler knows which formula it is; Dirichlet's depends on the frequency alone.
+fn add_postings(
+    scores: &mut [f64],
+    weight: f64,
+    score: TermScore,
+    lengths: &[u32],
+    inverted: &InvertedIndexReader,
+    info: &TermInfo,
+) -> Result<()> {
+    let of_posting = |tf, length| weight * score.score(tf, length);
+    match score {
+        TermScore::Bm25 { .. } => each_block(inverted, info, |documents, tfs| {
+            let score = |tf: u32, length| of_posting(f64::from(tf), length);
+            add(scores, lengths, documents.iter().zip(tfs), score);
+        }),
+        TermScore::Dirichlet { .. } => {
+            let known: [f64; 64] = std::array::from_fn(|tf| of_posting(tf as f64, 0));
+            each_block(inverted, info, |documents, tfs| {
+                add(
+                    scores,
+                    lengths,
+                    documents.iter().zip(tfs),
+                    |tf, length| match known.get(tf as usize) {
+                        Some(score) => *score,
+                        None => of_posting(f64::from(tf), length),
+                    },
+                );
+            })
+        }
+        _ => each_block(inverted, info, |documents, tfs| {
+            let score = |tf: u32, length| of_posting(f64::from(tf), length);
+            add(scores, lengths, documents.iter().zip(tfs), score);
+        }),
+    }
+}
+
+#[inline(always)]
+fn add<'a>(
+    scores: &mut [f64],
+    lengths: &[u32],
+    postings: impl Iterator<Item = (&'a u32, &'a u32)>,
+    score: impl Fn(u32, u32) -> f64,
+) {
+    for (document, tf) in postings {
+        let document = *document as usize;
+        if let (Some(sum), Some(length)) = (scores.get_mut(document), lengths.get(document)) {
+            // + 0.0: a contribution is never minus zero
+            *sum += score(*tf, *length) + 0.0;
+        }
+    }
+}
+
+/// What is added up for the documents of one segment.
+#[derive(Default)]
+struct Scratch {
+    scores: Vec<f64>,
+    /// Which of the parts that must match do; empty if none must.
+    matched: Vec<u64>,
+    /// BM25F's frequencies of one term; 0 between terms.
+    frequencies: Vec<f64>,
+    touched: Vec<usize>,
+}
+
+impl Scratch {
+    fn begin(&mut self, documents: usize, must: bool) {
+        self.scores.clear();
+        self.scores.resize(documents, UNTOUCHED);
+        self.matched.clear();
+        if must {
+            self.matched.resize(documents, 0);
+        }
+    }
+}
