@@ -1,8 +1,13 @@
 //! From several opinions to one order. Pure: no disk, no models.
 
 pub mod argument;
+pub mod linear;
+pub mod object_stance;
+pub mod quality;
+pub mod rerank;
 pub mod select;
 pub mod stance;
+pub mod words;
 
 use crate::trec::Explanation;
 

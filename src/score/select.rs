@@ -1,6 +1,6 @@
 //! The one place that decides order: which documents make the lists, and their final scores.
 
-use crate::trec::{DocId, Stance};
+use crate::trec::{DocId, ScoredDoc, Stance};
 
 /// Images that stand in a list for one topic and stance.
 pub const LIST_LENGTH: usize = 10;
@@ -160,24 +160,47 @@ fn share_out<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
 }
 
 fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
-    let mut last = f32::INFINITY;
+    let scores = strictly_decreasing(list.iter().map(|(worth, _)| *worth));
     list.iter()
+        .zip(scores)
         .zip(1..)
-        .map(|((worth, doc), rank)| {
-            let mut millionths = (worth * 1e6).round();
-            while (millionths / 1e6) as f32 >= last {
-                millionths -= 1.0;
-            }
-            let score = millionths / 1e6;
-            last = score as f32;
-            Selected {
-                doc: (*doc).clone(),
-                stance,
-                rank,
-                score,
-            }
+        .map(|(((_, doc), score), rank)| Selected {
+            doc: (*doc).clone(),
+            stance,
+            rank,
+            score,
         })
         .collect()
+}
+
+/// The scores of a list in six decimals, each lowered where it must be to stand below the one before it, also as a
+/// 32-bit float.
+fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    let mut last = f32::INFINITY;
+    scores.map(move |score| {
+        let mut millionths = (score * 1e6).round();
+        // Of large numbers a millionth changes nothing.
+        let step = (f64::from(last.next_up() - last) * 1e6).max(1.0);
+        while (millionths / 1e6) as f32 >= last {
+            millionths -= step;
+        }
+        let score = millionths / 1e6;
+        last = score as f32;
+        score
+    })
+}
+
+/// A text ranking as it is handed in: the best first, ties by id, at most so many, with scores that strictly decrease as
+/// six decimals and as 32-bit floats. Scores must be finite and below 10^9 in size, others are left out.
+pub fn select_texts(mut ranking: Vec<ScoredDoc>, most: usize) -> Vec<ScoredDoc> {
+    ranking.retain(|found| found.score.abs() < 1e9);
+    ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
+    ranking.truncate(most);
+    let scores: Vec<f64> = strictly_decreasing(ranking.iter().map(|found| found.score)).collect();
+    for (found, score) in ranking.iter_mut().zip(scores) {
+        found.score = score;
+    }
+    ranking
 }
 
 #[cfg(test)]
@@ -191,6 +214,23 @@ mod tests {
             pro: Some(pro),
             con: Some(con),
             phash: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_scores_strictly_decrease_whatever_they_are(
+            scores in proptest::collection::vec(prop_oneof![-1e8..1e8f64, -1.0..1.0f64, Just(0.5), Just(f64::NAN)], 0..60),
+            most in 0usize..70,
+        ) {
+            let ranking = scores.iter().zip(0..).map(|(score, n)| ScoredDoc { doc: DocId(format!("d{n}")), score: *score });
+            let finite = scores.iter().filter(|s| s.is_finite()).count();
+            let selected = select_texts(ranking.collect(), most);
+            prop_assert_eq!(selected.len(), finite.min(most));
+            for pair in selected.windows(2) {
+                let written = |at: usize| -> f64 { format!("{:.6}", pair[at].score).parse().unwrap() };
+                prop_assert!(written(0) as f32 > written(1) as f32, "{pair:?}");
+            }
         }
     }
 

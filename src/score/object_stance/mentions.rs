@@ -1,0 +1,244 @@
+//! Where a passage speaks of which of two objects.
+
+use super::super::words::{Sentence, Token, sentences, tokens};
+
+/// Words that name nothing: "to load up a class" is about loading and classes.
+pub(super) const STOP_WORDS: &[&str] = &[
+    "the", "a", "an", "to", "in", "of", "with", "at", "for", "do", "it", "my", "your", "and", "or",
+    "on", "is", "be", "by", "from", "as", "having", "have", "no", "not", "without", "one", "that",
+    "this", "you", "i",
+];
+
+/// Other words for a few everyday objects of comparison. Names of products are not here: there is no end to them.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("mac", &["macintosh"]),
+    ("pc", &["windows"]),
+    ("train", &["rail"]),
+    ("plane", &["airplane", "aircraft", "flight", "airline"]),
+    ("laptop", &["notebook"]),
+    ("football", &["soccer"]),
+    ("television", &["tv"]),
+    ("car", &["automobile"]),
+    ("dog", &["puppy", "canine"]),
+    ("cat", &["kitten", "feline"]),
+    ("stone", &["rock", "gravel"]),
+    ("wood", &["wooden", "bark"]),
+];
+
+/// Tokens between two words of an object that is still named: "goat and sheep milk".
+const GAP: usize = 2;
+
+/// A word without plural, possession, -ing and -ed: as coarse as the objects' few words allow.
+pub(super) fn stem(word: &str) -> String {
+    let mut stem = word.to_lowercase().replace('’', "'");
+    if let Some(bare) = stem.strip_suffix("'s").or_else(|| stem.strip_suffix('\'')) {
+        stem = bare.to_owned();
+    }
+    let long = |s: &str, least: usize| s.chars().count() > least;
+    if long(&stem, 3) {
+        if let Some(bare) = stem.strip_suffix("ies") {
+            stem = format!("{bare}y");
+        } else if let Some(bare) = stem.strip_suffix("ves") {
+            stem = format!("{bare}f");
+        } else if let Some(bare) = stem.strip_suffix("sses") {
+            stem = format!("{bare}ss");
+        } else if stem.ends_with('s') && !stem.ends_with("ss") && !stem.ends_with("us") {
+            stem.pop();
+        }
+    }
+    let verb = ["ing", "ed"]
+        .into_iter()
+        .find_map(|end| stem.strip_suffix(end));
+    if let Some(bare) = verb.filter(|bare| long(bare, 2)) {
+        stem = bare.to_owned();
+        let mut back = stem.chars().rev();
+        if long(&stem, 3) && back.next() == back.next() {
+            stem.pop();
+        }
+    }
+    if long(&stem, 3) && stem.ends_with('e') {
+        stem.pop();
+    }
+    if long(&stem, 2) && stem.ends_with('y') {
+        stem.pop();
+        stem.push('i');
+    }
+    stem
+}
+
+/// The words by which a text names each of two objects.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    /// (stem, which word of the object it stands for), for the first and the second object.
+    terms: [Vec<(String, usize)>; 2],
+    /// How many words each object has that the other has not, at least 1.
+    sizes: [f64; 2],
+}
+
+/// An object named in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mention {
+    /// Places of its first and last token in the sentence.
+    pub first: usize,
+    pub last: usize,
+    /// 0 or 1.
+    pub object: usize,
+    /// Share of the object's own words that are there, in (0, 1].
+    pub weight: f64,
+}
+
+impl Mention {
+    /// 1 for the first object, -1 for the second.
+    pub fn sign(&self) -> f64 {
+        if self.object == 0 { 1.0 } else { -1.0 }
+    }
+}
+
+impl Objects {
+    /// Of two objects as a topic names them ("cow milk", "goat milk"). Words that both share tell nothing and are not
+    /// looked for, unless there are no others.
+    pub fn new(first: &str, second: &str) -> Self {
+        let content = |object: &str| {
+            let words: Vec<Token<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
+            let told = |t: &&Token<'_>| !STOP_WORDS.contains(&t.lower.as_str());
+            let mut stems: Vec<String> = words.iter().filter(told).map(|t| stem(t.text)).collect();
+            if stems.is_empty() {
+                stems = words.iter().map(|t| stem(t.text)).collect();
+            }
+            let mut seen = Vec::new();
+            stems.retain(|s| {
+                !seen.contains(s) && {
+                    seen.push(s.clone());
+                    true
+                }
+            });
+            stems
+        };
+        let all = [content(first), content(second)];
+        let own = |n: usize| {
+            let (mine, other) = (&all[n], &all[1 - n]);
+            let own: Vec<&String> = mine.iter().filter(|s| !other.contains(s)).collect();
+            if own.is_empty() {
+                mine.iter().collect()
+            } else {
+                own
+            }
+        };
+        let own = [own(0), own(1)];
+        let with_aliases = |n: usize| {
+            let mut terms: Vec<(String, usize)> = Vec::new();
+            for (word, term) in own[n].iter().enumerate() {
+                terms.push(((*term).clone(), word));
+                let aliases = ALIASES.iter().find(|(name, _)| stem(name) == **term);
+                for alias in aliases.map_or(&[][..], |(_, aliases)| aliases) {
+                    terms.push((stem(alias), word));
+                }
+            }
+            terms
+        };
+        let named = [with_aliases(0), with_aliases(1)];
+        let alone = |n: usize| -> Vec<(String, usize)> {
+            let other = |s: &String| named[1 - n].iter().any(|(term, _)| term == s);
+            named[n]
+                .iter()
+                .filter(|(s, _)| !other(s))
+                .cloned()
+                .collect()
+        };
+        Objects {
+            terms: [alone(0), alone(1)],
+            sizes: [own[0].len().max(1) as f64, own[1].len().max(1) as f64],
+        }
+    }
+
+    /// The same objects in the other order.
+    pub fn swapped(&self) -> Self {
+        let [a, b] = self.terms.clone();
+        Objects {
+            terms: [b, a],
+            sizes: [self.sizes[1], self.sizes[0]],
+        }
+    }
+
+    /// The sentences of a text with what each names. "The former" and "the latter" stand for the objects of the last
+    /// sentence that named both.
+    pub(super) fn read<'a>(&self, text: &'a str) -> Vec<(Sentence<'a>, Vec<Mention>)> {
+        let mut former = None;
+        let read = |sentence: Sentence<'a>| {
+            let mentions = self.mentions(&sentence, former);
+            let first = mentions.first().map(|m| m.object);
+            if mentions.iter().any(|m| Some(m.object) != first) {
+                former = first;
+            }
+            (sentence, mentions)
+        };
+        sentences(text).into_iter().map(read).collect()
+    }
+
+    /// In the order of the sentence; words of one object close together are one mention.
+    fn mentions(&self, sentence: &Sentence<'_>, former: Option<usize>) -> Vec<Mention> {
+        let mut mentions: Vec<Mention> = Vec::new();
+        let mut seen: Vec<usize> = Vec::new();
+        for (place, token) in sentence.tokens.iter().enumerate().filter(|(_, t)| t.word) {
+            let stem = stem(token.text);
+            let found = (0..2).find_map(|n| {
+                let term = self.terms[n].iter().find(|(term, _)| *term == stem)?;
+                Some((n, Some(term.1)))
+            });
+            let pronoun = || match token.lower.as_str() {
+                "former" => former.map(|n| (n, None)),
+                "latter" => former.map(|n| (1 - n, None)),
+                _ => None,
+            };
+            let Some((object, word)) = found.or_else(pronoun) else {
+                continue;
+            };
+            match (mentions.last_mut(), word) {
+                (Some(open), Some(word))
+                    if open.object == object
+                        && place - open.last <= GAP
+                        && !seen.is_empty()
+                        && !seen.contains(&word) =>
+                {
+                    open.last = place;
+                    seen.push(word);
+                    open.weight = seen.len() as f64 / self.sizes[object];
+                }
+                _ => {
+                    // a pronoun stands for the whole object, and nothing joins it
+                    seen = word.into_iter().collect();
+                    mentions.push(Mention {
+                        first: place,
+                        last: place,
+                        object,
+                        weight: word.map_or(1.0, |_| 1.0 / self.sizes[object]),
+                    });
+                }
+            }
+        }
+        mentions
+    }
+
+    /// Each sentence that names an object, with the names replaced by `OBJA` and `OBJB`, and then by `OBJB` and `OBJA`:
+    /// the texts whose vectors the [`Model`](super::Model) asks for, cut after 600 characters.
+    pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
+        let mut masked = Vec::new();
+        for (sentence, mentions) in self.read(text) {
+            if !mentions.is_empty() {
+                masked.push([["OBJA", "OBJB"], ["OBJB", "OBJA"]].map(|names| {
+                    let (mut out, mut done) = (String::new(), sentence.start);
+                    for mention in &mentions {
+                        let [first, last] =
+                            [mention.first, mention.last].map(|n| &sentence.tokens[n]);
+                        out.push_str(&text[done..first.start]);
+                        out.push_str(names[mention.object]);
+                        done = last.end;
+                    }
+                    out.push_str(&text[done..sentence.start + sentence.text.len()]);
+                    out.chars().take(600).collect()
+                }));
+            }
+        }
+        masked
+    }
+}

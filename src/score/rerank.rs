@@ -1,0 +1,227 @@
+//! The top of a text ranking, ordered anew by several opinions.
+
+use std::collections::HashSet;
+
+use super::{Opinion, weighted_mean};
+
+/// Words that make one piece when texts are compared.
+const SHINGLE: usize = 3;
+
+/// Words with which things are weighed against each other.
+const COMPARING: [&str; 28] = [
+    "better",
+    "worse",
+    "than",
+    "versus",
+    "vs",
+    "compare",
+    "compared",
+    "compares",
+    "comparison",
+    "whereas",
+    "while",
+    "unlike",
+    "both",
+    "prefer",
+    "preferred",
+    "best",
+    "more",
+    "less",
+    "faster",
+    "cheaper",
+    "difference",
+    "differences",
+    "advantage",
+    "advantages",
+    "disadvantage",
+    "disadvantages",
+    "pros",
+    "cons",
+];
+
+/// So many of them make a comparison.
+const ENOUGH: usize = 6;
+
+/// A document at the top of a ranking, and what is said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its score by retrieval.
+    pub retrieval: f64,
+    /// The cosine of the topic and the most similar part of the text.
+    pub sentence: Option<f64>,
+    /// How well it is written, in [0, 1].
+    pub quality: Option<f64>,
+    /// How much it compares, in [0, 1] ([`comparison`]).
+    pub comparison: Option<f64>,
+}
+
+/// What each opinion weighs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    #[serde(default)]
+    pub retrieval: f64,
+    #[serde(default)]
+    pub sentence: f64,
+    #[serde(default)]
+    pub quality: f64,
+    #[serde(default)]
+    pub comparison: f64,
+}
+
+/// The opinions on each candidate, in their order: retrieval and likeness brought to [0, 1] by the least and the
+/// greatest among the candidates, quality and comparison as they are. An opinion that weighs nothing, or that no candidate has, is not among
+/// them.
+pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
+    let retrieval = to_unit(candidates.iter().map(|c| Some(c.retrieval)));
+    let sentence = to_unit(candidates.iter().map(|c| c.sentence));
+    let quality: Vec<Option<f64>> = candidates.iter().map(|c| c.quality).collect();
+    let comparison: Vec<Option<f64>> = candidates.iter().map(|c| c.comparison).collect();
+    let channels = [
+        ("retrieval", weights.retrieval, retrieval),
+        ("sentence", weights.sentence, sentence),
+        ("quality", weights.quality, quality),
+        ("comparison", weights.comparison, comparison),
+    ];
+    let on: Vec<_> = channels
+        .iter()
+        .filter(|(_, weight, values)| *weight > 0.0 && values.iter().any(Option::is_some))
+        .collect();
+    (0..candidates.len())
+        .map(|at| {
+            on.iter()
+                .map(|(name, weight, values)| Opinion {
+                    name,
+                    weight: *weight,
+                    value: values[at],
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// The weighted mean of each candidate's opinions, in [0, 1].
+pub fn scores(opinions: &[Vec<Opinion>]) -> Vec<f64> {
+    opinions.iter().map(|of| weighted_mean(of)).collect()
+}
+
+/// Brings numbers to [0, 1]; where all are alike, to 1.
+fn to_unit(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Option<f64>> {
+    let there = || values.clone().flatten();
+    let (low, high) = (
+        there().fold(f64::INFINITY, f64::min),
+        there().fold(f64::NEG_INFINITY, f64::max),
+    );
+    values
+        .clone()
+        .map(|value| {
+            value.map(|value| match high > low {
+                true => (value - low) / (high - low),
+                false => 1.0,
+            })
+        })
+        .collect()
+}
+
+/// How much a text compares: words that weigh one thing against another, up to six of them, as a share of six.
+pub fn comparison(text: &str) -> f64 {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let compares = |word: &&str| COMPARING.contains(&word.to_lowercase().as_str());
+    words.filter(compares).take(ENOUGH).count() as f64 / ENOUGH as f64
+}
+
+/// For each text, in their order, whether one before it says nearly the same: the share of three-word pieces that
+/// both have (Broder's resemblance) is at least `alike`.
+pub fn repeats(texts: &[&str], alike: f64) -> Vec<bool> {
+    let pieces: Vec<HashSet<Vec<String>>> = texts.iter().map(|text| pieces(text)).collect();
+    (0..pieces.len())
+        .map(|at| {
+            pieces[..at]
+                .iter()
+                .any(|before| resemblance(before, &pieces[at]) >= alike)
+        })
+        .collect()
+}
+
+fn pieces(text: &str) -> HashSet<Vec<String>> {
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words
+        .windows(SHINGLE.min(words.len()).max(1))
+        .map(<[String]>::to_vec)
+        .collect()
+}
+
+fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {
+    let both = a.intersection(b).count();
+    let either = a.len() + b.len() - both;
+    match either {
+        0 => 0.0,
+        _ => both as f64 / either as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(retrieval: f64, sentence: Option<f64>, quality: f64) -> Candidate {
+        Candidate {
+            retrieval,
+            sentence,
+            quality: Some(quality),
+            comparison: None,
+        }
+    }
+
+    #[test]
+    fn what_compares_is_told_from_what_does_not() {
+        let both = "A laptop is better than a desktop, but more expensive: compared to it, both speed and price are worse.";
+        assert_eq!(comparison(both), 1.0);
+        assert_eq!(comparison("Unlike a goat, a cow"), 1.0 / 6.0);
+        assert_eq!(comparison("Our shop sells laptops. Thanks."), 0.0);
+    }
+
+    #[test]
+    fn opinions_are_weighed_on_one_scale() {
+        let candidates = [
+            candidate(10.0, Some(0.2), 0.5),
+            candidate(-10.0, Some(0.6), 1.0),
+            candidate(0.0, None, 0.0),
+        ];
+        let weights = Weights {
+            retrieval: 2.0,
+            sentence: 1.0,
+            quality: 1.0,
+            comparison: 0.0,
+        };
+        let found = scores(&opinions(&candidates, weights));
+        assert_eq!(
+            found,
+            [(2.0 + 0.0 + 0.5) / 4.0, (0.0 + 1.0 + 1.0) / 4.0, 1.0 / 4.0]
+        );
+        // A channel that nobody has takes its weight along.
+        let silent = candidates.map(|c| Candidate {
+            sentence: None,
+            quality: None,
+            ..c
+        });
+        assert_eq!(scores(&opinions(&silent, weights)), [1.0, 0.0, 0.5]);
+        assert!(scores(&opinions(&[], weights)).is_empty());
+    }
+
+    #[test]
+    fn a_text_that_says_the_same_again_is_known() {
+        let text = "Plastic bottles should be banned because they pollute the sea and the land";
+        let again = "plastic bottles should be banned, because they pollute the sea and the land!!";
+        let other = "Plastic bottles should be kept because they are light and cheap to make";
+        assert_eq!(repeats(&[text, other, again], 0.8), [false, false, true]);
+        assert_eq!(
+            repeats(&["", "", "a", "A"], 0.8),
+            [false, false, false, true]
+        );
+    }
+}
