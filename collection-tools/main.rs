@@ -1,5 +1,6 @@
 //! Collections made, checked, cut and built.
 
+mod bench_search;
 mod build;
 mod chance;
 mod check;
@@ -10,7 +11,9 @@ mod pages;
 mod pictures;
 mod scenery;
 mod subset;
+mod texts;
 mod topics;
+mod train;
 
 use std::process::ExitCode;
 
@@ -21,7 +24,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "collection-tools",
     version,
-    about = "Makes, checks, cuts and builds image collections for riposte"
+    about = "Makes, checks, cuts and builds collections for riposte"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -38,6 +41,15 @@ enum Command {
     Subset(subset::Options),
     /// Make a collection from a folder of images and saved pages
     Build(build::Options),
+    /// Make a corpus of arguments out of code alone, to measure with
+    GenerateArguments(texts::Options),
+    /// Make a file of passages out of code alone, to measure with
+    GeneratePassages(texts::Options),
+    /// Build and ask a text index, and say what it took
+    #[command(hide = true)]
+    BenchSearch(bench_search::Options),
+    /// Learn the weights of models/own from judged data
+    Train(train::Options),
 }
 
 /// 0: done; 1: done, and the collection has faults; 2: could not.
@@ -59,5 +71,9 @@ fn run(command: &Command) -> Result<bool> {
         Command::Check(options) => check::run(options),
         Command::Subset(options) => subset::run(options),
         Command::Build(options) => build::run(options),
+        Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
+        Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
+        Command::BenchSearch(options) => bench_search::run(options).map(|()| true),
+        Command::Train(options) => train::run(options).map(|()| true),
     }
 }

@@ -1,17 +1,15 @@
 //! `images`, `extract` and `merge`.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use etcetera::BaseStrategy;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
+use super::files::{default_store, default_topics, write_whole};
+use super::models::{load_ocr, ready};
 use super::progress::Shown;
 use super::{CollectionArgs, ExtractArgs, ImagesArgs, MergeArgs, ReadArgs, say};
 use crate::collection::images::{ImageCollection, bytes_of};
@@ -19,7 +17,6 @@ use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::clip::Clip;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::picture;
 use crate::evidence::sentence::Sentences;
 use crate::evidence::sentiment::{Afinn, Vader};
@@ -29,7 +26,7 @@ use crate::index::query::TopicParts;
 use crate::task::approach::ImageApproach;
 use crate::task::images::{Encoders, ExplainedImage, Settings, rank};
 use crate::trec::{FaultKind, run};
-use crate::weights::{CheckedModel, Found, Models, Role};
+use crate::weights::{CheckedModel, Models, Role};
 
 /// `riposte images`: from a collection to run.txt.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
@@ -162,16 +159,6 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The collection's own topics: `topics.xml`, or TIREx's `queries.jsonl` where only that is there.
-fn default_topics(collection: &Path) -> PathBuf {
-    let queries = collection.join("queries.jsonl");
-    let topics = collection.join("topics.xml");
-    match queries.is_file() && !topics.exists() {
-        true => queries,
-        false => topics,
-    }
-}
-
 fn open(args: &CollectionArgs) -> Result<ImageCollection> {
     let collection = ImageCollection::open(&args.input)?;
     if collection.entries().is_empty() {
@@ -209,7 +196,7 @@ impl Work {
         }
         let store = Store::open(&match &args.evidence {
             Some(file) => file.clone(),
-            None => default_evidence(&args.input)?,
+            None => default_store(&args.input, "--evidence")?,
         })?;
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
@@ -346,90 +333,6 @@ fn load_tools(
     })
 }
 
-fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
-    Ok(match model.name.as_str() {
-        "ocrs" => Box::new(OcrsReader::load(
-            &model.path("text-detection.rten"),
-            &model.path("text-recognition.rten"),
-            &model.sha256,
-        )?),
-        _ => Box::new(PpOcr::load(
-            &model.path("det.onnx"),
-            &model.path("rec.onnx"),
-            &model.sha256,
-        )?),
-    })
-}
-
-/// The first model of that role, or the one of that name, that is here; else why there is none.
-fn ready(
-    models: &Models,
-    role: Role,
-    wanted: Option<&str>,
-) -> Result<Result<CheckedModel, String>> {
-    let names: Vec<String> = models
-        .catalogue()
-        .entries()
-        .iter()
-        .filter(|entry| entry.role == role && wanted.is_none_or(|name| entry.name == name))
-        .map(|entry| entry.name.clone())
-        .collect();
-    if let (Some(name), true) = (wanted, names.is_empty()) {
-        bail!("there is no {role} model named {name}: `riposte models list` shows those there are");
-    }
-    for name in &names {
-        match models.find(name)? {
-            Found::Ready(model) => return Ok(Ok(model)),
-            Found::Wrong { file, why } => {
-                bail!(
-                    "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
-                )
-            }
-            Found::Missing { .. } if wanted.is_some() => {
-                bail!(
-                    "the model {name} is not in {}: `riposte models fetch {name}` gets it",
-                    models.dir().display()
-                )
-            }
-            Found::Missing { .. } => {}
-        }
-    }
-    Ok(Err(format!(
-        "no {role} model here; `riposte models fetch {role}` gets one"
-    )))
-}
-
-/// A file for this collection, named by its place: in the user's cache directory, or where there is
-/// none that can be written (a sandbox), in the directory for temporary files.
-fn default_evidence(collection: &Path) -> Result<PathBuf> {
-    let place = collection
-        .canonicalize()
-        .with_context(|| format!("cannot find {}", collection.display()))?;
-    let hash = Sha256::digest(place.as_os_str().as_encoded_bytes());
-    let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-    let name = place
-        .file_name()
-        .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
-    let file = format!("{name}-{hash}.sqlite");
-    let writable =
-        |dir: &Path| std::fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
-    if let Ok(strategy) = etcetera::choose_base_strategy() {
-        let cache = strategy.cache_dir().join("riposte");
-        if writable(&cache) {
-            return Ok(cache.join(file));
-        }
-    }
-    let temporary = std::env::temp_dir().join("riposte");
-    if !writable(&temporary) {
-        bail!("there is no directory for the evidence: name a file with --evidence");
-    }
-    eprintln!(
-        "note: the cache directory cannot be written; evidence goes to {} and may not last (--evidence names another place)",
-        temporary.display()
-    );
-    Ok(temporary.join(file))
-}
-
 fn explanations(explained: &[ExplainedImage]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for image in explained {
@@ -437,31 +340,6 @@ fn explanations(explained: &[ExplainedImage]) -> Result<Vec<u8>> {
         bytes.push(b'\n');
     }
     Ok(bytes)
-}
-
-/// Writes a file whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let writing = || format!("cannot write {}", path.display());
-    let dir = match path.parent() {
-        Some(dir) if !dir.as_os_str().is_empty() => dir,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".riposte-")
-        .tempfile_in(dir)
-        .with_context(writing)?;
-    file.write_all(bytes).with_context(writing)?;
-    file.as_file().sync_all().with_context(writing)?;
-    #[cfg(unix)]
-    {
-        // a temporary file is its owner's alone; a run is read by the evaluator too
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file()
-            .set_permissions(std::fs::Permissions::from_mode(0o644))
-            .with_context(writing)?;
-    }
-    file.persist(path).with_context(writing)?;
-    Ok(())
 }
 
 /// Counts the faults by kind and names them, the first few if not `verbose`. The exit code.

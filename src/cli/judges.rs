@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{EvaluateArgs, Format, Task, VerifyArgs, say};
+use super::{EvaluateArgs, Format, Task, VerifyArgs, say, texts};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_topics;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
@@ -23,6 +23,7 @@ use crate::judge::verify::{
     verify_texts,
 };
 use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
+use crate::task::text_approach;
 use crate::trec::qrels::{self, Qrels};
 use crate::trec::{DocId, LineError, TopicId, run};
 
@@ -169,9 +170,8 @@ fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {
             let collection = ImageCollection::open(dir)?;
             Ok(collection.entries().iter().map(|e| e.id.clone()).collect())
         }
-        Task::Controversial | Task::Comparative => {
-            bail!("the ids of a text collection are given by --ids")
-        }
+        Task::Controversial => texts::ids(text_approach::TextTask::Controversial, dir),
+        Task::Comparative => texts::ids(text_approach::TextTask::Comparative, dir),
     }
 }
 

@@ -1,8 +1,11 @@
 //! The door: what was typed, and which room it leads to.
 
+mod files;
 mod images;
 mod judges;
+mod models;
 mod progress;
+mod texts;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::task::approach::ImageApproach;
+use crate::task::text_approach::{TextApproach, TextTask};
 use crate::weights::{self, Models};
 
 /// Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run.
@@ -27,6 +31,12 @@ struct Cli {
 enum Command {
     /// Retrieve images for and against the claims of topics: writes OUT/run.txt
     Images(ImagesArgs),
+    /// Retrieve arguments for controversial questions (Task 1): writes OUT/run.txt
+    Controversial(ControversialArgs),
+    /// Retrieve passages for comparative questions, with their stances (Task 2): writes OUT/run.txt
+    Comparative(ComparativeArgs),
+    /// Build the index of a text collection, and nothing else
+    Index(IndexArgs),
     /// Compute the evidence about a collection's images, and nothing else
     Extract(ExtractArgs),
     /// Read the text in image files: a JSON object a file, with its lines and their corners
@@ -104,6 +114,93 @@ struct ImagesArgs {
     /// Write how each candidate's score came about, a JSON object a line
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
+}
+
+/// What is kept of a text collection, and how much is said.
+#[derive(Args)]
+struct KeptArgs {
+    /// The directory for the index and the sentences' vectors; default: beside the evidence in the user's cache directory
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
+    /// Threads that build the index; default: one a core
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Say only what went wrong
+    #[arg(short, long)]
+    quiet: bool,
+    /// Name every fault
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+/// What `controversial` and `comparative` share.
+#[derive(Args)]
+struct TextArgs {
+    /// The collection and its topics: a directory
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: PathBuf,
+    /// The directory for run.txt; made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
+    /// Parts of the topics used beside the title (description, narrative): the run is then a manual one
+    #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
+    parts: Vec<String>,
+    /// The approach (`riposte approaches` lists them), or a file that ends in .toml
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    approach: String,
+    /// The run's tag; default: riposte, with the approach if it is another
+    #[arg(long, value_name = "TAG", value_parser = tag)]
+    tag: Option<String>,
+    /// Write how the first documents' scores came about, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    explain: Option<PathBuf>,
+    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+    #[command(flatten)]
+    kept: KeptArgs,
+}
+
+#[derive(Args)]
+struct ControversialArgs {
+    #[command(flatten)]
+    texts: TextArgs,
+}
+
+#[derive(Args)]
+struct ComparativeArgs {
+    #[command(flatten)]
+    texts: TextArgs,
+    /// Do not say what passages say of the objects: the second column is Q0
+    #[arg(long)]
+    no_stance: bool,
+}
+
+#[derive(Args)]
+struct IndexArgs {
+    /// The collection: a directory with args-me.json, portals' files or passages.jsonl, or such a file
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: PathBuf,
+    /// What is in it; default: what a directory's files are named
+    #[arg(long, value_enum)]
+    task: Option<TextTaskName>,
+    /// The approach whose indices are built
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    approach: String,
+    #[command(flatten)]
+    kept: KeptArgs,
+}
+
+/// A text task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TextTaskName {
+    /// Arguments
+    Controversial,
+    /// Passages
+    Comparative,
 }
 
 #[derive(Args)]
@@ -237,6 +334,9 @@ enum Format {
 pub fn run() -> Result<u8> {
     match Cli::parse().command {
         Command::Images(args) => images::images(&args),
+        Command::Controversial(args) => texts::controversial(&args),
+        Command::Comparative(args) => texts::comparative(&args),
+        Command::Index(args) => texts::index(&args),
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),
         Command::Merge(args) => images::merge(&args),
@@ -252,16 +352,32 @@ pub fn run() -> Result<u8> {
         }
         Command::Approaches => {
             for approach in ImageApproach::all()? {
-                say(&format_args!(
-                    "images  {:<14}  {}\n",
-                    approach.name, approach.source
-                ))?;
+                print_approach("images", &approach.name, &approach.source, "")?;
+            }
+            for task in [TextTask::Controversial, TextTask::Comparative] {
+                for TextApproach {
+                    name,
+                    source,
+                    unknown,
+                    ..
+                } in TextApproach::all(task)?
+                {
+                    print_approach(task.word(), &name, &source, &unknown)?;
+                }
             }
             Ok(0)
         }
         Command::Verify(args) => judges::verify(&args),
         Command::Evaluate(args) => judges::evaluate(&args),
     }
+}
+
+fn print_approach(task: &str, name: &str, source: &str, unknown: &str) -> Result<()> {
+    say(&format_args!("{task:<13}  {name:<20}  {source}\n"))?;
+    if !unknown.is_empty() {
+        say(&format_args!("{:<37}unknown, or other: {unknown}\n", ""))?;
+    }
+    Ok(())
 }
 
 /// Prints a result. A reader that has seen enough (`| head`) is no error.

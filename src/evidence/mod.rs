@@ -14,6 +14,7 @@ mod pixels;
 pub mod sentence;
 pub mod sentiment;
 pub mod store;
+pub mod vectors;
 
 use std::fmt;
 

@@ -19,7 +19,8 @@ use super::ocr::OcrLine;
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence};
 use crate::trec::{DocId, Fault};
-use rows::{blob_of, fault_of, read_document, tables, vector_of, write_record};
+pub(super) use rows::{blob_of, vector_of};
+use rows::{fault_of, read_document, tables, write_record};
 
 /// Changes when the tables do.
 const SCHEMA_VERSION: i64 = 1;

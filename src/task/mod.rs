@@ -1,4 +1,8 @@
 //! One recipe a task, readable top to bottom.
 
 pub mod approach;
+pub mod comparative;
+pub mod controversial;
 pub mod images;
+pub mod text_approach;
+pub mod texts;

@@ -1,0 +1,173 @@
+//! `bench-search`: the text index built and asked as a task does it, with what it took; for
+//! `make bench-text` and for trying out analyzers and similarities (`--run`).
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::passages::PassageCollection;
+use riposte::collection::read_topics;
+use riposte::index::analyzer::Analyzer;
+use riposte::index::corpus::{Corpus, Effort, TextCollection};
+use riposte::index::search::{Cut, Part, Query};
+use riposte::index::similarity::Similarity;
+use serde_json::json;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// What is in the collection
+    #[arg(long, value_parser = ["arguments", "passages"])]
+    kind: String,
+    /// The collection: a directory or a file
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: PathBuf,
+    /// Topics whose titles are searched for
+    #[arg(long, value_name = "FILE")]
+    topics: PathBuf,
+    /// Where the index is, or will be
+    #[arg(long, value_name = "DIR")]
+    index: PathBuf,
+    /// The analyzer
+    #[arg(long, default_value = "stop=lucene stem=snowball")]
+    analyzer: String,
+    /// The similarity, as a recipe writes it
+    #[arg(long, default_value = "name = \"bm25\", k1 = 1.2, b = 0.75")]
+    similarity: String,
+    /// Fields and their weights; default: the first field
+    #[arg(long, value_name = "FIELD=WEIGHT", value_delimiter = ',')]
+    fields: Vec<String>,
+    /// Documents with fewer than 20 words, and duplicates, too
+    #[arg(long)]
+    all: bool,
+    /// Documents a topic
+    #[arg(long, default_value_t = 1000)]
+    top: usize,
+    /// How often each query is asked
+    #[arg(long, default_value_t = 1)]
+    rounds: usize,
+    /// Write the ranking as a run file
+    #[arg(long, value_name = "FILE")]
+    run: Option<PathBuf>,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let collection = match options.kind.as_str() {
+        "arguments" => TextCollection::Arguments(ArgumentCollection::open(&options.input)?),
+        _ => TextCollection::Passages(PassageCollection::open(&options.input)?),
+    };
+    #[derive(serde::Deserialize)]
+    struct Recipe {
+        similarity: Similarity,
+    }
+    let recipe = format!("similarity = {{ {} }}", options.similarity);
+    let similarity = toml::from_str::<Recipe>(&recipe)
+        .with_context(|| format!("not a similarity: {}", options.similarity))?
+        .similarity;
+    let analyzer: Analyzer = options.analyzer.parse()?;
+    let topics = read_topics(&options.topics)?;
+
+    let start = Instant::now();
+    let corpus = Corpus::open_or_build(
+        &collection,
+        &analyzer,
+        &options.index,
+        Effort::default(),
+        &mut |_| {},
+    )?;
+    let built = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    drop(Corpus::open(&options.index)?);
+    let opened = start.elapsed().as_secs_f64();
+
+    let fields = fields(&corpus, &options.fields)?;
+    let mut terms = corpus.meta().analyzer.build();
+    let cut = Cut {
+        k: options.top,
+        short: options.all,
+        duplicates: options.all,
+    };
+    let mut run = String::new();
+    let mut seconds = Vec::new();
+    for topic in &topics {
+        for round in 0..options.rounds.max(1) {
+            let start = Instant::now();
+            let parts = fields
+                .iter()
+                .map(|(field, weight)| Part::of_text(*field, *weight, &mut terms, &topic.title));
+            let query = Query {
+                parts: parts.collect(),
+            };
+            let found = corpus.search(&query, &similarity, cut)?;
+            seconds.push(start.elapsed().as_secs_f64());
+            if round == 0 {
+                for (rank, found) in (1..).zip(&found) {
+                    writeln!(
+                        run,
+                        "{} Q0 {} {rank} {:.9} bench",
+                        topic.id, found.doc, found.score
+                    )?;
+                }
+            }
+        }
+    }
+    if let Some(path) = &options.run {
+        fs::write(path, run).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let queries = seconds.len().max(1) as f64;
+    let report = json!({
+        "documents": corpus.documents(),
+        "short": corpus.meta().short,
+        "duplicates": corpus.meta().duplicates,
+        "faults": corpus.meta().fault_count,
+        "build_s": built,
+        "open_s": opened,
+        "index_mb": size(&options.index)? as f64 / 1e6,
+        "query_ms": 1e3 * seconds.iter().sum::<f64>() / queries,
+        "peak_mb": peak_mb(),
+    });
+    println!("{report}");
+    Ok(())
+}
+
+fn fields(corpus: &Corpus, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
+    if wanted.is_empty() {
+        return Ok(vec![(0, 1.0)]);
+    }
+    wanted
+        .iter()
+        .map(|text| {
+            let (name, weight) = text.split_once('=').unwrap_or((text, "1"));
+            let field = corpus.field(name);
+            match (field, weight.parse()) {
+                (Some(field), Ok(weight)) => Ok((field, weight)),
+                (None, _) => bail!(
+                    "there is no field {name}: {}",
+                    corpus.meta().fields.join(", ")
+                ),
+                _ => bail!("{weight:?} is no weight"),
+            }
+        })
+        .collect()
+}
+
+/// The bytes of the files in a directory.
+fn size(dir: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
+/// The largest resident memory so far, where the system tells it.
+fn peak_mb() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kb: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kb / 1e3)
+}

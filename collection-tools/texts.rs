@@ -1,0 +1,234 @@
+//! `generate-arguments` and `generate-passages`: text collections out of code alone, as large as the real ones,
+//! to measure indexing with.
+//!
+//! Words are drawn by Zipf's law from a vocabulary of made-up words, lengths from a log-normal distribution
+//! with the mean and the spread of the real corpora's. The same seed gives the same bytes.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+
+use crate::chance::Chance;
+
+/// The vocabulary. That of args.me is larger, but what it has more of is there once.
+const WORDS: usize = 250_000;
+
+/// The commonest words, in the order of their frequency in English: real, so that stop lists find them.
+const COMMON: &str = "the of and to in a is that it be for not are as was this with on have you by \
+    they or from but at an we if he his would will all so their more no which there what can has \
+    who about when people one do than them should out other up were some been because into only";
+
+/// One topic has two to four words of this rank and above: as rare as a title's words are.
+const TOPIC_RANKS: std::ops::Range<usize> = 100..20_000;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Number of documents
+    #[arg(long, default_value_t = 1000)]
+    count: usize,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write: a new or an empty directory
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+/// Made-up words, and how they are drawn.
+struct Vocabulary {
+    words: Vec<String>,
+    /// Up to each word, the share of all words in a text.
+    shares: Vec<f64>,
+}
+
+impl Vocabulary {
+    fn new(seed: u64) -> Self {
+        let mut words: Vec<String> = COMMON.split_whitespace().map(str::to_owned).collect();
+        let mut chance = Chance::new(seed, "vocabulary", 0);
+        const ONSETS: [&str; 20] = [
+            "b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr", "pl",
+            "ch", "sh", "gr",
+        ];
+        const RIMES: [&str; 16] = [
+            "a", "e", "i", "o", "u", "an", "en", "in", "on", "ar", "er", "or", "al", "el", "ea",
+            "ou",
+        ];
+        const ENDS: [&str; 10] = ["", "", "", "s", "ing", "ed", "tion", "ment", "ly", "ity"];
+        let mut seen: std::collections::HashSet<String> = words.iter().cloned().collect();
+        while words.len() < WORDS {
+            let syllables = 2 + chance.below(2) + words.len() / (WORDS / 2 + 1);
+            let mut word = String::new();
+            for _ in 0..syllables {
+                word.push_str(chance.pick(&ONSETS));
+                word.push_str(chance.pick(&RIMES));
+            }
+            word.push_str(chance.pick(&ENDS));
+            if seen.insert(word.clone()) {
+                words.push(word);
+            }
+        }
+        // Zipf and Mandelbrot: 1 / (rank + 2.7)
+        let mut sum = 0.0;
+        let shares: Vec<f64> = (0..words.len())
+            .map(|rank| {
+                sum += 1.0 / (rank as f64 + 2.7);
+                sum
+            })
+            .collect();
+        Vocabulary {
+            shares: shares.into_iter().map(|share| share / sum).collect(),
+            words,
+        }
+    }
+
+    fn word(&self, chance: &mut Chance) -> &str {
+        let at = uniform(chance);
+        let rank = self.shares.partition_point(|share| *share < at);
+        self.words.get(rank).map_or("", String::as_str)
+    }
+
+    /// A text of sentences; one of its subject's words now and then.
+    fn text(&self, chance: &mut Chance, words: usize, subject: &[&str]) -> String {
+        let mut text = String::with_capacity(words * 7);
+        let mut left = 0;
+        for at in 0..words {
+            let word = match chance.below(40) {
+                0 if !subject.is_empty() => chance.pick(subject),
+                _ => self.word(chance),
+            };
+            if left == 0 {
+                left = chance.between(5, 30);
+                let mut letters = word.chars();
+                text.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+                text.push_str(letters.as_str());
+            } else {
+                text.push_str(word);
+            }
+            left -= 1;
+            text.push_str(match left == 0 || at + 1 == words {
+                true => ". ",
+                false if chance.percent(6) => ", ",
+                false => " ",
+            });
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+
+    fn subject(&self, chance: &mut Chance) -> Vec<&str> {
+        (0..chance.between(2, 4))
+            .filter_map(|_| {
+                let rank = chance.between(TOPIC_RANKS.start, TOPIC_RANKS.end - 1);
+                self.words.get(rank).map(String::as_str)
+            })
+            .collect()
+    }
+}
+
+/// In [0, 1), in steps of 2^-53.
+fn uniform(chance: &mut Chance) -> f64 {
+    (chance.next() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A log-normal number of words: median and spread of its logarithm, by the sum of twelve.
+fn words(chance: &mut Chance, median: f64, spread: f64, most: usize) -> usize {
+    let normal: f64 = (0..12).map(|_| uniform(chance)).sum::<f64>() - 6.0;
+    ((median * (spread * normal).exp()) as usize).clamp(1, most)
+}
+
+/// 388,000 arguments of args.me have 1.1 GB: about 440 words each, half of them fewer than 230; every eighth under 20.
+pub fn arguments(options: &Options) -> Result<()> {
+    let path = prepare(&options.dir)?.join("args-me.json");
+    let writing = || format!("cannot write {}", path.display());
+    let vocabulary = Vocabulary::new(options.seed);
+    let mut file = BufWriter::new(File::create(&path).with_context(writing)?);
+    file.write_all(b"{\"arguments\": [").with_context(writing)?;
+    for number in 0..options.count {
+        let mut chance = Chance::new(options.seed, "argument", number as u64);
+        let subject = vocabulary.subject(&mut chance);
+        let length = match chance.percent(12) {
+            true => chance.between(1, 19),
+            false => words(&mut chance, 280.0, 0.95, 6000),
+        };
+        let conclusion = vocabulary.text(&mut chance, 7, &subject);
+        let id = format!("S{:08x}-A{:08x}", chance.next() as u32, number);
+        let argument = json!({
+            "id": id,
+            "conclusion": conclusion,
+            "premises": [{
+                "text": vocabulary.text(&mut chance, length, &subject),
+                "stance": chance.pick(&["PRO", "CON"]),
+                "annotations": [],
+            }],
+            "context": {
+                "sourceId": id.get(..9),
+                "sourceTitle": format!("Debate: {conclusion}"),
+                "sourceUrl": format!("https://debates.example/{number}"),
+                "discussionTitle": conclusion,
+                "acquisitionTime": "2019-04-18T00:00:00Z",
+            },
+        });
+        let separator = if number == 0 { "" } else { ", " };
+        write!(file, "{separator}{argument}").with_context(writing)?;
+    }
+    file.write_all(b"]}\n").with_context(writing)?;
+    file.into_inner()
+        .map_err(|e| e.into_error())
+        .with_context(writing)?;
+    topics(&options.dir, &vocabulary, options.seed)
+}
+
+/// Passages of Touché 2022 have about 150 words, hardly one more than 250.
+pub fn passages(options: &Options) -> Result<()> {
+    let path = prepare(&options.dir)?.join("passages.jsonl.gz");
+    let writing = || format!("cannot write {}", path.display());
+    let vocabulary = Vocabulary::new(options.seed);
+    let file = BufWriter::new(File::create(&path).with_context(writing)?);
+    let mut file = GzEncoder::new(file, Compression::fast());
+    for number in 0..options.count {
+        let mut chance = Chance::new(options.seed, "passage", number as u64);
+        let subject = vocabulary.subject(&mut chance);
+        let length = words(&mut chance, 140.0, 0.4, 300);
+        let page = number / 8;
+        let passage = json!({
+            "id": format!("clueweb12-{:04}wb-{:02}-{:05}___{}", page / 10_000_000, page / 100_000 % 100, page % 100_000, number % 8 + 1),
+            "contents": vocabulary.text(&mut chance, length, &subject),
+            "chatNoirUrl": format!("https://pages.example/{number}"),
+        });
+        writeln!(file, "{passage}").with_context(writing)?;
+    }
+    let file = file.finish().with_context(writing)?;
+    file.into_inner()
+        .map_err(|e| e.into_error())
+        .with_context(writing)?;
+    topics(&options.dir, &vocabulary, options.seed)
+}
+
+fn prepare(dir: &Path) -> Result<&Path> {
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!("{} is not empty", dir.display());
+    }
+    Ok(dir)
+}
+
+/// 50 questions, of two to four words of a subject and some common ones.
+fn topics(dir: &Path, vocabulary: &Vocabulary, seed: u64) -> Result<()> {
+    let mut xml = String::from("<topics>\n");
+    for number in 1..=50 {
+        let mut chance = Chance::new(seed, "topic", number);
+        let subject = vocabulary.subject(&mut chance).join(" ");
+        xml.push_str(&format!(
+            "  <topic>\n    <number>{number}</number>\n    <title>Should {subject} be the {}?</title>\n  </topic>\n",
+            vocabulary.word(&mut chance)
+        ));
+    }
+    xml.push_str("</topics>\n");
+    let path = dir.join("topics.xml");
+    fs::write(&path, xml).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,245 @@
+//! Ridge-regularised logistic regression by Newton's method, and its weights as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anyhow::{Context, Result, ensure};
+use riposte::score::linear::{FARTHEST, Linear, LinearText, Weight};
+use riposte::score::logistic;
+
+/// Newton's method squares the error each time: more steps mean that something is wrong.
+const STEPS: usize = 60;
+
+/// Minimises the summed cross-entropy plus penalty/2 × |weights|² (scikit-learn's C is 1/penalty); returns bias and
+/// weights. Targets are probabilities. The bias, if there is one, is not penalised.
+///
+/// # Errors
+/// Rows that are no finite numbers, or no convergence.
+pub fn logistic_regression(
+    rows: &[Vec<f64>],
+    targets: &[f64],
+    penalty: f64,
+    with_bias: bool,
+) -> Result<(f64, Vec<f64>)> {
+    let width = rows
+        .first()
+        .context("there is nothing to learn from")?
+        .len();
+    let bias = usize::from(with_bias);
+    let n = width + bias;
+    let rows: Vec<Vec<f64>> = rows
+        .iter()
+        .map(|row| (0..bias).map(|_| 1.0).chain(row.iter().copied()).collect())
+        .collect();
+    let penalties: Vec<f64> = (0..n)
+        .map(|i| if i < bias { 0.0 } else { penalty })
+        .collect();
+    let loss = |beta: &[f64]| -> f64 {
+        let data: f64 = rows
+            .iter()
+            .zip(targets)
+            .map(|(row, t)| {
+                let x = dot(row, beta);
+                // log(1 + e^x) - t·x without overflow
+                x.max(0.0) + (-x.abs()).exp().ln_1p() - t * x
+            })
+            .sum();
+        data + beta
+            .iter()
+            .zip(&penalties)
+            .map(|(b, p)| p * b * b / 2.0)
+            .sum::<f64>()
+    };
+    let mut beta = vec![0.0; n];
+    let mut last = loss(&beta);
+    for _ in 0..STEPS {
+        let mut gradient: Vec<f64> = beta.iter().zip(&penalties).map(|(b, p)| b * p).collect();
+        let mut hessian = vec![vec![0.0; n]; n];
+        for (row, target) in rows.iter().zip(targets) {
+            let p = logistic(dot(row, &beta));
+            let spread = p * (1.0 - p);
+            for i in 0..n {
+                gradient[i] += (p - target) * row[i];
+                let x = spread * row[i];
+                for (h, y) in hessian[i][..=i].iter_mut().zip(row) {
+                    *h += x * y;
+                }
+            }
+        }
+        for i in 0..n {
+            hessian[i][i] += penalties[i] + 1e-10;
+        }
+        let step = solve(hessian, gradient)?;
+        // half the step until it goes down
+        let mut factor = 1.0;
+        let (next, now) = loop {
+            let next: Vec<f64> = beta
+                .iter()
+                .zip(&step)
+                .map(|(b, s)| b - factor * s)
+                .collect();
+            let now = loss(&next);
+            if now <= last || factor < 1e-6 {
+                break (next, now);
+            }
+            factor /= 2.0;
+        };
+        beta = next;
+        if (last - now).abs() <= 1e-12 * last.abs() {
+            let weights = beta.split_off(bias);
+            return Ok((beta.first().copied().unwrap_or(0.0), weights));
+        }
+        last = now;
+    }
+    anyhow::bail!("logistic regression did not converge in {STEPS} steps")
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// x of a·x = b by Cholesky's decomposition; only the lower triangle of `a` is read.
+fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Result<Vec<f64>> {
+    let n = b.len();
+    for i in 0..n {
+        for j in 0..=i {
+            let sum = a[i][j] - dot(&a[i][..j], &a[j][..j]);
+            a[i][j] = if i == j {
+                ensure!(sum > 0.0, "the features are not finite or not independent");
+                sum.sqrt()
+            } else {
+                sum / a[j][j]
+            };
+        }
+    }
+    for i in 0..n {
+        b[i] = (b[i] - dot(&a[i][..i], &b[..i])) / a[i][i];
+    }
+    for i in (0..n).rev() {
+        let below: f64 = (i + 1..n).map(|k| a[k][i] * b[k]).sum();
+        b[i] = (b[i] - below) / a[i][i];
+    }
+    Ok(b)
+}
+
+/// Four decimals, so that the last bits of a machine's arithmetic do not show in the file.
+pub fn rounded(x: f64) -> f64 {
+    // + 0.0: no -0
+    (x * 1e4).round() / 1e4 + 0.0
+}
+
+/// Standardises the features, learns, and rounds. `odd`: no bias and means of 0.
+///
+/// # Errors
+/// As [`logistic_regression`].
+pub fn fit(
+    names: &[&'static str],
+    rows: &[Vec<f64>],
+    targets: &[f64],
+    penalty: f64,
+    odd: bool,
+) -> Result<LinearText> {
+    let count = rows.len().max(1) as f64;
+    let mut weights: Vec<Weight> = (0..names.len())
+        .map(|n| {
+            let column = rows.iter().map(|row| row[n]);
+            let mean = if odd {
+                0.0
+            } else {
+                rounded(column.clone().sum::<f64>() / count)
+            };
+            let square = column.map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+            Weight {
+                mean,
+                // a feature that never varies weighs nothing
+                deviation: rounded(square.sqrt()).max(1e-3),
+                weight: 0.0,
+            }
+        })
+        .collect();
+    let standardised: Vec<Vec<f64>> = rows
+        .iter()
+        .map(|row| {
+            weights
+                .iter()
+                .zip(row)
+                .map(|(w, x)| w.standardise(*x))
+                .collect()
+        })
+        .collect();
+    debug_assert!(standardised.iter().flatten().all(|z| z.abs() <= FARTHEST));
+    let (bias, learned) = logistic_regression(&standardised, targets, penalty, !odd)?;
+    for (weight, learned) in weights.iter_mut().zip(learned) {
+        weight.weight = rounded(learned);
+    }
+    Ok(LinearText {
+        bias: rounded(bias),
+        features: names.iter().map(|n| (*n).to_owned()).zip(weights).collect(),
+    })
+}
+
+/// The model of a text, for use while training.
+///
+/// # Errors
+/// None for texts that [`fit`] made of the same names.
+pub fn model(text: &LinearText, names: &[&'static str]) -> Result<Linear> {
+    Linear::new(text.clone(), names)
+}
+
+/// A TOML table of the weights in the order of the names.
+pub fn table(title: &str, text: &LinearText, names: &[&'static str]) -> String {
+    let mut out = format!("\n[{title}]\nbias = {}\n\n[{title}.features]\n", text.bias);
+    let features: &BTreeMap<String, Weight> = &text.features;
+    for (name, w) in names.iter().filter_map(|n| features.get_key_value(*n)) {
+        let _ = writeln!(
+            out,
+            "{name:?} = {{ mean = {}, deviation = {}, weight = {} }}",
+            w.mean, w.deviation, w.weight
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: [[f64; 2]; 8] = [
+        [0.5, 1.2],
+        [-1.0, 0.3],
+        [1.5, -0.7],
+        [0.2, 0.1],
+        [-0.4, -1.1],
+        [2.0, 0.9],
+        [-1.3, -0.2],
+        [0.8, -1.6],
+    ];
+    const TARGETS: [f64; 8] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0];
+
+    /// `LogisticRegression(C=1/penalty, fit_intercept=…, tol=1e-12).fit(ROWS, TARGETS)` of scikit-learn 1.9.1.
+    /// Penalty, with a bias or not, the bias, the weights.
+    const REFERENCE: [(f64, bool, f64, [f64; 2]); 3] = [
+        (1.0, true, -0.01623717, [0.46074789, 0.67514074]),
+        (0.1, true, 0.05145103, [0.72311275, 1.20792551]),
+        (0.5, false, 0.00000000, [0.56430849, 0.87373614]),
+    ];
+
+    #[test]
+    fn weights_are_those_of_scikit_learn() {
+        let rows: Vec<Vec<f64>> = ROWS.iter().map(|row| row.to_vec()).collect();
+        for (penalty, with_bias, bias, weights) in REFERENCE {
+            let found = logistic_regression(&rows, &TARGETS, penalty, with_bias).unwrap();
+            assert!((found.0 - bias).abs() < 1e-6, "{found:?}");
+            for (found, weight) in found.1.iter().zip(weights) {
+                assert!((found - weight).abs() < 1e-6, "{found} {weight}");
+            }
+        }
+    }
+
+    #[test]
+    fn features_without_numbers_are_refused() {
+        let rows = vec![vec![f64::NAN], vec![1.0]];
+        assert!(logistic_regression(&rows, &[0.0, 1.0], 1.0, true).is_err());
+        assert!(logistic_regression(&[], &[], 1.0, true).is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! Quality: judged grades of arguments (Task 1) and passages (Task 2), each as a share of its highest.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use riposte::score::linear::LinearText;
+use riposte::score::quality::{FEATURES, features};
+use riposte::trec::TopicId;
+
+use super::data::{self, Judged};
+use super::fit::{fit, model, table};
+
+/// Of the weights in log-odds per standard deviation.
+const PENALTY: f64 = 3.0;
+
+/// One judged text.
+struct Row {
+    topic: TopicId,
+    features: Vec<f64>,
+    /// Grade over the highest grade.
+    share: f64,
+}
+
+/// The weight file, with its cross-validation in the head.
+pub fn train(dir: &Path) -> Result<String> {
+    let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
+    let arguments = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
+    let passages = data::passages(&dir.join("passages/passages.jsonl.gz"))?;
+    let passages = data::grades(&dir.join("passages/quality.qrels"), &passages)?;
+    let sets = [
+        ("arguments", rows(&arguments)),
+        ("passages", rows(&passages)),
+    ];
+    let mut head = String::from(
+        "# How well a text is written: weights of src/score/quality.rs.\n\
+         # collection-tools train quality --data DATA -o models/own/quality.toml\n\
+         # From args/argquality20/quality.qrels and passages/quality.qrels; no chance is in it.\n\
+         # Pairs of texts of one topic with different grades that are put in the right order, and Kendall's tau-b (mean of\n\
+         # the topics), for texts of topics left out:\n",
+    );
+    let mut tables = String::new();
+    for (name, rows) in &sets {
+        let learned = left_out(rows)?;
+        let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
+        for (what, scores) in [("this model", learned), ("length alone", length)] {
+            let (pairs, tau) = agreement(rows, &scores);
+            let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
+        }
+        let all: Vec<&Row> = rows.iter().collect();
+        tables += &table(name, &learn(&all)?, &FEATURES);
+    }
+    print!("{head}");
+    Ok(head + &tables)
+}
+
+fn rows(judged: &[Judged<f64>]) -> Vec<Row> {
+    let highest = judged.iter().map(|j| j.judgement).fold(1.0, f64::max);
+    let row = |j: &Judged<f64>| Row {
+        topic: j.topic.clone(),
+        features: features(&j.text),
+        // below 0: not an argument at all
+        share: j.judgement.max(0.0) / highest,
+    };
+    judged.iter().map(row).collect()
+}
+
+fn learn(rows: &[&Row]) -> Result<LinearText> {
+    let features: Vec<Vec<f64>> = rows.iter().map(|r| r.features.clone()).collect();
+    let shares: Vec<f64> = rows.iter().map(|r| r.share).collect();
+    fit(&FEATURES, &features, &shares, PENALTY, false)
+}
+
+/// The quality of each text by the model that is learned from the other topics.
+fn left_out(rows: &[Row]) -> Result<Vec<f64>> {
+    let mut scores = vec![0.0; rows.len()];
+    let mut topics: Vec<&TopicId> = rows.iter().map(|r| &r.topic).collect();
+    topics.dedup();
+    for topic in topics {
+        let known: Vec<&Row> = rows.iter().filter(|r| r.topic != *topic).collect();
+        let model = model(&learn(&known)?, &FEATURES)?;
+        for (score, row) in scores
+            .iter_mut()
+            .zip(rows)
+            .filter(|(_, r)| r.topic == *topic)
+        {
+            *score = model.probability(&row.features);
+        }
+    }
+    Ok(scores)
+}
+
+/// Share of rightly ordered pairs within topics (equal scores count half), and the mean of the topics' tau-b.
+fn agreement(rows: &[Row], scores: &[f64]) -> (f64, f64) {
+    let (mut right, mut pairs) = (0.0, 0.0);
+    let mut taus = Vec::new();
+    let mut start = 0;
+    while let Some(first) = rows.get(start) {
+        let end = start
+            + rows[start..]
+                .iter()
+                .take_while(|r| r.topic == first.topic)
+                .count();
+        let (mut balance, mut by_grade, mut by_score) = (0.0, 0.0, 0.0);
+        for i in start..end {
+            for j in i + 1..end {
+                let grade = sign(rows[i].share - rows[j].share);
+                let score = sign(scores[i] - scores[j]);
+                balance += grade * score;
+                by_grade += grade.abs();
+                by_score += score.abs();
+                pairs += grade.abs();
+                right += grade.abs() * (1.0 + grade * score) / 2.0;
+            }
+        }
+        if by_grade > 0.0 {
+            taus.push(balance / f64::sqrt(by_grade * by_score).max(1.0));
+        }
+        start = end;
+    }
+    (
+        right / pairs,
+        taus.iter().sum::<f64>() / taus.len().max(1) as f64,
+    )
+}
+
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.signum() }
+}

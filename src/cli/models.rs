@@ -1,0 +1,59 @@
+//! The models that a command uses.
+
+use anyhow::{Result, bail};
+
+use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
+use crate::weights::{CheckedModel, Found, Models, Role};
+
+/// The first model of that role, or the one of that name, that is here; else why there is none.
+pub fn ready(
+    models: &Models,
+    role: Role,
+    wanted: Option<&str>,
+) -> Result<Result<CheckedModel, String>> {
+    let names: Vec<String> = models
+        .catalogue()
+        .entries()
+        .iter()
+        .filter(|entry| entry.role == role && wanted.is_none_or(|name| entry.name == name))
+        .map(|entry| entry.name.clone())
+        .collect();
+    if let (Some(name), true) = (wanted, names.is_empty()) {
+        bail!("there is no {role} model named {name}: `riposte models list` shows those there are");
+    }
+    for name in &names {
+        match models.find(name)? {
+            Found::Ready(model) => return Ok(Ok(model)),
+            Found::Wrong { file, why } => {
+                bail!(
+                    "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
+                )
+            }
+            Found::Missing { .. } if wanted.is_some() => {
+                bail!(
+                    "the model {name} is not in {}: `riposte models fetch {name}` gets it",
+                    models.dir().display()
+                )
+            }
+            Found::Missing { .. } => {}
+        }
+    }
+    Ok(Err(format!(
+        "no {role} model here; `riposte models fetch {role}` gets one"
+    )))
+}
+
+pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
+    Ok(match model.name.as_str() {
+        "ocrs" => Box::new(OcrsReader::load(
+            &model.path("text-detection.rten"),
+            &model.path("text-recognition.rten"),
+            &model.sha256,
+        )?),
+        _ => Box::new(PpOcr::load(
+            &model.path("det.onnx"),
+            &model.path("rec.onnx"),
+            &model.sha256,
+        )?),
+    })
+}

@@ -1,0 +1,319 @@
+//! `controversial`, `comparative` and `index`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::files::{default_store, default_topics, write_whole};
+use super::models::ready;
+use super::progress::Counted;
+use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs, TextTaskName};
+use crate::collection::arguments::ArgumentCollection;
+use crate::collection::passages::PassageCollection;
+use crate::collection::read_topics;
+use crate::evidence::sentence::Sentences;
+use crate::evidence::vectors::TextVectors;
+use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection};
+use crate::index::query::TopicParts;
+use crate::index::wordnet::WordNet;
+use crate::task::text_approach::{TextApproach, TextTask};
+use crate::task::texts::{ExplainedText, Settings, Sources};
+use crate::task::{comparative, controversial};
+use crate::trec::run::{self, TextRunLine};
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Fault};
+use crate::weights::{Models, Role};
+
+/// `riposte controversial`: from arguments to run.txt.
+pub fn controversial(args: &ControversialArgs) -> Result<u8> {
+    retrieve(&args.texts, TextTask::Controversial, &mut |work, told| {
+        let Work {
+            topics,
+            settings,
+            tag,
+            ..
+        } = work;
+        controversial::run(topics, &mut work.sources, settings, tag, told)
+    })
+}
+
+/// `riposte comparative`: from passages to run.txt.
+pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
+    let stances = !args.no_stance;
+    retrieve(&args.texts, TextTask::Comparative, &mut |work, told| {
+        let Work {
+            topics,
+            settings,
+            tag,
+            ..
+        } = work;
+        if stances {
+            for topic in topics.iter().filter(|topic| topic.objects.is_none()) {
+                eprintln!(
+                    "note: topic {} names no two objects: its lines say Q0",
+                    topic.id
+                );
+            }
+        }
+        comparative::run(topics, &mut work.sources, settings, stances, tag, told)
+    })
+}
+
+/// `riposte index`: the index alone.
+pub fn index(args: &IndexArgs) -> Result<u8> {
+    let is_of_arguments = ArgumentCollection::open(&args.input).is_ok();
+    let task = match args.task {
+        Some(TextTaskName::Controversial) => TextTask::Controversial,
+        Some(TextTaskName::Comparative) => TextTask::Comparative,
+        None if is_of_arguments && args.input.is_dir() => TextTask::Controversial,
+        None if PassageCollection::open(&args.input).is_ok() && args.input.is_dir() => {
+            TextTask::Comparative
+        }
+        None => bail!(
+            "{} holds neither args-me.json, a portal's file nor passages.jsonl: --task says what to look for",
+            args.input.display()
+        ),
+    };
+    let approach = TextApproach::find(task, &args.approach)?;
+    let kept = &args.kept;
+    let indices = Indices::open(&args.input, task, kept, &approach)?;
+    Ok(indices.report(kept.quiet, kept.verbose))
+}
+
+/// The ids of the documents that can be read, as `verify` asks for them. Errors: there is no such collection.
+pub fn ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
+    fn all<T>(
+        documents: impl Iterator<Item = Result<T, Fault>>,
+        id: impl Fn(T) -> DocId,
+    ) -> HashSet<DocId> {
+        documents
+            .filter_map(|document| document.ok().map(&id))
+            .collect()
+    }
+    Ok(match collection(task, input)? {
+        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
+        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
+    })
+}
+
+fn collection(task: TextTask, input: &Path) -> Result<TextCollection> {
+    Ok(match task {
+        TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
+        TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
+    })
+}
+
+/// What ranking needs, ready.
+struct Work<'a> {
+    topics: &'a [Topic],
+    settings: &'a Settings,
+    tag: &'a str,
+    sources: Sources<'a>,
+}
+
+type Lines = (Vec<TextRunLine>, Vec<ExplainedText>);
+
+/// The road that both tasks share; `rank` is what is their own.
+fn retrieve(
+    args: &TextArgs,
+    task: TextTask,
+    rank: &mut dyn FnMut(&mut Work, &mut dyn FnMut(usize, usize)) -> Result<Lines>,
+) -> Result<u8> {
+    let kept = &args.kept;
+    let approach = TextApproach::find(task, &args.approach)?;
+    let topics_file = match &args.topics {
+        Some(file) => file.clone(),
+        None => default_topics(&args.input),
+    };
+    let topics = read_topics(&topics_file)?;
+    let tag = args
+        .tag
+        .clone()
+        .unwrap_or_else(|| match approach.name.as_str() {
+            "riposte" => "riposte".to_owned(),
+            name => format!("riposte-{}", name.replace(char::is_whitespace, "-")),
+        });
+    let wordnet = match approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
+        true => installed_wordnet()?,
+        false => None,
+    };
+    let models = Models::at(args.models.as_deref())?;
+    let model = match ready(&models, Role::Sentence, None)? {
+        Ok(model) => Some(Sentences::load(&model.dir, &model.sha256)?),
+        Err(why) => {
+            eprintln!("note: sentence vectors are off but for those that are kept: {why}");
+            None
+        }
+    };
+    std::fs::create_dir_all(&args.output)
+        .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
+    let start = Instant::now();
+    let indices = Indices::open(&args.input, task, kept, &approach)?;
+    let indexed = start.elapsed().as_secs_f64();
+
+    let start = Instant::now();
+    let mut vectors = TextVectors::open(&indices.base.with_extension("vectors.sqlite"), model)?;
+    let corpora: Vec<&Corpus> = indices.of.iter().map(|at| &indices.corpora[*at]).collect();
+    let settings = Settings {
+        approach,
+        parts: TopicParts {
+            description: args.parts.iter().any(|p| p == "description"),
+            narrative: args.parts.iter().any(|p| p == "narrative"),
+        },
+        explain: args.explain.is_some(),
+    };
+    let mut work = Work {
+        topics: &topics,
+        settings: &settings,
+        tag: &tag,
+        sources: Sources {
+            corpora: &corpora,
+            vectors: &mut vectors,
+            wordnet: wordnet.as_ref(),
+        },
+    };
+    let mut shown = Counted::new("topics", topics.len(), kept.quiet);
+    let result = rank(&mut work, &mut |done, made| {
+        shown.show(done, made, "vectors of the next")
+    });
+    shown.end();
+    let (lines, explained) = result?;
+    let ranked = start.elapsed().as_secs_f64();
+
+    let run_file = args.output.join("run.txt");
+    write_whole(&run_file, run::write_texts(&lines)?.as_bytes())?;
+    if let Some(path) = &args.explain {
+        let mut bytes = Vec::new();
+        for text in &explained {
+            serde_json::to_writer(&mut bytes, text).context("cannot write an explanation")?;
+            bytes.push(b'\n');
+        }
+        write_whole(path, &bytes)?;
+    }
+    let code = indices.report(kept.quiet, kept.verbose);
+    if !kept.quiet {
+        eprintln!("  seconds: index {indexed:.1}, rank {ranked:.1}");
+        eprintln!(
+            "{} lines for {} topics in {}",
+            lines.len(),
+            topics.len(),
+            run_file.display()
+        );
+    }
+    Ok(code)
+}
+
+fn installed_wordnet() -> Result<Option<WordNet>> {
+    match WordNet::find() {
+        Some(dir) => WordNet::open(&dir)
+            .map(Some)
+            .with_context(|| format!("cannot use the WordNet in {}", dir.display())),
+        None => {
+            eprintln!(
+                "note: synonyms are off: there is no WordNet here (WNSEARCHDIR names its directory)"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// The indices that an approach searches.
+struct Indices {
+    /// Where they are kept, and the vectors beside them.
+    base: PathBuf,
+    /// One an analyzer.
+    corpora: Vec<Corpus>,
+    /// For each retrieval, which of them.
+    of: Vec<usize>,
+}
+
+impl Indices {
+    fn open(
+        input: &Path,
+        task: TextTask,
+        kept: &KeptArgs,
+        approach: &TextApproach,
+    ) -> Result<Self> {
+        let collection = collection(task, input)?;
+        let base = match &kept.index {
+            Some(dir) => {
+                std::fs::create_dir_all(dir)
+                    .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+                dir.join("texts.sqlite")
+            }
+            None => default_store(input, "--index")?,
+        };
+        let mut effort = Effort::default();
+        if let Some(threads) = kept.threads {
+            ensure!(threads > 0, "--threads is at least 1");
+            effort.threads = threads;
+        }
+        let mut indices = Indices {
+            base,
+            corpora: Vec::new(),
+            of: Vec::new(),
+        };
+        for retrieval in &approach.retrieval {
+            let analyzer = &retrieval.analyzer;
+            let known = indices
+                .corpora
+                .iter()
+                .position(|c| c.meta().analyzer == *analyzer);
+            if let Some(at) = known {
+                indices.of.push(at);
+                continue;
+            }
+            let dir = corpus::directory(&indices.base, analyzer);
+            let mut shown = Counted::new("documents indexed", 0, kept.quiet);
+            let opened =
+                Corpus::open_or_build(&collection, analyzer, &dir, effort, &mut |progress| {
+                    shown.show(
+                        progress.documents as usize,
+                        progress.faults as usize,
+                        "faults",
+                    );
+                });
+            shown.end();
+            indices.of.push(indices.corpora.len());
+            indices.corpora.push(opened?);
+        }
+        Ok(indices)
+    }
+
+    /// Says what is in the collection and names its faults. The exit code.
+    fn report(&self, quiet: bool, verbose: bool) -> u8 {
+        const NAMED: usize = 10;
+        let Some(meta) = self.corpora.first().map(Corpus::meta) else {
+            return 0;
+        };
+        let Meta {
+            documents,
+            duplicates,
+            short,
+            repeated_ids,
+            fault_count,
+            faults,
+            ..
+        } = meta;
+        if !quiet {
+            eprintln!(
+                "{documents} documents, {short} of them with fewer than {} words, {duplicates} with the words of another; {repeated_ids} left out because their id was there already",
+                corpus::SHORT_WORDS
+            );
+        }
+        if *fault_count == 0 {
+            return 0;
+        }
+        eprintln!("{fault_count} faults");
+        let named = if verbose { faults.len() } else { NAMED };
+        for fault in faults.iter().take(named) {
+            eprintln!("  {fault}");
+        }
+        if *fault_count > named as u64 {
+            eprintln!("  …");
+        }
+        1
+    }
+}

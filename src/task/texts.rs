@@ -1,0 +1,346 @@
+//! What the two text tasks share: retrieval by an approach's recipe, fusion, the top ordered anew, the run's lines.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use serde::{Serialize, Serializer};
+
+use super::text_approach::{Rerank, Retrieval, Synonyms, TextApproach};
+use crate::evidence::vectors::TextVectors;
+use crate::index::corpus::Corpus;
+use crate::index::fusion::fuse;
+use crate::index::query::{self, TopicParts};
+use crate::index::search::{Cut, Part, Query};
+use crate::index::vector;
+use crate::index::wordnet::WordNet;
+use crate::score::quality::Kind;
+use crate::score::rerank::{self, Candidate};
+use crate::score::{quality, select, weighted_mean_opened};
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Explanation, ScoredDoc, TopicId};
+
+/// Results a topic may have.
+pub const DEPTH: usize = 1000;
+
+/// How a text task is done.
+pub struct Settings {
+    pub approach: TextApproach,
+    pub parts: TopicParts,
+    /// Whether to open scores.
+    pub explain: bool,
+}
+
+/// What ranking reads.
+pub struct Sources<'a> {
+    /// One index for each of the approach's retrievals, in their order.
+    pub corpora: &'a [&'a Corpus],
+    pub vectors: &'a mut TextVectors,
+    pub wordnet: Option<&'a WordNet>,
+}
+
+/// The ranking of one topic.
+pub struct Ranked {
+    /// The best first; scores strictly decrease as six decimals and as 32-bit floats.
+    pub documents: Vec<ScoredDoc>,
+    /// Of the documents that were ordered anew, or the first of the others; empty if not asked for.
+    pub explained: Vec<ExplainedText>,
+}
+
+/// Why a text stands where it does.
+#[derive(Debug, Serialize)]
+pub struct ExplainedText {
+    #[serde(serialize_with = "display")]
+    pub topic: TopicId,
+    #[serde(serialize_with = "display")]
+    pub document: DocId,
+    pub rank: usize,
+    pub score: Explanation,
+    /// Of a passage towards the objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stance: Option<Explanation>,
+}
+
+fn display<S: Serializer, T: std::fmt::Display>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}
+
+/// Documents whose scores are opened where none is ordered anew.
+const EXPLAINED: usize = 20;
+
+/// Ranks the documents for one topic.
+pub fn rank(
+    topic: &Topic,
+    sources: &mut Sources,
+    settings: &Settings,
+    made: &mut dyn FnMut(usize),
+) -> Result<Ranked> {
+    let approach = &settings.approach;
+    let words = query::read(topic, settings.parts).words;
+    let cut = Cut {
+        k: DEPTH,
+        short: approach.keep.short,
+        duplicates: approach.keep.duplicates,
+    };
+    let mut searches = Vec::new();
+    for (retrieval, corpus) in approach.retrieval.iter().zip(sources.corpora) {
+        let search = Search::new(retrieval, corpus, &words, sources.wordnet, cut)
+            .with_context(|| format!("cannot search for topic {}", topic.id))?;
+        searches.push(search);
+    }
+    let mut ranking = match (searches.as_slice(), approach.fusion) {
+        ([one], _) => one.found.clone(),
+        (several, fusion) => {
+            let weighted: Vec<(&[ScoredDoc], f64)> = several
+                .iter()
+                .map(|search| (search.found.as_slice(), search.retrieval.weight))
+                .collect();
+            let fusion = fusion.context("several retrievals and no fusion")?;
+            fuse(&weighted, fusion)
+        }
+    };
+    let mut anew = Vec::new();
+    if let (Some(rerank), Some(corpus)) = (&approach.rerank, sources.corpora.first()) {
+        anew = order_anew(&mut ranking, rerank, topic, corpus, sources.vectors, made)?;
+    }
+    let documents = select::select_texts(ranking, DEPTH);
+    let mut explained = Vec::new();
+    if settings.explain {
+        let count = if anew.is_empty() {
+            EXPLAINED
+        } else {
+            anew.len()
+        };
+        let mut anew: HashMap<DocId, Explanation> = anew.into_iter().collect();
+        for (rank, found) in (1..).zip(documents.iter().take(count)) {
+            let retrieved = retrieved(&searches, &found.doc)?;
+            let score = match anew.remove(&found.doc) {
+                Some(mut score) => {
+                    let place = score.parts.iter_mut().find(|p| p.name == "retrieval");
+                    if let Some(place) = place {
+                        place.parts.push(retrieved);
+                    }
+                    score
+                }
+                None => retrieved,
+            };
+            explained.push(ExplainedText {
+                topic: topic.id.clone(),
+                document: found.doc.clone(),
+                rank,
+                score,
+                stance: None,
+            });
+        }
+    }
+    Ok(Ranked {
+        documents,
+        explained,
+    })
+}
+
+/// One retrieval, done.
+struct Search<'a> {
+    retrieval: &'a Retrieval,
+    corpus: &'a Corpus,
+    /// With synonyms and feedback in it.
+    query: Query,
+    found: Vec<ScoredDoc>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        retrieval: &'a Retrieval,
+        corpus: &'a Corpus,
+        words: &str,
+        wordnet: Option<&WordNet>,
+        cut: Cut,
+    ) -> Result<Self> {
+        let similarity = &retrieval.similarity;
+        let mut query = query_of(retrieval, corpus, words, wordnet)?;
+        if let Some(feedback) = retrieval.feedback {
+            query = corpus.with_feedback(&query, similarity, feedback, cut)?;
+        }
+        let mut found = corpus.search(&query, similarity, cut)?;
+        if let Some(proximity) = retrieval.proximity {
+            found = corpus.with_proximity(found, &query, proximity)?;
+        }
+        Ok(Search {
+            retrieval,
+            corpus,
+            query,
+            found,
+        })
+    }
+}
+
+/// The topic's words in each of the retrieval's fields, with their synonyms.
+fn query_of(
+    retrieval: &Retrieval,
+    corpus: &Corpus,
+    words: &str,
+    wordnet: Option<&WordNet>,
+) -> Result<Query> {
+    let mut analyzer = retrieval.analyzer.build();
+    let mut query = Query::default();
+    let fields = &corpus.meta().fields;
+    if let Some(unknown) = retrieval.fields.keys().find(|name| !fields.contains(name)) {
+        bail!(
+            "the collection has no field {unknown:?}: it has {}",
+            fields.join(", ")
+        );
+    }
+    // in the index's order, the text proper first: nearness is looked for there
+    for (field, name) in fields.iter().enumerate() {
+        let Some(weight) = retrieval.fields.get(name) else {
+            continue;
+        };
+        let mut part = Part::of_text(field, *weight, &mut analyzer, words);
+        if let (Some(synonyms), Some(wordnet)) = (retrieval.synonyms, wordnet) {
+            let Synonyms { weight, senses } = synonyms;
+            wordnet.expand(&mut part, &mut analyzer, words, senses, weight);
+        }
+        if retrieval.must.contains(name) {
+            part = part.must();
+        }
+        query.parts.push(part);
+    }
+    Ok(query)
+}
+
+/// A document's score by retrieval, opened: of each retrieval, where there are several.
+fn retrieved(searches: &[Search], doc: &DocId) -> Result<Explanation> {
+    let mut opened = Vec::new();
+    for search in searches {
+        let similarity = &search.retrieval.similarity;
+        opened.push(search.corpus.explain(&search.query, similarity, doc)?);
+    }
+    Ok(match <[Explanation; 1]>::try_from(opened) {
+        Ok([one]) => one,
+        Err(several) => Explanation {
+            name: "fusion".into(),
+            value: several.iter().map(|e| e.value).sum(),
+            how: "of the rankings by these scores".into(),
+            parts: several,
+        },
+    })
+}
+
+/// Gives the first documents of a ranking new scores, from 1 up, and all others scores below 1. Returns the
+/// new scores, opened.
+fn order_anew(
+    ranking: &mut [ScoredDoc],
+    rerank: &Rerank,
+    topic: &Topic,
+    corpus: &Corpus,
+    vectors: &mut TextVectors,
+    made: &mut dyn FnMut(usize),
+) -> Result<Vec<(DocId, Explanation)>> {
+    let depth = rerank.depth.min(ranking.len());
+    let (first, others) = ranking.split_at_mut(depth);
+    let kind = match corpus.field("premises") {
+        Some(_) => Kind::Argument,
+        None => Kind::Passage,
+    };
+    let mut texts = Vec::with_capacity(first.len());
+    for found in first.iter() {
+        let document = corpus.document(&found.doc)?;
+        texts.push(document.texts.into_iter().next().unwrap_or_default());
+    }
+    let likeness = match rerank.weights.sentence > 0.0 {
+        true => likeness(&topic.title, &texts, rerank, vectors, made)?,
+        false => vec![None; texts.len()],
+    };
+    let candidates: Vec<Candidate> = first
+        .iter()
+        .zip(&texts)
+        .zip(likeness)
+        .map(|((found, text), sentence)| Candidate {
+            retrieval: found.score,
+            sentence,
+            quality: (rerank.weights.quality > 0.0).then(|| quality::quality(kind, text)),
+            comparison: (rerank.weights.comparison > 0.0).then(|| rerank::comparison(text)),
+        })
+        .collect();
+    let opinions = rerank::opinions(&candidates, rerank.weights);
+    let means = rerank::scores(&opinions);
+    // 2 to 3, for what says the same again 1 to 2
+    let mut bases = vec![2.0; means.len()];
+    if let Some(alike) = rerank.alike {
+        let mut order: Vec<usize> = (0..means.len()).collect();
+        order.sort_by(|a, b| {
+            means[*b]
+                .total_cmp(&means[*a])
+                .then_with(|| first[*a].doc.cmp(&first[*b].doc))
+        });
+        let in_order: Vec<&str> = order.iter().map(|at| texts[*at].as_str()).collect();
+        for (at, repeats) in order.iter().zip(rerank::repeats(&in_order, alike)) {
+            if repeats {
+                bases[*at] = 1.0;
+            }
+        }
+    }
+    let mut opened = Vec::with_capacity(first.len());
+    for (at, found) in first.iter_mut().enumerate() {
+        let mean = weighted_mean_opened("mean", &opinions[at]);
+        let mut parts = mean.parts;
+        if let Some(of_quality) = parts.iter_mut().find(|p| p.name == "quality") {
+            of_quality.parts.push(quality::explain(kind, &texts[at]));
+        }
+        let base = bases[at];
+        found.score = base + means[at];
+        let how = match base < 2.0 {
+            true => "sum; what says the same again as a text before it begins with 1",
+            false => "sum",
+        };
+        parts.insert(0, Explanation::leaf("among the first", base));
+        opened.push((
+            found.doc.clone(),
+            Explanation {
+                name: "score".into(),
+                value: found.score,
+                how: how.into(),
+                parts,
+            },
+        ));
+    }
+    let (high, low) = (
+        others.first().map_or(0.0, |found| found.score),
+        others.last().map_or(0.0, |found| found.score),
+    );
+    for found in others {
+        let share = match high > low {
+            true => (found.score - low) / (high - low),
+            false => 1.0,
+        };
+        found.score = 0.9 * share;
+    }
+    Ok(opened)
+}
+
+/// For each text the largest cosine of the topic and one of its windows; none for a text without words, or where there
+/// are no vectors.
+fn likeness(
+    topic: &str,
+    texts: &[String],
+    rerank: &Rerank,
+    vectors: &mut TextVectors,
+    made: &mut dyn FnMut(usize),
+) -> Result<Vec<Option<f64>>> {
+    let windows: Vec<Vec<String>> = texts.iter().map(|text| rerank.windows.of(text)).collect();
+    let mut asked = vec![topic];
+    asked.extend(windows.iter().flatten().map(String::as_str));
+    let Some(found) = vectors.of(&asked, made)? else {
+        return Ok(vec![None; texts.len()]);
+    };
+    let mut found = found.into_iter();
+    let topic = found.next().unwrap_or_default();
+    Ok(windows
+        .iter()
+        .map(|of_text| {
+            let cosines = found.by_ref().take(of_text.len());
+            cosines
+                .map(|window| f64::from(vector::dot(&topic, &window)))
+                .reduce(f64::max)
+        })
+        .collect())
+}
