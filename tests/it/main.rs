@@ -1,5 +1,6 @@
 //! One binary for all integration tests: each of them links the whole of riposte.
 
+mod arguments;
 mod clip;
 mod collection_tools;
 mod floors;
@@ -7,9 +8,14 @@ mod images;
 mod judge;
 mod measures;
 mod models;
+mod object_stance;
 mod ocr;
 mod page;
+mod passages;
 mod picture;
+mod quality;
+mod search;
 mod sentence;
 mod sentiment;
+mod texts;
 mod verify;

@@ -551,7 +551,7 @@ fn a_table_marks_the_best_and_shows_topics() {
         table
             .by_topic(0)
             .to_string()
-            .contains("\n1         0.0000\n"),
+            .contains("\n1          0.0000\n"),
         "{}",
         table.by_topic(0)
     );

@@ -13,7 +13,7 @@ fn values(name: &str) -> Vec<TextReference> {
 }
 
 /// The real all-MiniLM-L6-v2, or `None` and a line that says why.
-fn minilm() -> Option<Sentences> {
+pub fn minilm() -> Option<Sentences> {
     let models = match std::env::var_os("RIPOSTE_MODELS") {
         Some(models) => PathBuf::from(models),
         None => data_directory()?.join("riposte/models"),

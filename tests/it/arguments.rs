@@ -1,0 +1,235 @@
+//! The args.me corpus as it comes: both versions, one file or several, and broken in many ways.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use riposte::collection::arguments::{Argument, ArgumentCollection};
+use riposte::trec::{Fault, FaultKind, Stance};
+
+fn argument(id: &str, text: &str) -> String {
+    format!(
+        "{{\"id\": \"{id}\", \"conclusion\": \"c\", \"premises\": [{{\"text\": \"{text}\", \"stance\": \"CON\", \"annotations\": \
+         [{{\"start\": 1}}]}}], \"context\": {{\"sourceId\": \"x\"}}}}"
+    )
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+/// The arguments and the faults of a file with these bytes.
+fn read(bytes: &[u8]) -> (Vec<Argument>, Vec<Fault>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("args-me.json");
+    fs::write(&path, bytes).unwrap();
+    read_path(dir.path())
+}
+
+fn read_path(path: &Path) -> (Vec<Argument>, Vec<Fault>) {
+    let (mut arguments, mut faults) = (Vec::new(), Vec::new());
+    for read in ArgumentCollection::open(path).unwrap().arguments() {
+        match read {
+            Ok(argument) => arguments.push(argument),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    (arguments, faults)
+}
+
+fn ids(arguments: &[Argument]) -> Vec<&str> {
+    arguments.iter().map(|a| a.id.0.as_str()).collect()
+}
+
+#[test]
+fn an_argument_of_either_version_is_read() {
+    let text = r#"{"arguments": [
+      {"id": "Sf9294c83-Af186e851", "conclusion": "Guns \"kill\" {[",
+       "premises": [{"text": "one }] \\", "stance": "PRO", "annotations": []}, {"text": "two", "stance": "CON"}],
+       "context": {"sourceUrl": "https://a.example/1", "sourceTitle": "s", "discussionTitle": "Gun control", "aspects": [{"name": "x"}]}},
+      {"conclusion": null, "id": "10113b57-2019-04-18T17:05:08Z-00001-000",
+       "premises": [{"text": "Grüße 😀", "stance": null}], "context": {"topic": "t", "discussionTitle": " "}},
+      {"id": "bare", "premises": []}
+    ]}"#;
+    for bytes in [
+        text.as_bytes().to_vec(),
+        gzip(text),
+        text.replace("{\"arguments\": ", "").into_bytes(),
+    ] {
+        let (arguments, faults) = read(&bytes);
+        assert!(faults.is_empty(), "{faults:?}");
+        let [first, second, third] = arguments.as_slice() else {
+            panic!("{arguments:?}");
+        };
+        assert_eq!(first.conclusion, "Guns \"kill\" {[");
+        assert_eq!(first.text(), "one }] \\\ntwo");
+        assert_eq!(first.stance(), Some(Stance::Pro));
+        assert_eq!(first.title, "Gun control");
+        assert_eq!(first.url.as_deref(), Some("https://a.example/1"));
+        assert_eq!(second.id.0, "10113b57-2019-04-18T17:05:08Z-00001-000");
+        assert_eq!(
+            (second.conclusion.as_str(), second.title.as_str()),
+            ("", "t")
+        );
+        assert_eq!(
+            (second.text().as_str(), second.stance()),
+            ("Grüße 😀", None)
+        );
+        assert_eq!((third.text().as_str(), third.url.as_deref()), ("", None));
+    }
+}
+
+#[test]
+fn a_broken_argument_costs_itself_and_is_named_with_its_line() {
+    let one = argument("one", "first");
+    let last = argument("last", "the last");
+    for (broken, line, what) in [
+        (
+            "{\"conclusion\": \"x\", \"premises\": []}",
+            2,
+            "missing field `id`",
+        ),
+        ("{\"id\": \"x\"}", 2, "missing field `premises`"),
+        ("{\"id\": 7, \"premises\": []}", 2, "invalid type"),
+        ("{\"id\": \"\", \"premises\": []}", 2, "its id is empty"),
+        (
+            "{\"id\": \"a b\", \"premises\": []}",
+            2,
+            "its id has a blank",
+        ),
+        ("{\"id\": \"x\",\n\"premises\": [}", 3, "expected"),
+        // a quote too few: what follows would be read inside out
+        (
+            "{\"id\": \"x, \"premises\": []}",
+            2,
+            "the file ends inside an argument",
+        ),
+        // a brace too few: the next one is inside it
+        (
+            "{\"id\": \"x\", \"premises\": []",
+            3,
+            "key must be a string",
+        ),
+        ("7, null", 2, "something that is no argument"),
+    ] {
+        let text = format!("{{\"arguments\": [{one},\n{broken},\n{last}]}}");
+        let (arguments, faults) = read(text.as_bytes());
+        assert_eq!(ids(&arguments), ["one", "last"], "{broken}");
+        assert_eq!(faults.len(), 1, "{broken}: {faults:?}");
+        assert_eq!(faults[0].kind, FaultKind::Argument);
+        assert_eq!(faults[0].line, Some(line), "{broken}");
+        assert!(faults[0].what.contains(what), "{broken}: {}", faults[0]);
+    }
+    let mut bytes = format!("[{one},\n{},\n{last}]", argument("bad", "\u{1}")).into_bytes();
+    let at = bytes.iter().position(|b| *b == 1).unwrap();
+    bytes[at] = 0xff;
+    let (arguments, faults) = read(&bytes);
+    assert_eq!(ids(&arguments), ["one", "last"]);
+    assert!(faults.len() == 1 && faults[0].line == Some(2), "{faults:?}");
+}
+
+#[test]
+fn a_file_that_is_cut_off_gives_what_it_has() {
+    let text = format!(
+        "[{},\n{}]",
+        argument("one", "first"),
+        argument("two", "second")
+    );
+    let (arguments, faults) = read(&text.as_bytes()[..text.len() - 20]);
+    assert_eq!(ids(&arguments), ["one"]);
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert_eq!(faults[0].line, Some(2));
+    assert_eq!(faults[0].what, "the file ends inside an argument");
+
+    let many: Vec<String> = (0..3000)
+        .map(|n| argument(&format!("a{n}"), &format!("{n} {}", n * n)))
+        .collect();
+    let packed = gzip(&format!("[{}]", many.join(",\n")));
+    let (arguments, faults) = read(&packed[..packed.len() / 2]);
+    assert!(
+        arguments.len() > 500 && arguments.len() < 3000,
+        "{}",
+        arguments.len()
+    );
+    let last = faults.last().unwrap();
+    assert!(last.what.starts_with("cannot be read further"), "{last}");
+    assert!(last.line.unwrap() > 500);
+
+    for (bytes, what) in [
+        (&b"{\"topics\": 1}"[..], "no array of arguments"),
+        (b"", "no array of arguments"),
+        (b"[", "ends inside the array"),
+    ] {
+        let (arguments, faults) = read(bytes);
+        assert!(
+            arguments.is_empty() && faults[0].what.contains(what),
+            "{faults:?}"
+        );
+    }
+}
+
+#[test]
+fn portals_are_read_where_there_is_no_whole_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = ArgumentCollection::open(dir.path())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("holds no arguments") && error.contains("idebate.json"),
+        "{error}"
+    );
+    let file = |text: &str| format!("{{\"arguments\": [{}]}}", argument(text, "t"));
+    fs::write(dir.path().join("parliamentary.json"), file("p")).unwrap();
+    fs::write(dir.path().join("debateorg.json.gz"), gzip(&file("d"))).unwrap();
+    fs::write(dir.path().join("other.json"), file("o")).unwrap();
+    assert_eq!(ids(&read_path(dir.path()).0), ["d", "p"]);
+    fs::write(dir.path().join("args-me.json"), file("whole")).unwrap();
+    assert_eq!(ids(&read_path(dir.path()).0), ["whole"]);
+    assert_eq!(ids(&read_path(&dir.path().join("other.json")).0), ["o"]);
+}
+
+#[test]
+fn the_development_arguments_are_all_read() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/args");
+    if !data.is_dir() {
+        eprintln!("skipped: {} is not here", data.display());
+        return;
+    }
+    for (dir, count) in [(data.join("argquality20"), 1610), (data, 3040)] {
+        let (arguments, faults) = read_path(&dir);
+        assert_eq!(
+            (arguments.len(), faults.len()),
+            (count, 0),
+            "{}",
+            dir.display()
+        );
+        assert!(
+            arguments
+                .iter()
+                .all(|a| !a.text().is_empty() && a.stance().is_some())
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_end_the_reading(
+        junk in prop::collection::vec(any::<u8>(), 0..60),
+        at in 0usize..400,
+        cut in 0usize..40,
+    ) {
+        let mut bytes = format!("[{},\n{},\n{}]", argument("one", "x"), argument("two", "y"), argument("three", "z")).into_bytes();
+        let at = at.min(bytes.len() - cut);
+        bytes.splice(at..at + cut, junk);
+        let (arguments, faults) = read(&bytes);
+        // what was not touched is found, unless it now looks like part of something else
+        prop_assert!(arguments.len() + faults.len() >= 1);
+        prop_assert!(arguments.len() <= 6);
+    }
+}

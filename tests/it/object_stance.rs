@@ -1,0 +1,266 @@
+//! Which of two objects a passage speaks for (src/score/object_stance.rs).
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use proptest::prelude::*;
+use riposte::evidence::sentence::Sentences;
+use riposte::score::object_stance::{Belief, MaskedVectors, Model, Objects};
+use riposte::trec::ObjectStance::{First, Neutral, No, Second};
+
+use crate::sentence::minilm;
+
+fn belief(first: &str, second: &str, passage: &str) -> Belief {
+    Model::committed().belief(&Objects::new(first, second), passage, None)
+}
+
+fn belief_by_vectors(model: &Sentences, objects: &Objects, passage: &str) -> Belief {
+    let vectors: Vec<MaskedVectors> = objects
+        .masked(passage)
+        .iter()
+        .map(|[a, b]| {
+            let mut vectors = model.embed(&[a, b]).unwrap();
+            let swapped = vectors.pop().unwrap();
+            [vectors.pop().unwrap(), swapped]
+        })
+        .collect();
+    Model::committed().belief(objects, passage, Some(&vectors))
+}
+
+/// Passages about cats and dogs with the stance that a reader sees.
+const FOR_CATS: [&str; 5] = [
+    "Cats are better than dogs. I prefer cats because they are clean and quiet.",
+    "Dogs are worse than cats in every way. They are slower and a dog is much noisier than a cat.",
+    "I would not recommend dogs. I love my cat, cats are wonderful and easier to keep than dogs.",
+    "I had both cats and dogs. The former are better than the latter, and I prefer the former.",
+    "If you ask me, choose a cat: a cat is less expensive than a dog, and cats are more independent.",
+];
+
+#[test]
+fn better_than_names_the_better_one() {
+    for passage in FOR_CATS {
+        let found = belief("cats", "dogs", passage);
+        assert_eq!(found.decision, First, "{passage} {found:?}");
+        let swapped = belief("dogs", "cats", passage);
+        assert_eq!(swapped.decision, Second, "{passage} {swapped:?}");
+    }
+    // negation, and the direction of "than"
+    let [first, second, ..] =
+        belief("cats", "dogs", "Cats are not better than dogs.").probabilities;
+    assert!(first < second, "{first} {second}");
+}
+
+#[test]
+fn objects_are_found_by_parts_plurals_and_possession() {
+    let found = |first: &str, second: &str, passage: &str| {
+        let masked = Objects::new(first, second).masked(passage);
+        masked
+            .first()
+            .map(|[as_is, _]| as_is.clone())
+            .unwrap_or_default()
+    };
+    for (first, second, passage, masked) in [
+        (
+            "cow milk",
+            "goat milk",
+            "Goat's milk beats cows' milk.",
+            "OBJB milk beats OBJA' milk.",
+        ),
+        (
+            "steel knives",
+            "ceramic knives",
+            "A ceramic knife, not steel.",
+            "A OBJB knife, not OBJA.",
+        ),
+        ("bake", "fry food", "Baked, not fried.", "OBJA, not OBJB."),
+        ("MAC", "PC", "Macs or a PC!", "OBJA or a OBJB!"),
+        (
+            "Family Guy",
+            "The Simpsons",
+            "Is Family Guy funny?",
+            "Is OBJA funny?",
+        ),
+        ("C++", "C#", "C# is not C++.", "OBJB is not OBJA."),
+    ] {
+        assert_eq!(found(first, second, passage), masked);
+    }
+    assert_eq!(
+        Objects::new("tea", "coffee").masked("Tea? Or none. Coffee."),
+        [["OBJA?", "OBJB?"], ["OBJB.", "OBJA."]]
+    );
+}
+
+#[test]
+fn lists_of_links_take_no_stance_and_both_sides_are_neutral() {
+    let menu = "Cats Dogs Birds Fish Home About Us Contact Cat Breeds Dog Breeds Cat Food Reviews Dog Food \
+        Reviews Forum Login Register Site Map Privacy Policy Photos Videos";
+    assert_eq!(belief("cats", "dogs", menu).decision, No);
+    let both = "Both cats and dogs are good pets. Dogs and cats are equally loved, and both have advantages: cats are \
+        better than dogs in a small flat, but dogs are better than cats for a walk. Either cats or dogs can make you \
+        happy, while neither dogs nor cats are easy.";
+    let found = belief("cats", "dogs", both);
+    assert_eq!(found.decision, Neutral, "{found:?}");
+}
+
+#[test]
+fn probabilities_are_explained() {
+    let objects = Objects::new("cats", "dogs");
+    let opened = Model::committed().explain(&objects, FOR_CATS[0], None);
+    let belief = belief("cats", "dogs", FOR_CATS[0]);
+    assert_eq!(
+        (opened.name.as_str(), opened.value),
+        ("stance FIRST", belief.probabilities[0])
+    );
+    let [takes, neutral, which] = opened.parts.as_slice() else {
+        panic!("{opened:?}")
+    };
+    let first = takes.value * (1.0 - neutral.value) * which.value;
+    assert!((first - opened.value).abs() < 1e-12);
+}
+
+fn swapped(belief: &Belief) -> Belief {
+    let [first, second, neutral, no] = belief.probabilities;
+    Belief {
+        probabilities: [second, first, neutral, no],
+        decision: match belief.decision {
+            First => Second,
+            Second => First,
+            other => other,
+        },
+    }
+}
+
+proptest! {
+    #[test]
+    fn swapping_the_objects_swaps_first_and_second(
+        words in proptest::collection::vec(
+            prop::sample::select(vec![
+                "cats", "dog", "better", "than", "not", "I", "prefer", "but", ",", ".", "!", "great", "bad", "former",
+                "latter", "the", "worse", "more", "expensive", "if", "both", "PC",
+            ]),
+            0..60,
+        ),
+    ) {
+        let passage = words.join(" ");
+        let objects = Objects::new("cats", "dogs");
+        let model = Model::committed();
+        let as_is = model.belief(&objects, &passage, None);
+        prop_assert!((as_is.probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let other = model.belief(&objects.swapped(), &passage, None);
+        prop_assert_eq!(&other, &swapped(&as_is));
+        prop_assert_eq!(&model.belief(&Objects::new("dogs", "cats"), &passage, None), &other);
+    }
+
+    #[test]
+    fn any_text_and_objects_have_a_stance(a in "\\PC{0,20}", b in "\\PC{0,20}", text in "\\PC{0,200}") {
+        let passage = format!("{a} is better than {b}. {text} {b}'s");
+        let objects = Objects::new(&a, &b);
+        objects.masked(&passage);
+        let belief = Model::committed().belief(&objects, &passage, None);
+        prop_assert!(belief.probabilities.iter().all(|p| (0.0..=1.0).contains(p)));
+    }
+}
+
+#[test]
+fn vectors_are_heard_and_swap_too() {
+    let Some(model) = minilm() else { return };
+    let mut for_cats = 0;
+    for passage in FOR_CATS {
+        let objects = Objects::new("cats", "dogs");
+        let found = belief_by_vectors(&model, &objects, passage);
+        assert_ne!(
+            found.probabilities,
+            belief("cats", "dogs", passage).probabilities
+        );
+        for_cats += usize::from(found.probabilities[0] > found.probabilities[1]);
+        let other = belief_by_vectors(&model, &objects.swapped(), passage);
+        assert_eq!(other, swapped(&found));
+    }
+    // frozen vectors hardly hear in which direction "worse than" points: they may err where words alone do not
+    assert!(for_cats >= 3, "{for_cats} of 5");
+}
+
+#[test]
+fn vectors_of_another_model_are_left_aside() {
+    let objects = Objects::new("cats", "dogs");
+    let foreign = vec![[vec![0.1; 16], vec![0.2; 16]]; objects.masked(FOR_CATS[0]).len()];
+    let model = Model::committed();
+    assert_eq!(
+        model.belief(&objects, FOR_CATS[0], Some(&foreign)),
+        model.belief(&objects, FOR_CATS[0], None)
+    );
+}
+
+#[test]
+fn weights_that_would_favour_an_object_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/own/object-stance.toml");
+    let weights = fs::read_to_string(path).unwrap();
+    let biased = weights.replacen(
+        "[lexical.which]\nbias = 0",
+        "[lexical.which]\nbias = 0.1",
+        1,
+    );
+    assert_ne!(biased, weights);
+    let said = format!("{:#}", Model::parse(&biased).unwrap_err());
+    assert!(said.contains("its bias and means must be 0"), "{said}");
+    let lacking = weights.replacen("\"choices\" =", "\"other\" =", 1);
+    let said = format!("{:#}", Model::parse(&lacking).unwrap_err());
+    assert!(said.contains("\"other\" is no feature"), "{said}");
+    assert!(Model::parse("").is_err());
+}
+
+/// Numbers of a weight file, and what stands between them.
+fn numbers(text: &str) -> (String, Vec<f64>) {
+    let (mut rest, mut numbers) = (String::new(), Vec::new());
+    for piece in text.split_inclusive([' ', ',', '\n', ']', '[']) {
+        let bare = piece.trim_end_matches([' ', ',', '\n', ']', '[', ';']);
+        match bare.parse() {
+            Ok(number) => numbers.push(number),
+            Err(_) => rest.push_str(piece),
+        }
+    }
+    (rest, numbers)
+}
+
+/// The weights are what the command in their head makes of the data today, figures included. Vectors differ in their
+/// last bits between processors, so that the numbers may by a little; on one machine they do not.
+#[test]
+fn training_again_gives_the_same_weights() {
+    if std::env::var_os("RIPOSTE_TRAIN").is_none() {
+        eprintln!(
+            "skipped: training object stance, because it takes minutes (RIPOSTE_TRAIN=1 runs it)"
+        );
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let data = root.join("../shared/data");
+    if !data.exists() {
+        eprintln!(
+            "skipped: training object stance, because {} is not there",
+            data.display()
+        );
+        return;
+    }
+    if minilm().is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("object-stance.toml");
+    Command::cargo_bin("collection-tools")
+        .unwrap()
+        .args(["train", "object-stance", "--data"])
+        .arg(&data)
+        .arg("-o")
+        .arg(&out)
+        .assert()
+        .success();
+    let made = fs::read_to_string(&out).unwrap();
+    let committed = fs::read_to_string(root.join("models/own/object-stance.toml")).unwrap();
+    let ((rest, made), (committed_rest, committed)) = (numbers(&made), numbers(&committed));
+    assert_eq!(rest, committed_rest);
+    assert_eq!(made.len(), committed.len());
+    for (made, committed) in made.iter().zip(&committed) {
+        assert!((made - committed).abs() < 0.02, "{made} {committed}");
+    }
+}
