@@ -1,0 +1,23 @@
+#!/bin/sh
+# Every approach to a text task on a judged collection, in one table.
+#
+#     collection-tools/approaches_table.sh controversial|comparative COLLECTION OUT [NAME=]QRELS…
+#
+# Runs go to OUT/<approach>, indices and vectors to OUT/kept. RIPOSTE names the program (target/release/riposte).
+set -eu
+task=$1 collection=$2 out=$3
+shift 3
+riposte=${RIPOSTE:-target/release/riposte}
+runs=
+for approach in $("$riposte" approaches | awk -v task="$task" '$1 == task { print $2 }'); do
+    "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" --index "$out/kept" --approach "$approach" >&2
+    runs="$runs $out/$approach"
+done
+more=
+first=$1
+shift
+for qrels in "$@"; do
+    more="$more --qrels $qrels"
+done
+# shellcheck disable=SC2086
+"$riposte" evaluate "$first" $runs nDCG@5 'nDCG(judged_only=True)@5' Judged@5 $more
