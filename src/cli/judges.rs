@@ -273,6 +273,12 @@ fn read_judgements(argument: &str) -> Result<(Judgements, usize)> {
     for error in &errors {
         eprintln!("{}: {error}", path.display());
     }
+    let is_empty = match &qrels {
+        Qrels::Images(images) => images.is_empty(),
+        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
+        Qrels::Stances(stances) => stances.is_empty(),
+    };
+    ensure!(!is_empty, "there is no judgement in {}", path.display());
     if let Qrels::Graded(grades) = &qrels {
         let nothing: Vec<&str> = grades
             .iter()

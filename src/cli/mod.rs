@@ -373,9 +373,9 @@ pub fn run() -> Result<u8> {
 }
 
 fn print_approach(task: &str, name: &str, source: &str, unknown: &str) -> Result<()> {
-    say(&format_args!("{task:<13}  {name:<20}  {source}\n"))?;
+    say(&format_args!("{task:<13}  {name:<21}  {source}\n"))?;
     if !unknown.is_empty() {
-        say(&format_args!("{:<37}unknown, or other: {unknown}\n", ""))?;
+        say(&format_args!("{:<38}unknown, or other: {unknown}\n", ""))?;
     }
     Ok(())
 }

@@ -685,6 +685,7 @@ fn evaluate_as_a_user_types_it() {
         ("quality.txt", b"1 0 a 0\n1 0 c 3\n"),
         ("stance.qrels", b"1 0 a FIRST\n1 0 c second\n"),
         ("run.txt", RUN.as_bytes()),
+        ("empty.qrels", b"\n"),
         ("other/output/run.txt.gz", &other),
     ]);
     let (code, table, remarks) =
@@ -724,6 +725,10 @@ fn evaluate_as_a_user_types_it() {
         ("evaluate rel.qrels P@5", "no run"),
         ("evaluate rel.qrels run.txt StanceF1", "cannot be computed"),
         ("evaluate none.qrels run.txt", "none.qrels"),
+        (
+            "evaluate empty.qrels run.txt",
+            "no judgement in empty.qrels",
+        ),
         (
             "evaluate rel.qrels run.txt --prototext x",
             "image judgements",
