@@ -7,7 +7,7 @@
 Written with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, up to two levels apart). The checkpoints are random but fixed (SEED); vectors of
 CLIP come from CLIPModel, pixels from CLIPImageProcessorPil (Pillow), sentence vectors from sentence-transformers' own
-modules. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json).
+modules, scores of pairs from its CrossEncoder. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json).
 """
 
 import argparse
@@ -21,11 +21,12 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
 import torch
 from PIL import Image
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     BertConfig,
+    BertForSequenceClassification,
     BertModel,
     BertTokenizer,
     CLIPConfig,
@@ -58,6 +59,19 @@ SENTENCES = [
     "Café, naïve — ÜBER!",
     "日本 nuclear ☢ power",
     "and the cat sat on the mat " * 60,
+]
+
+# The last four are longer than the model: the text is cut, the topic, both (the topic the longer one, then the text).
+PAIRS = [
+    ("Should guns be banned?", "Guns don't kill people."),
+    ("Should guns be banned?", ""),
+    ("", ""),
+    ("", "The death penalty on people."),
+    ("Death penalty", "Café, naïve — ÜBER! 日本 nuclear ☢ power"),
+    ("Death penalty", "and the cat sat on the mat " * 60),
+    ("the cat and the people " * 30, "on guns"),
+    ("the cat and the people " * 8, "death penalty on " * 10),
+    ("the cat and the people " * 30, "death penalty on " * 60),
 ]
 
 
@@ -179,19 +193,41 @@ def sentences(model, texts):
     return [{"text": text, "vector": numbers(model.encode([text])[0])} for text in texts]
 
 
-def tiny_sentence():
-    directory = HERE / "tiny-sentence"
-    shutil.rmtree(directory, ignore_errors=True)
+def bert_vocabulary():
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + letter for letter in letters)]
     words += [*".,!?'-—%", "日", "本", "the", "and", "people", "##s", "gun", "death", "penalty", "cat", "on", "##ing"]
-    vocabulary = {word: n for n, word in enumerate(dict.fromkeys(words))}
+    return {word: n for n, word in enumerate(dict.fromkeys(words))}
+
+
+def tiny_sentence():
+    directory = HERE / "tiny-sentence"
+    shutil.rmtree(directory, ignore_errors=True)
+    vocabulary = bert_vocabulary()
     config = BertConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
                         intermediate_size=48, max_position_embeddings=260, layer_norm_eps=1e-12)
     model = random_weights(BertModel(config, add_pooling_layer=False), torch.float32)
     model.save_pretrained(directory)
     BertTokenizer(vocab=vocabulary).save_pretrained(directory)
     write("tiny-sentence.json", sentences(sentence_model(directory), SENTENCES))
+    clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
+
+
+def tiny_cross():
+    directory = HERE / "tiny-cross"
+    shutil.rmtree(directory, ignore_errors=True)
+    vocabulary = bert_vocabulary()
+    config = BertConfig(vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+                        intermediate_size=24, max_position_embeddings=48, num_labels=1)
+    random_weights(BertForSequenceClassification(config), torch.float32).save_pretrained(directory)
+    BertTokenizer(vocab=vocabulary, model_max_length=48).save_pretrained(directory)
+    model = CrossEncoder(str(directory), device="cpu", activation_fn=torch.nn.Identity())
+    # One at a time: the reference has no padding to disagree about.
+    scores = [float(model.predict([pair])[0]) for pair in PAIRS]
+    write("tiny-cross.json", [
+        {"topic": topic, "text": text, "score": round(score, 7)}
+        for (topic, text), score in zip(PAIRS, scores)
+    ])
     clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
 
 
@@ -228,6 +264,7 @@ def main():
         False,
     )
     tiny_sentence()
+    tiny_cross()
     if options.minilm:
         write("minilm.json", sentences(sentence_model(options.minilm), SENTENCES))
 

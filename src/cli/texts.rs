@@ -13,12 +13,13 @@ use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs, T
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::read_topics;
+use crate::evidence::cross::Cross;
 use crate::evidence::sentence::Sentences;
 use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection};
 use crate::index::query::TopicParts;
 use crate::index::wordnet::WordNet;
-use crate::task::text_approach::{TextApproach, TextTask};
+use crate::task::text_approach::{Rerank, TextApproach, TextTask};
 use crate::task::texts::{ExplainedText, Settings, Sources};
 use crate::task::{comparative, controversial};
 use crate::trec::run::{self, TextRunLine};
@@ -140,12 +141,17 @@ fn retrieve(
         false => None,
     };
     let models = Models::at(args.models.as_deref())?;
-    let model = match ready(&models, Role::Sentence, None)? {
+    let sentences = match ready(&models, Role::Sentence, None)? {
         Ok(model) => Some(Sentences::load(&model.dir, &model.sha256)?),
         Err(why) => {
             eprintln!("note: sentence vectors are off but for those that are kept: {why}");
             None
         }
+    };
+    let reads_pairs = |rerank: &Rerank| rerank.weights.cross > 0.0;
+    let cross = match approach.rerank.as_ref().is_some_and(reads_pairs) {
+        true => installed_cross(&models)?,
+        false => None,
     };
     std::fs::create_dir_all(&args.output)
         .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
@@ -154,7 +160,11 @@ fn retrieve(
     let indexed = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let mut vectors = TextVectors::open(&indices.base.with_extension("vectors.sqlite"), model)?;
+    let mut vectors = TextVectors::open(
+        &indices.base.with_extension("vectors.sqlite"),
+        sentences,
+        cross,
+    )?;
     let corpora: Vec<&Corpus> = indices.of.iter().map(|at| &indices.corpora[*at]).collect();
     let settings = Settings {
         approach,
@@ -176,7 +186,7 @@ fn retrieve(
     };
     let mut shown = Counted::new("topics", topics.len(), kept.quiet);
     let result = rank(&mut work, &mut |done, made| {
-        shown.show(done, made, "vectors of the next")
+        shown.show(done, made, "vectors and scores of the next")
     });
     shown.end();
     let (lines, explained) = result?;
@@ -203,6 +213,16 @@ fn retrieve(
         );
     }
     Ok(code)
+}
+
+fn installed_cross(models: &Models) -> Result<Option<Cross>> {
+    match ready(models, Role::Cross, None)? {
+        Ok(model) => Cross::load(&model.dir, &model.sha256).map(Some),
+        Err(why) => {
+            eprintln!("note: the cross-encoder is off but for the scores that are kept: {why}");
+            Ok(None)
+        }
+    }
 }
 
 fn installed_wordnet() -> Result<Option<WordNet>> {

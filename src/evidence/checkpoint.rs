@@ -134,11 +134,24 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))
 }
 
-/// The tokenizer of `dir`, cutting texts to `tokens` (the special ones counted in) and padding none.
+/// What goes through a tokenizer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Texts {
+    Single,
+    Pairs,
+}
+
+/// The tokenizer of `dir`, cutting texts to `tokens` (the special ones counted in; pairs: both together, from the end of
+/// the longer one) and padding none.
 ///
 /// It must add tokens of its own, so that an empty text has some, and its vocabulary must fit the `vocabulary` rows of
 /// the model's table: a larger id would read past it.
-pub(super) fn read_tokenizer(dir: &Path, tokens: usize, vocabulary: usize) -> Result<Tokenizer> {
+pub(super) fn read_tokenizer(
+    dir: &Path,
+    texts: Texts,
+    tokens: usize,
+    vocabulary: usize,
+) -> Result<Tokenizer> {
     let path = dir.join("tokenizer.json");
     // The library's error is a boxed `dyn Error` that anyhow cannot wrap.
     let said = |error: tokenizers::Error| anyhow::anyhow!("{error}");
@@ -155,14 +168,22 @@ pub(super) fn read_tokenizer(dir: &Path, tokens: usize, vocabulary: usize) -> Re
             path.display()
         );
     }
-    let added = tokenizer
-        .get_post_processor()
-        .map_or(0, |processor| processor.added_tokens(false));
-    ensure!(
-        (1..tokens).contains(&added),
-        "cutting texts to {tokens} tokens with {}: it adds {added} special tokens",
-        path.display()
-    );
+    let count = |is_pair| {
+        let processor = tokenizer.get_post_processor();
+        processor.map_or(0, |processor| processor.added_tokens(is_pair))
+    };
+    // The library subtracts both numbers from the length without looking: of a single text when it is set up.
+    let mut added = vec![count(false)];
+    if texts == Texts::Pairs {
+        added.push(count(true));
+    }
+    for added in added {
+        ensure!(
+            (1..tokens).contains(&added),
+            "cutting texts to {tokens} tokens with {}: it adds {added} special tokens",
+            path.display()
+        );
+    }
     tokenizer
         .with_padding(None)
         .with_truncation(Some(TruncationParams {

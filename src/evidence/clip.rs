@@ -13,7 +13,7 @@ use image::RgbImage;
 use serde::Deserialize;
 use tokenizers::Tokenizer;
 
-use super::checkpoint::{Checkpoint, Expected, device, read_json, read_tokenizer};
+use super::checkpoint::{Checkpoint, Expected, Texts, device, read_json, read_tokenizer};
 use super::encoder::{
     Activation, Encoder, Names, Norms, Run, Size, by_length, check_size, expected_norm,
     project_rows, read_norm, unit_rows,
@@ -312,6 +312,7 @@ fn open(dir: &Path) -> Result<(Config, Preprocessing, Tokenizer, Checkpoint)> {
     );
     let tokenizer = read_tokenizer(
         dir,
+        Texts::Single,
         config.text.max_position_embeddings,
         config.text.vocab_size,
     )?;

@@ -3,8 +3,10 @@
 //! Evidence is the expensive part of riposte, so it is computed once a document and kept
 //! ([`store`]); everything that knows a topic reads it from there.
 
+mod bert;
 mod checkpoint;
 pub mod clip;
+pub mod cross;
 mod encoder;
 pub mod extract;
 pub mod ocr;

@@ -49,6 +49,8 @@ pub struct Candidate {
     pub retrieval: f64,
     /// The cosine of the topic and the most similar part of the text.
     pub sentence: Option<f64>,
+    /// The cross-encoder's score of the topic and the part of the text that it likes best.
+    pub cross: Option<f64>,
     /// How well it is written, in [0, 1].
     pub quality: Option<f64>,
     /// How much it compares, in [0, 1] ([`comparison`]).
@@ -56,7 +58,7 @@ pub struct Candidate {
 }
 
 /// What each opinion weighs.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
     #[serde(default)]
@@ -64,28 +66,40 @@ pub struct Weights {
     #[serde(default)]
     pub sentence: f64,
     #[serde(default)]
+    pub cross: f64,
+    #[serde(default)]
     pub quality: f64,
     #[serde(default)]
     pub comparison: f64,
 }
 
-/// The opinions on each candidate, in their order: retrieval and likeness brought to [0, 1] by the least and the
-/// greatest among the candidates, quality and comparison as they are. An opinion that weighs nothing, or that no candidate has, is not among
-/// them.
+/// The opinions on each candidate, in their order: retrieval, likeness and the cross-encoder's score brought to [0, 1] by
+/// the least and the greatest among the candidates, quality and comparison as they are. An opinion that weighs nothing, or
+/// that no candidate has, is not among them; where none is left, retrieval is the only one.
 pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
     let retrieval = to_unit(candidates.iter().map(|c| Some(c.retrieval)));
     let sentence = to_unit(candidates.iter().map(|c| c.sentence));
+    let cross = to_unit(candidates.iter().map(|c| c.cross));
     let quality: Vec<Option<f64>> = candidates.iter().map(|c| c.quality).collect();
     let comparison: Vec<Option<f64>> = candidates.iter().map(|c| c.comparison).collect();
-    let channels = [
+    let mut channels = [
         ("retrieval", weights.retrieval, retrieval),
         ("sentence", weights.sentence, sentence),
+        ("cross", weights.cross, cross),
         ("quality", weights.quality, quality),
         ("comparison", weights.comparison, comparison),
     ];
+    let speaks =
+        |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
+    if !channels
+        .iter()
+        .any(|(_, weight, values)| speaks(*weight, values))
+    {
+        channels[0].1 = 1.0;
+    }
     let on: Vec<_> = channels
         .iter()
-        .filter(|(_, weight, values)| *weight > 0.0 && values.iter().any(Option::is_some))
+        .filter(|(_, weight, values)| speaks(*weight, values))
         .collect();
     (0..candidates.len())
         .map(|at| {
@@ -172,6 +186,7 @@ mod tests {
         Candidate {
             retrieval,
             sentence,
+            cross: None,
             quality: Some(quality),
             comparison: None,
         }
@@ -196,7 +211,7 @@ mod tests {
             retrieval: 2.0,
             sentence: 1.0,
             quality: 1.0,
-            comparison: 0.0,
+            ..Weights::default()
         };
         let found = scores(&opinions(&candidates, weights));
         assert_eq!(
@@ -211,6 +226,26 @@ mod tests {
         });
         assert_eq!(scores(&opinions(&silent, weights)), [1.0, 0.0, 0.5]);
         assert!(scores(&opinions(&[], weights)).is_empty());
+    }
+
+    #[test]
+    fn the_cross_encoder_speaks_where_it_is_and_retrieval_where_nobody_does() {
+        let logits = [Some(-11.0), Some(9.0), Some(4.0), None];
+        let mut candidates = logits.map(|cross| Candidate {
+            cross,
+            ..candidate(1.0, None, 0.5)
+        });
+        candidates[3].retrieval = 5.0;
+        let weights = Weights {
+            cross: 2.0,
+            ..Weights::default()
+        };
+        assert_eq!(
+            scores(&opinions(&candidates, weights)),
+            [0.0, 1.0, 0.75, 0.0]
+        );
+        let silent = candidates.map(|c| Candidate { cross: None, ..c });
+        assert_eq!(scores(&opinions(&silent, weights)), [0.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]

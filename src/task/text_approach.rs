@@ -40,7 +40,7 @@ impl TextTask {
     }
 }
 
-const CONTROVERSIAL: [&str; 13] = [
+const CONTROVERSIAL: [&str; 14] = [
     include_str!("../../approaches/controversial/riposte.toml"),
     include_str!("../../approaches/controversial/bm25.toml"),
     include_str!("../../approaches/controversial/dirichlet.toml"),
@@ -54,6 +54,7 @@ const CONTROVERSIAL: [&str; 13] = [
     include_str!("../../approaches/controversial/hua-mulan.toml"),
     include_str!("../../approaches/controversial/shanks.toml"),
     include_str!("../../approaches/controversial/yeagerists.toml"),
+    include_str!("../../approaches/controversial/macbeth.toml"),
 ];
 
 const COMPARATIVE: [&str; 3] = [
@@ -133,7 +134,7 @@ pub struct Rerank {
     pub alike: Option<f64>,
 }
 
-/// The parts of a long text whose likeness to the topic is measured; the best one counts.
+/// The parts of a long text that are compared with the topic, or read with it; the best one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
@@ -260,11 +261,13 @@ impl TextApproach {
             let Weights {
                 retrieval,
                 sentence,
+                cross,
                 quality,
                 comparison,
             } = rerank.weights;
             weight("retrieval", retrieval)?;
             weight("sentence", sentence)?;
+            weight("cross", cross)?;
             weight("quality", quality)?;
             weight("comparison", comparison)?;
             let Windows { words, step, most } = rerank.windows;
@@ -324,6 +327,7 @@ mod tests {
             ("premises = 1.0", "premises = -1.0", "0 or more"),
             ("[\"premises\"]", "[\"title\"]", "title must match"),
             ("sentence = 0.5", "sentences = 0.5", "sentences"),
+            ("sentence = 0.5", "cross = -0.5", "cross must be 0 or more"),
             (
                 "name = \"x\"",
                 "name = \"x\"\nfusion = { name = \"borda\" }",

@@ -246,17 +246,23 @@ fn order_anew(
         let document = corpus.document(&found.doc)?;
         texts.push(document.texts.into_iter().next().unwrap_or_default());
     }
+    let windows: Vec<Vec<String>> = texts.iter().map(|text| rerank.windows.of(text)).collect();
     let likeness = match rerank.weights.sentence > 0.0 {
-        true => likeness(&topic.title, &texts, rerank, vectors, made)?,
+        true => likeness(&topic.title, &windows, vectors, made)?,
+        false => vec![None; texts.len()],
+    };
+    let crossed = match rerank.weights.cross > 0.0 {
+        true => crossed(&topic.title, &windows, vectors, made)?,
         false => vec![None; texts.len()],
     };
     let candidates: Vec<Candidate> = first
         .iter()
         .zip(&texts)
-        .zip(likeness)
-        .map(|((found, text), sentence)| Candidate {
+        .zip(likeness.into_iter().zip(crossed))
+        .map(|((found, text), (sentence, cross))| Candidate {
             retrieval: found.score,
             sentence,
+            cross,
             quality: (rerank.weights.quality > 0.0).then(|| quality::quality(kind, text)),
             comparison: (rerank.weights.comparison > 0.0).then(|| rerank::comparison(text)),
         })
@@ -321,26 +327,40 @@ fn order_anew(
 /// are no vectors.
 fn likeness(
     topic: &str,
-    texts: &[String],
-    rerank: &Rerank,
+    windows: &[Vec<String>],
     vectors: &mut TextVectors,
     made: &mut dyn FnMut(usize),
 ) -> Result<Vec<Option<f64>>> {
-    let windows: Vec<Vec<String>> = texts.iter().map(|text| rerank.windows.of(text)).collect();
     let mut asked = vec![topic];
     asked.extend(windows.iter().flatten().map(String::as_str));
     let Some(found) = vectors.of(&asked, made)? else {
-        return Ok(vec![None; texts.len()]);
+        return Ok(vec![None; windows.len()]);
     };
     let mut found = found.into_iter();
     let topic = found.next().unwrap_or_default();
-    Ok(windows
+    let cosines = found.map(|window| f64::from(vector::dot(&topic, &window)));
+    Ok(best(windows, cosines))
+}
+
+/// For each text the cross-encoder's score of the window that it likes best; none for a text without words, or where there are
+/// no scores.
+fn crossed(
+    topic: &str,
+    windows: &[Vec<String>],
+    vectors: &mut TextVectors,
+    made: &mut dyn FnMut(usize),
+) -> Result<Vec<Option<f64>>> {
+    let asked: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+    Ok(match vectors.scores_of(topic, &asked, made)? {
+        Some(scores) => best(windows, scores.into_iter().map(f64::from)),
+        None => vec![None; windows.len()],
+    })
+}
+
+/// The largest value of each text's windows; `values` has one for each window, text after text.
+fn best(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) -> Vec<Option<f64>> {
+    windows
         .iter()
-        .map(|of_text| {
-            let cosines = found.by_ref().take(of_text.len());
-            cosines
-                .map(|window| f64::from(vector::dot(&topic, &window)))
-                .reduce(f64::max)
-        })
-        .collect())
+        .map(|of_text| values.by_ref().take(of_text.len()).reduce(f64::max))
+        .collect()
 }

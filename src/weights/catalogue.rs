@@ -16,6 +16,8 @@ pub enum Role {
     Ocr,
     /// Sentence vectors.
     Sentence,
+    /// Scores of topic and text read together.
+    Cross,
     /// Words with their valence.
     Lexicon,
 }
@@ -27,6 +29,7 @@ impl Role {
             Role::Clip => "clip",
             Role::Ocr => "ocr",
             Role::Sentence => "sentence",
+            Role::Cross => "cross",
             Role::Lexicon => "lexicon",
         }
     }
@@ -156,10 +159,11 @@ impl Catalogue {
     }
 
     /// The models that `words` name, each once, in catalogue order: a model's name; a role, which
-    /// stands for its default models; `all`. Without words: every default model.
+    /// stands for its default models or, where it has none, for all of its models; `all`. Without words: every
+    /// default model.
     pub fn select(&self, words: &[String]) -> Result<Vec<&Entry>> {
         for word in words {
-            if word != "all" && !self.entries.iter().any(|e| is_meant(e, word)) {
+            if word != "all" && !self.entries.iter().any(|e| self.is_meant(e, word)) {
                 bail!("no model or role {word:?}; known: {}", self.known());
             }
         }
@@ -168,19 +172,24 @@ impl Catalogue {
             .iter()
             .filter(|e| match words {
                 [] => e.default,
-                words => words.iter().any(|w| w == "all" || is_meant(e, w)),
+                words => words.iter().any(|w| w == "all" || self.is_meant(e, w)),
             })
             .collect())
     }
 
+    fn is_meant(&self, entry: &Entry, word: &str) -> bool {
+        let same_role = |other: &Entry| other.role == entry.role;
+        let has_default = || self.entries.iter().any(|e| e.default && same_role(e));
+        entry.name == word || (entry.role.word() == word && (entry.default || !has_default()))
+    }
+
     fn known(&self) -> String {
         let names: Vec<&str> = self.entries.iter().map(|e| e.name.as_str()).collect();
-        format!("{}; roles clip, ocr, sentence, lexicon", names.join(", "))
+        format!(
+            "{}; roles clip, ocr, sentence, cross, lexicon",
+            names.join(", ")
+        )
     }
-}
-
-fn is_meant(entry: &Entry, word: &str) -> bool {
-    entry.name == word || (entry.default && entry.role.word() == word)
 }
 
 fn check_file(file: &ModelFile) -> Result<()> {
@@ -247,12 +256,18 @@ source = [{ url = "https://example.org/f" }]
 "#;
 
     #[test]
-    fn the_embedded_catalogue_parses_and_has_a_default_for_every_role() {
+    fn the_embedded_catalogue_parses_and_has_a_default_for_every_role_but_the_cross_encoders() {
         let catalogue = Catalogue::embedded().unwrap();
         for role in [Role::Clip, Role::Ocr, Role::Sentence, Role::Lexicon] {
             let defaults = catalogue.entries().iter().filter(|e| e.default);
             assert_eq!(defaults.filter(|e| e.role == role).count(), 1, "{role}");
         }
+        let cross: Vec<&Entry> = catalogue
+            .entries()
+            .iter()
+            .filter(|e| e.role == Role::Cross)
+            .collect();
+        assert!(!cross.is_empty() && cross.iter().all(|e| !e.default));
     }
 
     #[test]
@@ -300,6 +315,8 @@ source = [{ url = "https://example.org/f" }]
             chosen.iter().map(|e| e.name.clone()).collect()
         };
         assert_eq!(names(&["clip"]), ["clip-vit-base-patch32"]);
+        // no default model has this role
+        assert_eq!(names(&["cross"]), ["ms-marco-minilm-l6"]);
         assert_eq!(
             names(&["ocrs", "clip", "ocrs"]),
             ["ocrs", "clip-vit-base-patch32"]

@@ -3,6 +3,7 @@
 mod arguments;
 mod clip;
 mod collection_tools;
+mod cross;
 mod floors;
 mod images;
 mod judge;

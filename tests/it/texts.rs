@@ -5,7 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use assert_cmd::Command;
+use riposte::evidence::cross::Cross;
 use serde_json::{Value, json};
+
+use crate::clip::reference;
 
 const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
@@ -176,6 +179,7 @@ fn every_approach_makes_a_valid_run_without_models() {
         "yeagerists",
         "hua-mulan",
         "goemon-ishikawa",
+        "macbeth",
     ] {
         assert!(list.contains(&format!("controversial  {name}")), "{list}");
     }
@@ -376,4 +380,55 @@ fn kept_vectors_serve_without_the_model() {
         });
         assert_ne!(with, without.task(task, ""), "vectors change the scores");
     }
+}
+
+#[test]
+fn a_cross_encoder_orders_the_top_and_its_scores_are_kept() {
+    let room = Room::new(arguments_in);
+    let (code, said) = room.run("controversial -i in -o out --index kept --approach macbeth");
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("cross-encoder is off") && said.contains("models fetch cross"),
+        "{said}"
+    );
+    let without = fs::read_to_string(room.path("out/run.txt")).unwrap();
+    let (_, said) = room.run("controversial -i in -o out --index kept --approach bm25");
+    assert!(
+        !said.contains("cross-encoder"),
+        "nobody asks for it: {said}"
+    );
+
+    let (from, to) = (reference("tiny-cross"), "models/ms-marco-minilm-l6");
+    fs::create_dir_all(room.path(to)).unwrap();
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        fs::copy(from.join(file), room.path(to).join(file)).unwrap();
+    }
+    let options = "--approach macbeth --explain why.jsonl";
+    let with = room.task("controversial", &format!("{options} --models models"));
+    assert_ne!(with, without);
+    let why = fs::read_to_string(room.path("why.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(why.lines().next().unwrap()).unwrap();
+    assert_eq!(first["score"]["parts"][1]["name"], "cross", "{first}");
+
+    let order = documents(&with, "1");
+    let model = Cross::load(&from, "sha").unwrap();
+    let texts: Vec<&str> = order
+        .iter()
+        .map(|id| {
+            let mut texts = ARGUMENTS.iter().filter_map(|text| text.split_once(' '));
+            texts.find(|(its, _)| its == id).unwrap().1
+        })
+        .collect();
+    let scores = model
+        .score("Should plastic bottles be banned?", &texts)
+        .unwrap();
+    // two texts begin with the same 48 tokens
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    assert!(scores[0] > scores[2], "{scores:?}");
+
+    assert_eq!(
+        room.task("controversial", options),
+        with,
+        "without the model"
+    );
 }

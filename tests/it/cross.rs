@@ -1,0 +1,134 @@
+//! A cross-encoder's scores against sentence-transformers' (collection-tools/reference.py).
+
+use std::fs;
+use std::path::Path;
+
+use riposte::evidence::cross::Cross;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clip::{copy_of, edit_header, message, reference};
+
+#[derive(Deserialize)]
+struct Pair {
+    topic: String,
+    text: String,
+    score: f32,
+}
+
+fn tiny() -> Cross {
+    Cross::load(&reference("tiny-cross"), "sha").unwrap()
+}
+
+#[test]
+fn scores_are_those_of_sentence_transformers() {
+    let model = tiny();
+    let expected = fs::read_to_string(reference("tiny-cross.json")).unwrap();
+    let expected: Vec<Pair> = serde_json::from_str(&expected).unwrap();
+    assert_eq!(expected.len(), 9);
+    for pair in &expected {
+        let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];
+        assert!(
+            (score - pair.score).abs() < 1e-4,
+            "{:?} {:?}: {score}, not {}",
+            pair.topic,
+            pair.text,
+            pair.score
+        );
+    }
+    assert!(model.score("guns", &[]).unwrap().is_empty());
+    assert_eq!(model.producer(), "cross/1 sha");
+}
+
+#[test]
+fn a_text_has_the_same_score_in_any_batch() {
+    let model = tiny();
+    let long = "why the death penalty should be abolished ".repeat(9);
+    let texts: Vec<String> = (0..60)
+        .map(|n| long.chars().skip(n).take(n * n % 300).collect())
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let together = model.score("Death penalty?", &texts).unwrap();
+    for (text, score) in texts.iter().zip(&together) {
+        let alone = model.score("Death penalty?", &[text]).unwrap()[0];
+        assert!((alone - score).abs() < 1e-6, "{text:?}: {alone}, {score}");
+    }
+}
+
+#[test]
+fn the_order_of_topic_and_text_counts() {
+    let model = tiny();
+    let score = |topic: &str, text: &str| model.score(topic, &[text]).unwrap()[0];
+    assert_ne!(score("people", "guns"), score("guns", "people"));
+    // 48 tokens in all: [CLS] people [SEP] 44 words [SEP]
+    let full = "the ".repeat(44);
+    assert_eq!(
+        score("people", &full),
+        score("people", &format!("{full} cat cat"))
+    );
+    assert_ne!(score("people", &full), score("people", &"the ".repeat(43)));
+}
+
+fn edit(path: &Path, change: impl Fn(&mut Value)) {
+    let mut value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, value.to_string()).unwrap();
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named() {
+    let refused = |damage: &dyn Fn(&Path), expected: &str| {
+        let copy = copy_of("tiny-cross");
+        damage(copy.path());
+        let said = message(Cross::load(copy.path(), "sha"));
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(
+        &|dir| {
+            edit_header(dir, |header| {
+                let weight = header.remove("bert.pooler.dense.weight").unwrap();
+                header.insert("other".to_owned(), weight);
+            });
+        },
+        "tensor bert.pooler.dense.weight is missing: expected shape [16, 16]",
+    );
+    refused(
+        &|dir| {
+            edit_header(dir, |header| {
+                header["classifier.weight"]["shape"] = json!([2, 8])
+            })
+        },
+        "tensor classifier.weight has shape [2, 8]: expected [1, 16]",
+    );
+    refused(
+        &|dir| fs::remove_file(dir.join("model.safetensors")).unwrap(),
+        "model.safetensors",
+    );
+    // Three special tokens and no room for a word, though a single text would have some.
+    refused(
+        &|dir| {
+            edit(&dir.join("config.json"), |config| {
+                config["max_position_embeddings"] = json!(3);
+            });
+        },
+        "it adds 3 special tokens",
+    );
+}
+
+#[test]
+fn a_tokenizer_that_does_not_fit_is_an_error() {
+    let special = |change: &dyn Fn(&mut Value)| {
+        let copy = copy_of("tiny-cross");
+        edit(&copy.path().join("tokenizer.json"), |tokenizer| {
+            change(&mut tokenizer["post_processor"]);
+        });
+        let model = Cross::load(copy.path(), "sha").unwrap();
+        message(model.score("guns", &["people"]))
+    };
+    let said = special(&|processor| processor["pair"][3]["Sequence"]["type_id"] = json!(2));
+    assert!(said.contains("token type 2, but the model has 2"), "{said}");
+    let said = special(&|processor| {
+        processor["special_tokens"]["[CLS]"]["ids"] = json!([100_000]);
+    });
+    assert!(said.contains("token 100000, but the model has"), "{said}");
+}
