@@ -116,12 +116,14 @@ struct Work<'a> {
 
 type Lines = (Vec<TextRunLine>, Vec<ExplainedText>);
 
+/// Hears how many topics are done, and how much is made for the next.
+type Told<'a> = dyn FnMut(usize, usize) + 'a;
+
+/// A task's own part of the road.
+type Rank<'a> = dyn FnMut(&mut Work, &mut Told) -> Result<Lines> + 'a;
+
 /// The road that both tasks share; `rank` is what is their own.
-fn retrieve(
-    args: &TextArgs,
-    task: TextTask,
-    rank: &mut dyn FnMut(&mut Work, &mut dyn FnMut(usize, usize)) -> Result<Lines>,
-) -> Result<u8> {
+fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
     let kept = &args.kept;
     let approach = TextApproach::find(task, &args.approach)?;
     let topics_file = match &args.topics {

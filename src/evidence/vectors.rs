@@ -58,11 +58,6 @@ impl TextVectors {
         })
     }
 
-    /// Whether sentence vectors can be had: there is a model, or some are kept.
-    pub fn are_on(&self) -> bool {
-        self.sentence_producer.is_some()
-    }
-
     /// The texts' vectors, of unit length, in their order; `done` is told how many have been made. None where one is not kept and there is no
     /// model to make it.
     ///
@@ -244,20 +239,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("v.sqlite");
         let mut none = TextVectors::open(&path, None, None).unwrap();
-        assert!(!none.are_on());
         assert_eq!(none.of(&["a"], &mut |_| ()).unwrap(), None);
         assert_eq!(none.scores_of("t", &["a"], &mut |_| ()).unwrap(), None);
         keep(&none, "cross/1 c", "t\0a", &[-2.5]);
         keep(&none, "cross/1 c", "t\0b", &[4.0]);
         keep(&none, "cross/1 c", "u\0b", &[0.5]);
-        let kept = TextVectors::open(&path, None, None).unwrap();
-        assert!(!kept.are_on(), "scores are no sentence vectors");
+        let mut kept = TextVectors::open(&path, None, None).unwrap();
+        assert_eq!(
+            kept.of(&[], &mut |_| ()).unwrap(),
+            None,
+            "scores are no sentence vectors"
+        );
         keep(&none, "sentence/1 s", "a", &[1.0, 0.0]);
         keep(&none, "sentence/1 s", "b", &[0.0, 1.0]);
         drop((none, kept));
 
         let mut kept = TextVectors::open(&path, None, None).unwrap();
-        assert!(kept.are_on());
         let found = kept.of(&["b", "a", "b"], &mut |_| ()).unwrap().unwrap();
         assert_eq!(found, [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
         assert_eq!(kept.of(&["a", "c"], &mut |_| ()).unwrap(), None);
