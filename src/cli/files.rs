@@ -1,11 +1,14 @@
 //! Where files are that were not named, and how they are written.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
+
+use crate::collection::read_bytes;
 
 /// The collection's own topics: `topics.xml`, or TIREx's `queries.jsonl` where only that is there.
 pub fn default_topics(collection: &Path) -> PathBuf {
@@ -71,4 +74,49 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     }
     file.persist(path).with_context(writing)?;
     Ok(())
+}
+
+/// The run's file and its bytes. TIRA hands runs as a file, or as a directory that holds run.txt, or one that
+/// holds such a directory named output; the organisers' scripts take the only .txt file of whatever name.
+pub fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
+    let path = if run.is_dir() {
+        let names = ["run.txt", "run.txt.gz", "results.jsonl"];
+        let known = [run.to_owned(), run.join("output")]
+            .iter()
+            .flat_map(|dir| names.map(|name| dir.join(name)))
+            .find(|path| path.is_file());
+        match known {
+            Some(path) => path,
+            None => only_text_file(run)?,
+        }
+    } else {
+        run.to_owned()
+    };
+    let bytes = read_bytes(&path)?;
+    Ok((path, bytes))
+}
+
+fn only_text_file(dir: &Path) -> Result<PathBuf> {
+    let reading = || format!("cannot look for a run in {}", dir.display());
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(dir).with_context(reading)? {
+        let path = entry.with_context(reading)?.path();
+        if path.extension().is_some_and(|e| e == "txt") {
+            texts.push(path);
+        }
+    }
+    match <[PathBuf; 1]>::try_from(texts) {
+        Ok([path]) => Ok(path),
+        Err(texts) => bail!(
+            "there is no run.txt in {}, and {} other .txt files",
+            dir.display(),
+            texts.len()
+        ),
+    }
+}
+
+/// What is not UTF-8 becomes \u{fffd}.
+pub fn decode(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

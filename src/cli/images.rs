@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::files::{default_store, default_topics, write_whole};
 use super::models::{load_ocr, ready};
-use super::progress::Shown;
+use super::progress::Counted;
 use super::{CollectionArgs, ExtractArgs, ImagesArgs, MergeArgs, ReadArgs, say};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
@@ -224,12 +224,9 @@ impl Work {
         let threads = args.threads.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
         });
-        let mut shown = Shown::new(
-            args.limit
-                .unwrap_or(usize::MAX)
-                .min(collection.entries().len()),
-            args.quiet,
-        );
+        let images = collection.entries().len();
+        let total = args.limit.unwrap_or(usize::MAX).min(images);
+        let mut shown = Counted::new("images' evidence", total, args.quiet);
         let summary = extract::extract(
             collection,
             &mut self.store,
@@ -240,7 +237,11 @@ impl Work {
                 threads,
             },
             &self.stop,
-            &mut |progress| shown.show(progress),
+            &mut |progress| {
+                // a shard has fewer
+                shown.set_total(progress.total);
+                shown.show(progress.done, 0, "");
+            },
         );
         shown.end();
         summary

@@ -1,11 +1,12 @@
 //! The door: what was typed, and which room it leads to.
 
+mod evaluate;
 mod files;
 mod images;
-mod judges;
 mod models;
 mod progress;
 mod texts;
+mod verify;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::task::approach::ImageApproach;
-use crate::task::text_approach::{TextApproach, TextTask};
+use crate::task::text_approach::TextApproach;
+use crate::trec::TextTask;
 use crate::weights::{self, Models};
 
 /// Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run.
@@ -184,23 +186,14 @@ struct IndexArgs {
     /// The collection: a directory with args-me.json, portals' files or passages.jsonl, or such a file
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// What is in it; default: what a directory's files are named
-    #[arg(long, value_enum)]
-    task: Option<TextTaskName>,
+    /// What is in it (controversial: arguments, comparative: passages); default: what a directory's files are named
+    #[arg(long, value_name = "TASK", value_parser = text_task)]
+    task: Option<TextTask>,
     /// The approach whose indices are built
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
     #[command(flatten)]
     kept: KeptArgs,
-}
-
-/// A text task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TextTaskName {
-    /// Arguments
-    Controversial,
-    /// Passages
-    Comparative,
 }
 
 #[derive(Args)]
@@ -354,7 +347,7 @@ pub fn run() -> Result<u8> {
             for approach in ImageApproach::all()? {
                 print_approach("images", &approach.name, &approach.source, "")?;
             }
-            for task in [TextTask::Controversial, TextTask::Comparative] {
+            for task in TEXT_TASKS {
                 for TextApproach {
                     name,
                     source,
@@ -367,8 +360,8 @@ pub fn run() -> Result<u8> {
             }
             Ok(0)
         }
-        Command::Verify(args) => judges::verify(&args),
-        Command::Evaluate(args) => judges::evaluate(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Evaluate(args) => evaluate::evaluate(&args),
     }
 }
 
@@ -403,6 +396,13 @@ fn shard(text: &str) -> Result<Shard> {
         Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
         _ => bail!("a shard is I/N with I from 1 to N"),
     }
+}
+
+const TEXT_TASKS: [TextTask; 2] = [TextTask::Controversial, TextTask::Comparative];
+
+fn text_task(word: &str) -> Result<TextTask> {
+    let found = TEXT_TASKS.into_iter().find(|task| task.word() == word);
+    found.context("a text task is controversial or comparative")
 }
 
 fn level(text: &str) -> Result<(String, f64)> {

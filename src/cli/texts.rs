@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::files::{default_store, default_topics, write_whole};
 use super::models::ready;
 use super::progress::Counted;
-use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs, TextTaskName};
+use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::read_topics;
@@ -19,12 +19,12 @@ use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection};
 use crate::index::query::TopicParts;
 use crate::index::wordnet::WordNet;
-use crate::task::text_approach::{Rerank, TextApproach, TextTask};
+use crate::task::text_approach::{Rerank, TextApproach};
 use crate::task::texts::{ExplainedText, Settings, Sources};
 use crate::task::{comparative, controversial};
 use crate::trec::run::{self, TextRunLine};
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Fault};
+use crate::trec::{DocId, Fault, TextTask};
 use crate::weights::{Models, Role};
 
 /// `riposte controversial`: from arguments to run.txt.
@@ -66,8 +66,7 @@ pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
 pub fn index(args: &IndexArgs) -> Result<u8> {
     let is_of_arguments = ArgumentCollection::open(&args.input).is_ok();
     let task = match args.task {
-        Some(TextTaskName::Controversial) => TextTask::Controversial,
-        Some(TextTaskName::Comparative) => TextTask::Comparative,
+        Some(task) => task,
         None if is_of_arguments && args.input.is_dir() => TextTask::Controversial,
         None if PassageCollection::open(&args.input).is_ok() && args.input.is_dir() => {
             TextTask::Comparative

@@ -5,6 +5,8 @@ pub mod images;
 pub mod passages;
 mod source;
 
+pub use source::read_bytes;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

@@ -1,9 +1,10 @@
-//! A file of a text collection, plain or gzip, and where in it something is broken.
+//! A file, plain or gzip, and where in a text collection's something is broken.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 
 use crate::trec::{Fault, FaultKind};
@@ -25,6 +26,15 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         ))),
         false => Box::new(whole),
     })
+}
+
+/// All of a file, unpacked if it is gzipped, whatever its name says. Errors: it cannot be read or unpacked whole.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let reading = || format!("cannot read {}", path.display());
+    let mut bytes = Vec::new();
+    let mut file = open(path).with_context(reading)?;
+    file.read_to_end(&mut bytes).with_context(reading)?;
+    Ok(bytes)
 }
 
 /// A fault at a line of the file.

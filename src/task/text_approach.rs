@@ -12,31 +12,13 @@ use crate::index::fusion::Fusion;
 use crate::index::proximity::Proximity;
 use crate::index::similarity::Similarity;
 use crate::score::rerank::Weights;
+use crate::trec::TextTask;
 
-/// A task on texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextTask {
-    /// Task 1: arguments for controversial questions.
-    Controversial,
-    /// Task 2: passages for comparative questions.
-    Comparative,
-}
-
-impl TextTask {
-    /// The name of its command and of its approaches' directory.
-    pub fn word(self) -> &'static str {
-        match self {
-            TextTask::Controversial => "controversial",
-            TextTask::Comparative => "comparative",
-        }
-    }
-
-    /// The files of the approaches that come with riposte, the default first.
-    fn files(self) -> &'static [&'static str] {
-        match self {
-            TextTask::Controversial => &CONTROVERSIAL,
-            TextTask::Comparative => &COMPARATIVE,
-        }
+/// The files of the approaches that come with riposte, the default first.
+fn files(task: TextTask) -> &'static [&'static str] {
+    match task {
+        TextTask::Controversial => &CONTROVERSIAL,
+        TextTask::Comparative => &COMPARATIVE,
     }
 }
 
@@ -213,7 +195,7 @@ impl TextApproach {
 
     /// All that come with riposte to this task, the default first.
     pub fn all(task: TextTask) -> Result<Vec<Self>> {
-        task.files().iter().map(|text| Self::parse(text)).collect()
+        files(task).iter().map(|text| Self::parse(text)).collect()
     }
 
     fn parse(text: &str) -> Result<Self> {

@@ -75,6 +75,25 @@ impl fmt::Display for Stance {
     }
 }
 
+/// A task on texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextTask {
+    /// Task 1: arguments for controversial questions.
+    Controversial,
+    /// Task 2: passages (before 2022, pages) for comparative questions.
+    Comparative,
+}
+
+impl TextTask {
+    /// The name of its command and of its approaches' directory.
+    pub fn word(self) -> &'static str {
+        match self {
+            TextTask::Controversial => "controversial",
+            TextTask::Comparative => "comparative",
+        }
+    }
+}
+
 /// What a passage says of a comparative question's two objects (Touché 2022, Task 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectStance {

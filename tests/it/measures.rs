@@ -761,7 +761,7 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_counts() {
     );
     let (code, _, errors) = room.run("evaluate rel.qrels broken.gz P@1");
     assert_eq!(code, 2);
-    assert!(errors.contains("cannot unpack broken.gz"), "{errors}");
+    assert!(errors.contains("cannot read broken.gz"), "{errors}");
 }
 
 #[test]

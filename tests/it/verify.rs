@@ -5,11 +5,10 @@ use std::fs;
 use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::judge::verify::{
-    AnswerRules, Finding, Rule, Severity, TextRules, TextTask, is_valid, verify_answers,
-    verify_texts,
+    AnswerRules, Finding, Rule, Severity, TextRules, is_valid, verify_answers, verify_texts,
 };
 use riposte::trec::run::{TextRunLine, write_texts};
-use riposte::trec::{DocId, ObjectStance, TopicId};
+use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
 
 use crate::judge::shared;
 

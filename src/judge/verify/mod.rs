@@ -10,7 +10,7 @@ use std::fmt;
 
 pub use answers::{AnswerRules, verify_answers};
 pub use images::{ImageRules, ImageVerdict, verify_images};
-pub use texts::{TextRules, TextTask, verify_texts};
+pub use texts::{TextRules, verify_texts};
 
 use crate::trec::TopicId;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Finding, Findings, Rule, Severity};
-use crate::trec::{DocId, ObjectStance, TopicId};
+use crate::trec::{DocId, ObjectStance, TextTask, TopicId};
 
 /// Results a topic may have.
 const DEPTH: usize = 1000;
@@ -14,15 +14,6 @@ const COMPARATIVE_2022: [u32; 50] = [
     54, 55, 56, 58, 59, 60, 61, 62, 67, 68, 69, 70, 72, 74, 76, 77, 78, 84, 86, 88, 91, 92, 93, 95,
     100,
 ];
-
-/// A text task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextTask {
-    /// Task 1: arguments for controversial questions.
-    Controversial,
-    /// Task 2: passages (before 2022, pages) for comparative questions.
-    Comparative,
-}
 
 /// What a text run is held against.
 #[derive(Clone, Debug)]

@@ -1,179 +1,27 @@
-//! `verify` and `evaluate`.
+//! `evaluate`.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs;
-use std::io::Read;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{EvaluateArgs, Format, Task, VerifyArgs, say, texts};
-use crate::collection::images::ImageCollection;
-use crate::collection::read_topics;
+use super::files::{decode, read_run};
+use super::{EvaluateArgs, Format, say};
+use crate::collection::read_bytes;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
     ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, Measure, STANCE_DEFAULTS, TOUCHE_LEVELS,
 };
-use crate::judge::verify::{
-    AnswerRules, Finding, ImageRules, TextRules, TextTask, is_valid, verify_answers, verify_images,
-    verify_texts,
-};
+use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
-use crate::task::text_approach;
 use crate::trec::qrels::{self, Qrels};
-use crate::trec::{DocId, LineError, TopicId, run};
-
-/// Findings of a kind that are printed where not all are asked for.
-const SHOWN: usize = 5;
+use crate::trec::{LineError, run};
 
 /// Runs whose confusion matrices are printed beside the table.
 const DETAILED_RUNS: usize = 3;
-
-/// Exit code 0 if every run is valid, 1 if one is not.
-pub fn verify(args: &VerifyArgs) -> Result<u8> {
-    let rules = Rules::of(args)?;
-    if args.prototext.is_some() {
-        ensure!(
-            matches!(rules, Rules::Images(_)) && args.runs.len() == 1,
-            "--prototext is for one image run of 2022 or 2023"
-        );
-    }
-    let mut all_valid = true;
-    for run in &args.runs {
-        let (path, bytes) = read_run(run)?;
-        let findings = match &rules {
-            Rules::Images(rules) => {
-                let verdict = verify_images(&bytes, rules);
-                if let Some(file) = &args.prototext {
-                    write(file, &verdict.prototext())?;
-                }
-                verdict.findings
-            }
-            Rules::Texts(rules) => verify_texts(&bytes, rules),
-            Rules::Answers(rules) => verify_answers(&bytes, rules),
-        };
-        all_valid &= is_valid(&findings);
-        print_findings(&path, &findings, args.verbose)?;
-    }
-    Ok(u8::from(!all_valid))
-}
-
-fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
-    let path = path.display();
-    let mut seen = BTreeMap::new();
-    for finding in findings {
-        let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
-        *count += 1;
-        if all || *count <= SHOWN {
-            say(&format_args!("{path}: {finding}\n"))?;
-        }
-    }
-    let more: usize = seen.values().map(|n: &usize| n.saturating_sub(SHOWN)).sum();
-    if more > 0 && !all {
-        say(&format_args!(
-            "{path}: {more} more of these kinds (--verbose prints all)\n"
-        ))?;
-    }
-    let verdict = if is_valid(findings) {
-        "valid"
-    } else {
-        "NOT valid"
-    };
-    say(&format_args!("{path}: {verdict}\n"))
-}
-
-/// What runs are held against.
-enum Rules {
-    Images(ImageRules),
-    Texts(TextRules),
-    Answers(AnswerRules),
-}
-
-impl Rules {
-    fn of(args: &VerifyArgs) -> Result<Rules> {
-        let mut topics = match &args.topics {
-            Some(file) => Some(topic_ids(file)?),
-            None => None,
-        };
-        let mut ids: Option<HashSet<DocId>> = match &args.ids {
-            Some(file) => {
-                let text = decode(read_bytes(file)?);
-                let ids = text.split_whitespace().map(|id| DocId(id.to_owned()));
-                Some(ids.collect())
-            }
-            None => None,
-        };
-        if let Some(dir) = &args.input {
-            ids = Some(collection_ids(args.task, dir)?);
-            let file = dir.join("topics.xml");
-            if topics.is_none() && file.exists() {
-                topics = Some(topic_ids(&file)?);
-            }
-        }
-        Ok(match (args.task, args.edition) {
-            (Task::Images, 2022 | 2023) => {
-                let mut rules = ImageRules::edition(match args.edition {
-                    2023 => Edition::Touche2023,
-                    _ => Edition::Touche2022,
-                });
-                if let Some(topics) = topics {
-                    rules = rules.with_topics(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_images(ids);
-                }
-                Rules::Images(rules)
-            }
-            (Task::Images, 2025) => {
-                let mut rules = AnswerRules::default();
-                if let Some(topics) = topics {
-                    rules = rules.with_arguments(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_images(ids);
-                }
-                Rules::Answers(rules)
-            }
-            (Task::Controversial | Task::Comparative, year @ 2020..=2022) => {
-                let task = match args.task {
-                    Task::Comparative => TextTask::Comparative,
-                    _ => TextTask::Controversial,
-                };
-                let mut rules = TextRules::edition(task, year);
-                if let Some(topics) = topics {
-                    rules = rules.with_topics(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_docs(ids);
-                }
-                Rules::Texts(rules)
-            }
-            (Task::Images, year) => {
-                bail!("there was no image task in {year}: it is 2022, 2023 or 2025")
-            }
-            (_, year) => bail!("the text tasks are those of 2020, 2021 and 2022, not {year}"),
-        })
-    }
-}
-
-fn topic_ids(file: &Path) -> Result<Vec<TopicId>> {
-    Ok(read_topics(file)?.into_iter().map(|t| t.id).collect())
-}
-
-fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {
-    match task {
-        Task::Images => {
-            let collection = ImageCollection::open(dir)?;
-            Ok(collection.entries().iter().map(|e| e.id.clone()).collect())
-        }
-        Task::Controversial => texts::ids(text_approach::TextTask::Controversial, dir),
-        Task::Comparative => texts::ids(text_approach::TextTask::Comparative, dir),
-    }
-}
 
 /// Judgements, and the name under which their measures are shown.
 struct Judgements {
@@ -235,7 +83,9 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         broken += run.errors.len();
     }
     if let Some(file) = &args.prototext {
-        write(file, &official_prototext(&judgements, &runs, edition)?)?;
+        let prototext = official_prototext(&judgements, &runs, edition)?;
+        std::fs::write(file, prototext)
+            .with_context(|| format!("cannot write {}", file.display()))?;
     }
     print_runs(args, &judgements, runs, measures.is_empty())?;
     Ok(u8::from(broken > 0))
@@ -565,66 +415,4 @@ fn print_cells(args: &EvaluateArgs, columns: &[(&str, String)], runs: &[Measured
         }
     }
     Ok(())
-}
-
-/// The run's file and its bytes. TIRA hands runs as a file, or as a directory that holds run.txt, or one that
-/// holds such a directory named output; the organisers' scripts take the only .txt file of whatever name.
-fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
-    let path = if run.is_dir() {
-        let names = ["run.txt", "run.txt.gz", "results.jsonl"];
-        let known = [run.to_owned(), run.join("output")]
-            .iter()
-            .flat_map(|dir| names.map(|name| dir.join(name)))
-            .find(|path| path.is_file());
-        match known {
-            Some(path) => path,
-            None => only_text_file(run)?,
-        }
-    } else {
-        run.to_owned()
-    };
-    let bytes = read_bytes(&path)?;
-    Ok((path, bytes))
-}
-
-fn only_text_file(dir: &Path) -> Result<PathBuf> {
-    let reading = || format!("cannot look for a run in {}", dir.display());
-    let mut texts = Vec::new();
-    for entry in fs::read_dir(dir).with_context(reading)? {
-        let path = entry.with_context(reading)?.path();
-        if path.extension().is_some_and(|e| e == "txt") {
-            texts.push(path);
-        }
-    }
-    match <[PathBuf; 1]>::try_from(texts) {
-        Ok([path]) => Ok(path),
-        Err(texts) => bail!(
-            "there is no run.txt in {}, and {} other .txt files",
-            dir.display(),
-            texts.len()
-        ),
-    }
-}
-
-/// A file's bytes, unpacked if it is gzipped, whatever its name.
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let reading = || format!("cannot read {}", path.display());
-    let bytes = fs::read(path).with_context(reading)?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
-    }
-    let mut unpacked = Vec::new();
-    MultiGzDecoder::new(bytes.as_slice())
-        .read_to_end(&mut unpacked)
-        .with_context(|| format!("cannot unpack {}", path.display()))?;
-    Ok(unpacked)
-}
-
-fn decode(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,0 +1,163 @@
+//! `verify`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::files::{decode, read_run};
+use super::{Task, VerifyArgs, say, texts};
+use crate::collection::images::ImageCollection;
+use crate::collection::{read_bytes, read_topics};
+use crate::judge::Edition;
+use crate::judge::verify::{
+    AnswerRules, Finding, ImageRules, TextRules, is_valid, verify_answers, verify_images,
+    verify_texts,
+};
+use crate::trec::{DocId, TextTask, TopicId};
+
+/// Findings of a kind that are printed where not all are asked for.
+const SHOWN: usize = 5;
+
+/// Exit code 0 if every run is valid, 1 if one is not.
+pub fn verify(args: &VerifyArgs) -> Result<u8> {
+    let rules = Rules::of(args)?;
+    if args.prototext.is_some() {
+        ensure!(
+            matches!(rules, Rules::Images(_)) && args.runs.len() == 1,
+            "--prototext is for one image run of 2022 or 2023"
+        );
+    }
+    let mut all_valid = true;
+    for run in &args.runs {
+        let (path, bytes) = read_run(run)?;
+        let findings = match &rules {
+            Rules::Images(rules) => {
+                let verdict = verify_images(&bytes, rules);
+                if let Some(file) = &args.prototext {
+                    std::fs::write(file, verdict.prototext())
+                        .with_context(|| format!("cannot write {}", file.display()))?;
+                }
+                verdict.findings
+            }
+            Rules::Texts(rules) => verify_texts(&bytes, rules),
+            Rules::Answers(rules) => verify_answers(&bytes, rules),
+        };
+        all_valid &= is_valid(&findings);
+        print_findings(&path, &findings, args.verbose)?;
+    }
+    Ok(u8::from(!all_valid))
+}
+
+fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
+    let path = path.display();
+    let mut seen = BTreeMap::new();
+    for finding in findings {
+        let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
+        *count += 1;
+        if all || *count <= SHOWN {
+            say(&format_args!("{path}: {finding}\n"))?;
+        }
+    }
+    let more: usize = seen.values().map(|n: &usize| n.saturating_sub(SHOWN)).sum();
+    if more > 0 && !all {
+        say(&format_args!(
+            "{path}: {more} more of these kinds (--verbose prints all)\n"
+        ))?;
+    }
+    let verdict = if is_valid(findings) {
+        "valid"
+    } else {
+        "NOT valid"
+    };
+    say(&format_args!("{path}: {verdict}\n"))
+}
+
+/// What runs are held against.
+enum Rules {
+    Images(ImageRules),
+    Texts(TextRules),
+    Answers(AnswerRules),
+}
+
+impl Rules {
+    fn of(args: &VerifyArgs) -> Result<Rules> {
+        let mut topics = match &args.topics {
+            Some(file) => Some(topic_ids(file)?),
+            None => None,
+        };
+        let mut ids: Option<HashSet<DocId>> = match &args.ids {
+            Some(file) => {
+                let text = decode(read_bytes(file)?);
+                let ids = text.split_whitespace().map(|id| DocId(id.to_owned()));
+                Some(ids.collect())
+            }
+            None => None,
+        };
+        if let Some(dir) = &args.input {
+            ids = Some(collection_ids(args.task, dir)?);
+            let file = dir.join("topics.xml");
+            if topics.is_none() && file.exists() {
+                topics = Some(topic_ids(&file)?);
+            }
+        }
+        Ok(match (args.task, args.edition) {
+            (Task::Images, 2022 | 2023) => {
+                let mut rules = ImageRules::edition(match args.edition {
+                    2023 => Edition::Touche2023,
+                    _ => Edition::Touche2022,
+                });
+                if let Some(topics) = topics {
+                    rules = rules.with_topics(topics);
+                }
+                if let Some(ids) = ids {
+                    rules = rules.with_images(ids);
+                }
+                Rules::Images(rules)
+            }
+            (Task::Images, 2025) => {
+                let mut rules = AnswerRules::default();
+                if let Some(topics) = topics {
+                    rules = rules.with_arguments(topics);
+                }
+                if let Some(ids) = ids {
+                    rules = rules.with_images(ids);
+                }
+                Rules::Answers(rules)
+            }
+            (Task::Controversial | Task::Comparative, year @ 2020..=2022) => {
+                let task = match args.task {
+                    Task::Comparative => TextTask::Comparative,
+                    _ => TextTask::Controversial,
+                };
+                let mut rules = TextRules::edition(task, year);
+                if let Some(topics) = topics {
+                    rules = rules.with_topics(topics);
+                }
+                if let Some(ids) = ids {
+                    rules = rules.with_docs(ids);
+                }
+                Rules::Texts(rules)
+            }
+            (Task::Images, year) => {
+                bail!("there was no image task in {year}: it is 2022, 2023 or 2025")
+            }
+            (_, year) => bail!("the text tasks are those of 2020, 2021 and 2022, not {year}"),
+        })
+    }
+}
+
+fn topic_ids(file: &Path) -> Result<Vec<TopicId>> {
+    Ok(read_topics(file)?.into_iter().map(|t| t.id).collect())
+}
+
+fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {
+    match task {
+        Task::Images => {
+            let collection = ImageCollection::open(dir)?;
+            Ok(collection.entries().iter().map(|e| e.id.clone()).collect())
+        }
+        Task::Controversial => texts::ids(TextTask::Controversial, dir),
+        Task::Comparative => texts::ids(TextTask::Comparative, dir),
+    }
+}
