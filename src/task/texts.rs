@@ -98,6 +98,10 @@ pub fn rank(
             fuse(&weighted, fusion)
         }
     };
+    let retrieval: HashMap<DocId, f64> = match settings.explain {
+        true => ranking.iter().map(|f| (f.doc.clone(), f.score)).collect(),
+        false => HashMap::new(),
+    };
     let mut anew = Vec::new();
     if let (Some(rerank), Some(corpus)) = (&approach.rerank, sources.corpora.first()) {
         anew = order_anew(&mut ranking, rerank, topic, corpus, sources.vectors, made)?;
@@ -112,7 +116,8 @@ pub fn rank(
         };
         let mut anew: HashMap<DocId, Explanation> = anew.into_iter().collect();
         for (rank, found) in (1..).zip(documents.iter().take(count)) {
-            let retrieved = retrieved(&searches, &found.doc)?;
+            let score = retrieval.get(&found.doc).copied().unwrap_or(found.score);
+            let retrieved = retrieved(&searches, &found.doc, score)?;
             let score = match anew.remove(&found.doc) {
                 Some(mut score) => {
                     let place = score.parts.iter_mut().find(|p| p.name == "retrieval");
@@ -171,6 +176,28 @@ impl<'a> Search<'a> {
             found,
         })
     }
+
+    /// A document's score in this ranking, opened; with what nearness adds to it.
+    fn opened(&self, doc: &DocId) -> Result<Explanation> {
+        let similarity = &self.retrieval.similarity;
+        let terms = self.corpus.explain(&self.query, similarity, doc)?;
+        let found = self.found.iter().find(|found| found.doc == *doc);
+        Ok(match (self.retrieval.proximity, found) {
+            (Some(_), Some(found)) => Explanation {
+                name: "score".into(),
+                value: found.score,
+                how: "sum".into(),
+                parts: vec![
+                    Explanation::leaf("nearness", found.score - terms.value),
+                    Explanation {
+                        name: "terms".into(),
+                        ..terms
+                    },
+                ],
+            },
+            _ => terms,
+        })
+    }
 }
 
 /// The topic's words in each of the retrieval's fields, with their synonyms.
@@ -207,19 +234,18 @@ fn query_of(
     Ok(query)
 }
 
-/// A document's score by retrieval, opened: of each retrieval, where there are several.
-fn retrieved(searches: &[Search], doc: &DocId) -> Result<Explanation> {
+/// The score by which retrieval ranked a document, opened.
+fn retrieved(searches: &[Search], doc: &DocId, score: f64) -> Result<Explanation> {
     let mut opened = Vec::new();
     for search in searches {
-        let similarity = &search.retrieval.similarity;
-        opened.push(search.corpus.explain(&search.query, similarity, doc)?);
+        opened.push(search.opened(doc)?);
     }
     Ok(match <[Explanation; 1]>::try_from(opened) {
         Ok([one]) => one,
         Err(several) => Explanation {
             name: "fusion".into(),
-            value: several.iter().map(|e| e.value).sum(),
-            how: "of the rankings by these scores".into(),
+            value: score,
+            how: "fused from the places and scores in these rankings".into(),
             parts: several,
         },
     })

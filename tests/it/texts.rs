@@ -246,6 +246,54 @@ fn explanations_add_up_to_the_scores_that_ranked() {
 }
 
 #[test]
+fn nearness_and_fusion_are_in_the_explanation() {
+    let room = Room::new(arguments_in);
+    let fused = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("approaches/controversial/shanks.toml"),
+    )
+    .unwrap();
+    let (head, searches) = fused.split_once("fusion = { name = \"min-max\" }").unwrap();
+    // its first search alone: nearness, and no fusion
+    let first = searches.split("[[retrieval]]").nth(1).unwrap();
+    fs::write(
+        room.path("one.toml"),
+        format!("{head}\n[[retrieval]]{first}"),
+    )
+    .unwrap();
+    for (approach, name) in [("one.toml", "score"), ("shanks", "fusion")] {
+        let run = room.task(
+            "controversial",
+            &format!("--approach {approach} --explain why.jsonl"),
+        );
+        let text = fs::read_to_string(room.path("why.jsonl")).unwrap();
+        assert_eq!(text.lines().count(), run.lines().count());
+        for (line, why) in run.lines().zip(text.lines()) {
+            let written: f64 = line.split(' ').nth(4).unwrap().parse().unwrap();
+            let score = &serde_json::from_str::<Value>(why).unwrap()["score"];
+            assert!(
+                (written - score["value"].as_f64().unwrap()).abs() < 1e-4,
+                "{line}\n{why}"
+            );
+            assert_eq!(score["name"], name);
+            let search = match name {
+                "fusion" => &score["parts"][1],
+                _ => score,
+            };
+            assert!(why.contains("nearness"), "{why}");
+            let parts = search["parts"].as_array().unwrap();
+            let sum: f64 = parts
+                .iter()
+                .map(|part| part["value"].as_f64().unwrap())
+                .sum();
+            assert!(
+                (sum - search["value"].as_f64().unwrap()).abs() < 1e-9,
+                "{why}"
+            );
+        }
+    }
+}
+
+#[test]
 fn passages_have_stances() {
     let room = Room::new(passages_in);
     let run = room.task("comparative", "");
