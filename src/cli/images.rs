@@ -24,8 +24,8 @@ use crate::evidence::store::Store;
 use crate::index::images::ImageIndex;
 use crate::index::query::TopicParts;
 use crate::task::approach::ImageApproach;
-use crate::task::images::{Encoders, ExplainedImage, Settings, rank};
-use crate::trec::{FaultKind, run};
+use crate::task::images::{Encoders, Settings, rank};
+use crate::trec::{FaultKind, explained, run};
 use crate::weights::{CheckedModel, Models, Role};
 
 /// `riposte images`: from a collection to run.txt.
@@ -83,7 +83,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let run_file = args.output.join("run.txt");
     write_whole(&run_file, run::write_images(&ranking.lines)?.as_bytes())?;
     if let Some(path) = &args.explain {
-        write_whole(path, &explanations(&ranking.explained)?)?;
+        write_whole(path, &explained::write(&ranking.explained)?)?;
     }
     if !args.collection.quiet {
         let stages = [("index", indexed), ("rank", ranked)];
@@ -332,15 +332,6 @@ fn load_tools(
         vader: Vader::new(),
         afinn,
     })
-}
-
-fn explanations(explained: &[ExplainedImage]) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for image in explained {
-        serde_json::to_writer(&mut bytes, image).context("cannot write an explanation")?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
 }
 
 /// Counts the faults by kind and names them, the first few if not `verbose`. The exit code.

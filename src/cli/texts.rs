@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::files::{default_store, default_topics, write_whole};
 use super::models::ready;
@@ -20,8 +20,9 @@ use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection};
 use crate::index::query::TopicParts;
 use crate::index::wordnet::WordNet;
 use crate::task::text_approach::{Rerank, TextApproach};
-use crate::task::texts::{ExplainedText, Settings, Sources};
+use crate::task::texts::{Settings, Sources};
 use crate::task::{comparative, controversial};
+use crate::trec::explained::{self, ExplainedText};
 use crate::trec::run::{self, TextRunLine};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Fault, TextTask};
@@ -64,22 +65,29 @@ pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
 
 /// `riposte index`: the index alone.
 pub fn index(args: &IndexArgs) -> Result<u8> {
-    let is_of_arguments = ArgumentCollection::open(&args.input).is_ok();
-    let task = match args.task {
-        Some(task) => task,
-        None if is_of_arguments && args.input.is_dir() => TextTask::Controversial,
-        None if PassageCollection::open(&args.input).is_ok() && args.input.is_dir() => {
-            TextTask::Comparative
-        }
-        None => bail!(
+    let task = args.task.or_else(|| task_of(&args.input)).with_context(|| {
+        format!(
             "{} holds neither args-me.json, a portal's file nor passages.jsonl: --task says what to look for",
             args.input.display()
-        ),
-    };
+        )
+    })?;
     let approach = TextApproach::find(task, &args.approach)?;
     let kept = &args.kept;
     let indices = Indices::open(&args.input, task, kept, &approach)?;
     Ok(indices.report(kept.quiet, kept.verbose))
+}
+
+/// What a directory's files are named after.
+pub fn task_of(input: &Path) -> Option<TextTask> {
+    if !input.is_dir() {
+        None
+    } else if ArgumentCollection::open(input).is_ok() {
+        Some(TextTask::Controversial)
+    } else if PassageCollection::open(input).is_ok() {
+        Some(TextTask::Comparative)
+    } else {
+        None
+    }
 }
 
 /// The ids of the documents that can be read, as `verify` asks for them. Errors: there is no such collection.
@@ -196,12 +204,7 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
     let run_file = args.output.join("run.txt");
     write_whole(&run_file, run::write_texts(&lines)?.as_bytes())?;
     if let Some(path) = &args.explain {
-        let mut bytes = Vec::new();
-        for text in &explained {
-            serde_json::to_writer(&mut bytes, text).context("cannot write an explanation")?;
-            bytes.push(b'\n');
-        }
-        write_whole(path, &bytes)?;
+        write_whole(path, &explained::write(&explained)?)?;
     }
     let code = indices.report(kept.quiet, kept.verbose);
     if !kept.quiet {
@@ -241,7 +244,7 @@ fn installed_wordnet() -> Result<Option<WordNet>> {
 }
 
 /// The indices that an approach searches.
-struct Indices {
+pub struct Indices {
     /// Where they are kept, and the vectors beside them.
     base: PathBuf,
     /// One an analyzer.
@@ -251,7 +254,7 @@ struct Indices {
 }
 
 impl Indices {
-    fn open(
+    pub fn open(
         input: &Path,
         task: TextTask,
         kept: &KeptArgs,
@@ -301,6 +304,11 @@ impl Indices {
             indices.corpora.push(opened?);
         }
         Ok(indices)
+    }
+
+    /// That of the approach's first retrieval.
+    pub fn first(&self) -> Option<&Corpus> {
+        self.corpora.first()
     }
 
     /// Says what is in the collection and names its faults. The exit code.

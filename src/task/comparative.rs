@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 
-use super::texts::{ExplainedText, Settings, Sources, rank};
+use super::texts::{Settings, Sources, rank};
 use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::Corpus;
 use crate::score::object_stance::{MaskedVectors, Model, Objects};
+use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::texts::{ExplainedText, Settings, Sources, rank};
+use super::texts::{Settings, Sources, rank};
+use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 

@@ -23,6 +23,7 @@ use crate::score::argument::{self, AramisFeatures, PictureFeatures};
 use crate::score::select::{self, Candidate, LIST_LENGTH};
 use crate::score::stance::{self, PRIORS, StanceSignals};
 use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
+use crate::trec::explained::{ExplainedImage, Listed};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance, TopicId};
@@ -57,31 +58,6 @@ pub struct ImageRanking {
     pub explained: Vec<ExplainedImage>,
     /// What a user should know: lists that are short, channels that are off.
     pub notes: Vec<String>,
-}
-
-/// Why an image stands where it does, or does not stand.
-#[derive(Debug, serde::Serialize)]
-pub struct ExplainedImage {
-    #[serde(serialize_with = "display")]
-    pub topic: TopicId,
-    #[serde(serialize_with = "display")]
-    pub image: DocId,
-    /// The lists that it is in.
-    pub listed: Vec<Listed>,
-    pub pro: Option<Explanation>,
-    pub con: Option<Explanation>,
-}
-
-/// A place in a list.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Listed {
-    pub stance: &'static str,
-    pub rank: u32,
-    pub score: f64,
-}
-
-fn display<S: serde::Serializer>(value: &impl std::fmt::Display, s: S) -> Result<S::Ok, S::Error> {
-    s.collect_str(value)
 }
 
 /// Ranks the images for the topics.
@@ -655,7 +631,7 @@ fn list(topic: &Topic, judged: Vec<Judged>, settings: &Settings, ranking: &mut I
     let mut listed: BTreeMap<DocId, Vec<Listed>> = BTreeMap::new();
     for s in selected {
         listed.entry(s.doc.clone()).or_default().push(Listed {
-            stance: s.stance.word(),
+            stance: s.stance,
             rank: s.rank,
             score: s.score,
         });

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
-use serde::{Serialize, Serializer};
 
 use super::text_approach::{Rerank, Retrieval, Synonyms, TextApproach};
 use crate::evidence::vectors::TextVectors;
@@ -16,8 +15,9 @@ use crate::index::wordnet::WordNet;
 use crate::score::quality::Kind;
 use crate::score::rerank::{self, Candidate};
 use crate::score::{quality, select, weighted_mean_opened};
+use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ScoredDoc, TopicId};
+use crate::trec::{DocId, Explanation, ScoredDoc};
 
 /// Results a topic may have.
 pub const DEPTH: usize = 1000;
@@ -44,24 +44,6 @@ pub struct Ranked {
     pub documents: Vec<ScoredDoc>,
     /// Of the documents that were ordered anew, or the first of the others; empty if not asked for.
     pub explained: Vec<ExplainedText>,
-}
-
-/// Why a text stands where it does.
-#[derive(Debug, Serialize)]
-pub struct ExplainedText {
-    #[serde(serialize_with = "display")]
-    pub topic: TopicId,
-    #[serde(serialize_with = "display")]
-    pub document: DocId,
-    pub rank: usize,
-    pub score: Explanation,
-    /// Of a passage towards the objects.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stance: Option<Explanation>,
-}
-
-fn display<S: Serializer, T: std::fmt::Display>(value: &T, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(value)
 }
 
 /// Documents whose scores are opened where none is ordered anew.

@@ -1,5 +1,6 @@
 //! The field's words: topics, documents, stances, scores and their explanations, faults.
 
+pub mod explained;
 pub mod objects;
 pub mod qrels;
 pub mod run;
@@ -9,10 +10,12 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// A topic's number as its file gives it, without surrounding blanks ("34", "1-1").
 ///
 /// Numbers order by value, and before anything that is not a number; so do the parts of "10-1".
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TopicId(pub String);
 
 impl Ord for TopicId {
@@ -40,7 +43,7 @@ impl fmt::Display for TopicId {
 }
 
 /// A document's id: for images the name of their directory ("I2b62b2335042df6d").
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocId(pub String);
 
 impl fmt::Display for DocId {
@@ -50,7 +53,8 @@ impl fmt::Display for DocId {
 }
 
 /// For or against what the topic asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Stance {
     Pro,
     Con,
@@ -148,15 +152,15 @@ pub struct ScoredDoc {
 }
 
 /// A score opened into the named numbers that made it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// What the number is ("bm25 near", "sentence ocr × 0.5").
     pub name: String,
     pub value: f64,
     /// How the parts below give the value, or a reason why the channel gave nothing.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Explanation>,
 }
 
@@ -173,9 +177,7 @@ impl Explanation {
 }
 
 /// Of what a [`Fault`] speaks; the table at the end of a run counts faults by kind.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
     /// A directory or file name that the layout does not know, or a missing one.
@@ -229,7 +231,7 @@ impl FaultKind {
 }
 
 /// Something broken in the input that was passed over: the rest of the document is still used.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
     pub path: PathBuf,
