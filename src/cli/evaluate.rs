@@ -7,9 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::files::{decode, read_run};
+use super::files::{read_judgements, read_run};
 use super::{EvaluateArgs, Format, say};
-use crate::collection::read_bytes;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
@@ -17,7 +16,7 @@ use crate::judge::measure::{
 };
 use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
-use crate::trec::qrels::{self, Qrels};
+use crate::trec::qrels::Qrels;
 use crate::trec::{LineError, run};
 
 /// Runs whose confusion matrices are printed beside the table.
@@ -53,16 +52,17 @@ enum Detail {
 
 /// Exit code 1 if there are lines that could not be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
-    let edition = match args.edition.as_str() {
-        "2023" => Edition::Touche2023,
-        _ => Edition::Touche2022,
-    };
+    let edition = edition(&args.edition);
     let mut broken = 0;
     let mut judgements = Vec::new();
     for file in std::iter::once(&args.qrels).chain(&args.more_qrels) {
-        let (judgement, errors) = read_judgements(file)?;
+        let (name, qrels, errors) = read_judgements(file)?;
         broken += errors;
-        judgements.push(judgement);
+        judgements.push(Judgements {
+            name,
+            qrels,
+            measures: Vec::new(),
+        });
     }
     let (runs, measures) = runs_and_measures(args)?;
     choose_measures(&mut judgements, &measures)?;
@@ -91,6 +91,14 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     Ok(u8::from(broken > 0))
 }
 
+/// The edition of that year.
+pub(super) fn edition(year: &str) -> Edition {
+    match year {
+        "2023" => Edition::Touche2023,
+        _ => Edition::Touche2022,
+    }
+}
+
 /// What the organisers' evaluator says of the run's lines that it takes.
 fn official_prototext(
     judgements: &[Judgements],
@@ -105,50 +113,6 @@ fn official_prototext(
     };
     let verdict = verify_images(&run.bytes, &ImageRules::evaluator(edition));
     Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
-}
-
-fn read_judgements(argument: &str) -> Result<(Judgements, usize)> {
-    let named = argument
-        .split_once('=')
-        .filter(|_| !Path::new(argument).exists());
-    let (name, path) = match named {
-        Some((name, path)) => (name.to_owned(), Path::new(path)),
-        None => {
-            let path = Path::new(argument);
-            let name = path.file_stem().unwrap_or_default();
-            (name.to_string_lossy().into_owned(), path)
-        }
-    };
-    let (qrels, errors) = qrels::read(&decode(read_bytes(path)?));
-    for error in &errors {
-        eprintln!("{}: {error}", path.display());
-    }
-    let is_empty = match &qrels {
-        Qrels::Images(images) => images.is_empty(),
-        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
-        Qrels::Stances(stances) => stances.is_empty(),
-    };
-    ensure!(!is_empty, "there is no judgement in {}", path.display());
-    if let Qrels::Graded(grades) = &qrels {
-        let nothing: Vec<&str> = grades
-            .iter()
-            .filter(|(_, of)| of.values().all(|grade| *grade <= 0.0))
-            .map(|(topic, _)| topic.0.as_str())
-            .collect();
-        if !nothing.is_empty() {
-            eprintln!(
-                "{}: nothing is relevant to topic {}: it counts as 0, but for the organisers' nDCG",
-                path.display(),
-                nothing.join(", ")
-            );
-        }
-    }
-    let judgements = Judgements {
-        name,
-        qrels,
-        measures: Vec::new(),
-    };
-    Ok((judgements, errors.len()))
 }
 
 /// What is a file is a run, what has a measure's name is a measure.
@@ -205,7 +169,7 @@ fn choose_measures(judgements: &mut [Judgements], asked: &[Measure]) -> Result<(
 }
 
 /// The runs' file names, or as much of their paths as tells them apart.
-fn run_names(runs: &[PathBuf]) -> Vec<String> {
+pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
     let depth = runs.iter().map(|run| run.components().count()).max();
     let end = |run: &PathBuf, parts: usize| {
         let parts_of: Vec<_> = run.components().collect();

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
 use crate::collection::read_bytes;
+use crate::trec::qrels::{self, Qrels};
 
 /// The collection's own topics: `topics.xml`, or TIREx's `queries.jsonl` where only that is there.
 pub fn default_topics(collection: &Path) -> PathBuf {
@@ -113,6 +114,47 @@ fn only_text_file(dir: &Path) -> Result<PathBuf> {
             texts.len()
         ),
     }
+}
+
+/// The judgements in a file that is given as [NAME=]FILE: their name, what they say, and how many lines could not be read
+/// (they are printed). Errors: there is none that can be.
+pub fn read_judgements(argument: &str) -> Result<(String, Qrels, usize)> {
+    let named = argument
+        .split_once('=')
+        .filter(|_| !Path::new(argument).exists());
+    let (name, path) = match named {
+        Some((name, path)) => (name.to_owned(), Path::new(path)),
+        None => {
+            let path = Path::new(argument);
+            let name = path.file_stem().unwrap_or_default();
+            (name.to_string_lossy().into_owned(), path)
+        }
+    };
+    let (qrels, errors) = qrels::read(&decode(read_bytes(path)?));
+    for error in &errors {
+        eprintln!("{}: {error}", path.display());
+    }
+    let is_empty = match &qrels {
+        Qrels::Images(images) => images.is_empty(),
+        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
+        Qrels::Stances(stances) => stances.is_empty(),
+    };
+    ensure!(!is_empty, "there is no judgement in {}", path.display());
+    if let Qrels::Graded(grades) = &qrels {
+        let nothing: Vec<&str> = grades
+            .iter()
+            .filter(|(_, of)| of.values().all(|grade| *grade <= 0.0))
+            .map(|(topic, _)| topic.0.as_str())
+            .collect();
+        if !nothing.is_empty() {
+            eprintln!(
+                "{}: nothing is relevant to topic {}: it counts as 0, but for the organisers' nDCG",
+                path.display(),
+                nothing.join(", ")
+            );
+        }
+    }
+    Ok((name, qrels, errors.len()))
 }
 
 /// What is not UTF-8 becomes \u{fffd}.

@@ -3,6 +3,7 @@
 mod evaluate;
 mod files;
 mod images;
+mod inspect;
 mod models;
 mod progress;
 mod texts;
@@ -54,6 +55,8 @@ enum Command {
     Verify(VerifyArgs),
     /// Measure runs against judgements, alone or side by side
     Evaluate(EvaluateArgs),
+    /// See a run: an offline report of each topic's ranking, to be opened in a browser
+    Inspect(InspectArgs),
 }
 
 /// What `images` and `extract` share.
@@ -302,6 +305,48 @@ struct EvaluateArgs {
     prototext: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct InspectArgs {
+    /// The run: a file (also .gz), or a directory with a run.txt
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The collection that it is from: a directory
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: PathBuf,
+    /// The report: a directory, or with --single-file a file; an older report there is replaced
+    #[arg(short, long, value_name = "PATH", default_value = "out/inspect")]
+    output: PathBuf,
+    /// Judgements, of any task and several times, as `evaluate` takes them
+    #[arg(long = "qrels", value_name = "[NAME=]FILE")]
+    qrels: Vec<String>,
+    /// Another run: what moved, and what that did to the measures
+    #[arg(long, value_name = "RUN2")]
+    against: Option<PathBuf>,
+    /// What the run's --explain wrote; default: the file explain.jsonl beside the run
+    #[arg(long, value_name = "FILE")]
+    explain: Option<PathBuf>,
+    /// Everything in one HTML file, to be mailed
+    #[arg(long)]
+    single_file: bool,
+    /// Documents of a list that are shown; default: 10 images, 20 texts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    depth: Option<u32>,
+    /// The task that the run is for; default: what the collection is of
+    #[arg(long, value_enum)]
+    task: Option<Task>,
+    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
+    /// Which image grades count: 1 alone (2022) or 1 and more (2023)
+    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
+    edition: String,
+    /// Where the images' evidence is; default: as for `images`
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    #[command(flatten)]
+    kept: KeptArgs,
+}
+
 /// A task of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Task {
@@ -362,6 +407,7 @@ pub fn run() -> Result<u8> {
         }
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
     }
 }
 

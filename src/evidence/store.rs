@@ -215,6 +215,22 @@ impl Store {
         })
     }
 
+    /// The perceptual hashes of all images that could be decoded, by document.
+    pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
+        let rows: Vec<(String, String)> = self.reading(|c| {
+            c.prepare("SELECT document, phash FROM picture ORDER BY document")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })?;
+        let hash = |text: &str| {
+            u64::from_str_radix(text, 16)
+                .with_context(|| format!("{}: {text:?} is no perceptual hash", self.path.display()))
+        };
+        rows.into_iter()
+            .map(|(document, text)| Ok((DocId(document), hash(&text)?)))
+            .collect()
+    }
+
     /// The vector of a query text, if that producer has made it before.
     pub fn query_vector(&self, producer: &str, text: &str) -> Result<Option<Vec<f32>>> {
         self.reading(|c| {

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn sample() -> PathBuf {
+pub fn sample() -> PathBuf {
     root().join("sample")
 }
 
 /// riposte without any model, and with a cache and models directory of the test's own.
-fn riposte(home: &Path, args: &[&str]) -> Command {
+pub fn riposte(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riposte"));
     command
         .args(args)
@@ -27,15 +27,15 @@ fn riposte(home: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-fn code(output: &Output) -> i32 {
+pub fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
 
-fn stderr(output: &Output) -> String {
+pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -15,6 +15,7 @@ mod page;
 mod passages;
 mod picture;
 mod quality;
+mod report;
 mod search;
 mod sentence;
 mod sentiment;

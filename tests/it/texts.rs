@@ -41,7 +41,7 @@ fn arguments_in(dir: &Path) {
     fs::write(dir.join("topics.xml"), TOPICS).unwrap();
 }
 
-const QUESTION: &str = "<topics><topic><number>2</number><title>Which is better, a laptop or a desktop?</title>\
+pub const QUESTION: &str = "<topics><topic><number>2</number><title>Which is better, a laptop or a desktop?</title>\
     <objects>laptop, desktop</objects></topic></topics>";
 
 const PASSAGES: [(&str, &str); 4] = [

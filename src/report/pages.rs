@@ -1,0 +1,279 @@
+//! The pages: what the templates in `pages/` are given, and how files are named.
+
+use anyhow::{Context, Result};
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use super::chart::{Column, Columns, HEIGHT, PLOT};
+use super::words::{difference, shortened, slug, three};
+use super::{Body, Form, Head, Measured, Report, TopicReport};
+use crate::trec::TopicId;
+
+const STYLE: &str = include_str!("pages/report.css");
+const SCRIPT: &str = include_str!("pages/report.js");
+
+/// Characters of a topic's title in the line that leads to it from its neighbour.
+const NEIGHBOUR: usize = 44;
+
+/// The frame around any page.
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    title: &'a str,
+    policy: &'a str,
+    style: &'static str,
+    script: &'static str,
+    index: &'static str,
+    is_single: bool,
+    is_index: bool,
+    task: &'a str,
+    run: &'a str,
+    /// Of the page's views, made by templates of their own.
+    body: &'a str,
+}
+
+/// The table of topics.
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Index<'a> {
+    head: &'a Head,
+    tiles: Vec<Tile>,
+    columns: Option<Columns>,
+    /// Whether a column's parts are one inside the other.
+    is_nested: bool,
+    height: f64,
+    rows: Vec<IndexRow<'a>>,
+    has_images: bool,
+    has_texts: bool,
+}
+
+/// A measure over all topics.
+struct Tile {
+    name: String,
+    unit: &'static str,
+    measure: String,
+    value: String,
+    difference: Option<Difference>,
+}
+
+struct Difference {
+    text: String,
+    class: &'static str,
+}
+
+struct IndexRow<'a> {
+    report: &'a TopicReport,
+    href: String,
+    anchor: String,
+    cells: Vec<Cell>,
+}
+
+/// A topic's value of a measure.
+struct Cell {
+    name: String,
+    value: Option<String>,
+    width: String,
+    difference: Option<Difference>,
+}
+
+/// A topic's page; the parts below are templates of their own.
+#[derive(Template)]
+#[template(path = "topic.html")]
+struct Topic<'a> {
+    report: &'a TopicReport,
+    anchor: String,
+    index: &'static str,
+    previous: Option<Neighbour>,
+    next: Option<Neighbour>,
+    cells: Vec<Cell>,
+    plot: (f64, f64),
+    body: &'a Body,
+}
+
+struct Neighbour {
+    href: String,
+    text: String,
+}
+
+impl Difference {
+    fn of(value: f64, against: f64) -> Difference {
+        let change = value - against;
+        Difference {
+            text: difference(change),
+            class: match change {
+                c if c > 5e-4 => "up",
+                c if c < -5e-4 => "down",
+                _ => "same",
+            },
+        }
+    }
+}
+
+impl Measured {
+    fn tile(&self) -> Tile {
+        let value = self.values.all();
+        let against = self.against.as_ref();
+        Tile {
+            name: self.name.clone(),
+            unit: self.unit,
+            measure: self.measure.clone(),
+            value: three(value),
+            difference: against.map(|against| Difference::of(value, against.all())),
+        }
+    }
+
+    fn cell(&self, topic: &TopicId) -> Cell {
+        let value = self.values.topics.get(topic);
+        let against = self.against.as_ref().and_then(|a| a.topics.get(topic));
+        Cell {
+            name: self.name.clone(),
+            value: value.map(|v| three(*v)),
+            width: format!("{:.0}", 100.0 * value.unwrap_or(&0.0).clamp(0.0, 1.0)),
+            difference: value.zip(against).map(|(v, a)| Difference::of(*v, *a)),
+        }
+    }
+}
+
+impl Report {
+    /// The files of the report as a directory, without its pictures: their names and contents.
+    pub fn pages(&self) -> Result<Vec<(String, String)>> {
+        let form = Form::Directory;
+        let title = &self.head.run;
+        let mut pages = vec![(
+            "index.html".into(),
+            self.page(form, title, true, &self.index(form)?)?,
+        )];
+        for (at, topic) in self.topics.iter().enumerate() {
+            let title = format!("{} · {}", topic.topic.title, self.head.run);
+            let page = self.page(form, &title, false, &self.topic(form, at)?)?;
+            pages.push((form.topic(&topic.topic.id), page));
+        }
+        Ok(pages)
+    }
+
+    /// The report as one page.
+    pub fn single_page(&self) -> Result<String> {
+        let form = Form::SingleFile;
+        let mut body = self.index(form)?;
+        for at in 0..self.topics.len() {
+            body.push_str(&self.topic(form, at)?);
+        }
+        self.page(form, &self.head.run, true, &body)
+    }
+
+    fn page(&self, form: Form, title: &str, is_index: bool, body: &str) -> Result<String> {
+        let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+        // a page on disk has no origin: `file:` lets it show its own pictures, and nothing from elsewhere
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src {}; base-uri 'none'; form-action 'none'",
+            hash(SCRIPT),
+            hash(STYLE),
+            match form {
+                Form::Directory => "'self' file:",
+                Form::SingleFile => "data:",
+            }
+        );
+        let page = Page {
+            title,
+            policy: &policy,
+            style: STYLE,
+            script: SCRIPT,
+            index: form.index(),
+            is_single: form == Form::SingleFile,
+            is_index,
+            task: self.head.task,
+            run: &self.head.run,
+            body,
+        };
+        page.render().context("cannot lay out a page")
+    }
+
+    fn index(&self, form: Form) -> Result<String> {
+        let measures = &self.head.measures;
+        let is_nested = self
+            .topics
+            .iter()
+            .any(|t| matches!(t.body, Body::Images(_)));
+        let shown = if is_nested { measures.len() } else { 1 };
+        let last = measures.iter().take(shown).next_back();
+        let columns = self.topics.iter().filter_map(|topic| {
+            let id = &topic.topic.id;
+            let values: Vec<f64> = measures
+                .iter()
+                .take(shown)
+                .filter_map(|m| m.values.topics.get(id).copied())
+                .collect();
+            let named: Vec<String> = measures
+                .iter()
+                .take(shown)
+                .zip(&values)
+                .map(|(m, v)| format!("{} {}", m.name, three(*v)))
+                .collect();
+            (values.len() == shown && shown > 0).then(|| Column {
+                href: form.topic(id),
+                title: format!("{id} {}: {}", topic.topic.title, named.join(", ")),
+                values,
+                against: last.and_then(|m| m.against.as_ref()?.topics.get(id).copied()),
+            })
+        });
+        let columns: Vec<Column> = columns.collect();
+        let mean = last.map(|m| m.values.all());
+        let index = Index {
+            head: &self.head,
+            tiles: measures.iter().map(Measured::tile).collect(),
+            columns: (columns.len() > 1).then(|| Columns::of(columns, mean)),
+            is_nested,
+            height: HEIGHT,
+            rows: self
+                .topics
+                .iter()
+                .map(|report| {
+                    let id = &report.topic.id;
+                    let slug = slug(&id.0);
+                    IndexRow {
+                        report,
+                        href: form.topic(id),
+                        anchor: match form {
+                            Form::Directory => format!("topic-{slug}"),
+                            Form::SingleFile => format!("row-{slug}"),
+                        },
+                        cells: measures.iter().map(|m| m.cell(id)).collect(),
+                    }
+                })
+                .collect(),
+            has_images: is_nested,
+            has_texts: self.topics.iter().any(|t| matches!(t.body, Body::Texts(_))),
+        };
+        index.render().context("cannot lay out the table of topics")
+    }
+
+    fn topic(&self, form: Form, at: usize) -> Result<String> {
+        let report = &self.topics[at];
+        let neighbour = |at: usize| {
+            let topic = &self.topics.get(at)?.topic;
+            Some(Neighbour {
+                href: form.topic(&topic.id),
+                text: format!("{} {}", topic.id, shortened(&topic.title, NEIGHBOUR)),
+            })
+        };
+        let topic = Topic {
+            report,
+            anchor: format!("topic-{}", slug(&report.topic.id.0)),
+            index: form.index(),
+            previous: at.checked_sub(1).and_then(neighbour),
+            next: neighbour(at + 1),
+            cells: self
+                .head
+                .measures
+                .iter()
+                .map(|m| m.cell(&report.topic.id))
+                .collect(),
+            plot: PLOT,
+            body: &report.body,
+        };
+        let laying = || format!("cannot lay out topic {}", report.topic.id);
+        topic.render().with_context(laying)
+    }
+}

@@ -1,0 +1,129 @@
+//! An explanation, laid out: nested rows, each with a bar beside its number.
+
+use askama::Template;
+
+use super::words::number;
+use crate::trec::Explanation;
+
+/// A row of an opened score and the rows below it.
+#[derive(Debug, Template)]
+#[template(path = "explanation.html")]
+pub struct Row {
+    name: String,
+    value: String,
+    how: String,
+    bar: Option<Bar>,
+    rows: Vec<Row>,
+    is_open: bool,
+}
+
+impl askama::filters::HtmlSafe for Row {}
+
+/// From the middle if any of the rows beside it is negative, else from the left; in per cent of the room. `x` is empty for 0.
+#[derive(Debug)]
+struct Bar {
+    x: String,
+    width: String,
+    is_negative: bool,
+    has_middle: bool,
+}
+
+/// Rows below this many floors are folded up.
+const OPEN: usize = 2;
+
+impl Row {
+    /// A whole explanation.
+    pub fn of(explanation: &Explanation) -> Row {
+        Row::at(explanation, None, 0)
+    }
+
+    /// An explanation without the parts that `other` has too, which stand open beside it.
+    pub fn unlike(explanation: &Explanation, other: &Explanation) -> Row {
+        let mut own = explanation.clone();
+        for part in &mut own.parts {
+            if other.parts.contains(part) && !part.parts.is_empty() {
+                part.parts.clear();
+                part.how = "the same as above".into();
+            }
+        }
+        Row::of(&own)
+    }
+
+    fn at(explanation: &Explanation, bar: Option<Bar>, floor: usize) -> Row {
+        let values = || explanation.parts.iter().map(|part| part.value);
+        let widest = values().fold(0.0, |widest: f64, value| widest.max(value.abs()));
+        let has_middle = values().any(|value| value < 0.0);
+        Row {
+            name: explanation.name.clone(),
+            value: number(explanation.value),
+            how: explanation.how.clone(),
+            bar,
+            rows: explanation
+                .parts
+                .iter()
+                .map(|part| {
+                    let bar = Bar::of(part.value, widest, has_middle);
+                    Row::at(part, bar, floor + 1)
+                })
+                .collect(),
+            is_open: floor < OPEN,
+        }
+    }
+}
+
+impl Bar {
+    fn of(value: f64, widest: f64, has_middle: bool) -> Option<Bar> {
+        if !(widest > 0.0 && value.is_finite()) {
+            return None;
+        }
+        let room = if has_middle { 50.0 } else { 100.0 };
+        let width = room * value.abs() / widest;
+        let x = match (has_middle, value < 0.0) {
+            (false, _) => 0.0,
+            (true, false) => 50.0,
+            (true, true) => 50.0 - width,
+        };
+        Some(Bar {
+            x: if x > 0.0 {
+                format!("{x:.0}")
+            } else {
+                String::new()
+            },
+            width: format!("{width:.0}"),
+            is_negative: value < 0.0,
+            has_middle,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_share_a_scale_with_the_rows_beside_them() {
+        let mut of = Explanation::leaf("sum", 1.0);
+        of.parts = vec![Explanation::leaf("a", 2.0), Explanation::leaf("b", -1.0)];
+        let row = Row::of(&of);
+        let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
+        assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
+        assert_eq!((bars[1].x.as_str(), bars[1].width.as_str()), ("25", "25"));
+        assert!(row.bar.is_none());
+    }
+
+    #[test]
+    fn what_two_explanations_share_is_shown_once() {
+        let side = |stance: f64| {
+            let mut relevance = Explanation::leaf("relevance", 0.5);
+            relevance.parts = vec![Explanation::leaf("bm25", 0.5)];
+            let mut worth = Explanation::leaf("worth", 1.0);
+            worth.parts = vec![relevance, Explanation::leaf("stance", stance)];
+            worth
+        };
+        let row = Row::unlike(&side(0.2), &side(0.8));
+        assert_eq!(row.rows[0].how, "the same as above");
+        assert!(row.rows[0].rows.is_empty());
+        let html = row.render().unwrap();
+        assert!(html.contains("0.2000") && !html.contains("bm25"));
+    }
+}

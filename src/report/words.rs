@@ -1,0 +1,186 @@
+//! How numbers, names and texts are put: one form for the whole report.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+use tantivy::tokenizer::TextAnalyzer;
+
+use crate::index::analyzer::{Analyzer, Stemmer, StopList};
+
+/// A measure or probability: three decimals.
+pub fn three(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A difference of measures, with its sign; a real minus, and none before zero.
+pub fn difference(value: f64) -> String {
+    match format!("{value:+.3}").as_str() {
+        "-0.000" | "+0.000" => "±0.000".into(),
+        text => text.replace('-', "−"),
+    }
+}
+
+/// A number of an explanation: four decimals, more for what is small.
+pub fn number(value: f64) -> String {
+    let text = match value.abs() {
+        size if size >= 0.001 || size == 0.0 => format!("{value:.4}"),
+        _ => format!("{value:.2e}"),
+    };
+    text.replace('-', "−")
+}
+
+/// A part of a file name or fragment for any id: letters, digits, dots and dashes stay. Another id never has the
+/// same one: what is not kept is made up for by a hash.
+pub fn slug(id: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !id.is_empty() && id.len() <= 64 && id.chars().all(kept) {
+        return id.to_owned();
+    }
+    let hash = Sha256::digest(id.as_bytes());
+    let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+    let kept: String = id.chars().filter(|c| kept(*c)).take(40).collect();
+    // no id that is kept as it is has a dot
+    format!("{kept}.{hash}")
+}
+
+/// The first characters of a text, cut at a blank where there is one; none left out if it is short enough.
+pub fn shortened(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let start = &text[..end];
+    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
+    format!("{} …", start[..cut].trim_end())
+}
+
+/// A piece of a text, and whether it is a word of the topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub text: String,
+    pub is_match: bool,
+}
+
+/// Finds a topic's words in texts, inflected or not; words that every question has ("should", "the") are none.
+pub struct Marker {
+    analyzer: TextAnalyzer,
+    terms: HashSet<String>,
+}
+
+impl Marker {
+    /// For the words of a query.
+    pub fn new(query: &str) -> Marker {
+        let mut analyzer = Analyzer {
+            stop: StopList::Long,
+            stemmer: Stemmer::Snowball,
+            ..Analyzer::default()
+        }
+        .build();
+        let mut terms = HashSet::new();
+        let mut stream = analyzer.token_stream(query);
+        stream.process(&mut |token| {
+            terms.insert(token.text.clone());
+        });
+        drop(stream);
+        Marker { analyzer, terms }
+    }
+
+    /// The whole text, in pieces.
+    pub fn mark(&mut self, text: &str) -> Vec<Span> {
+        let mut spans = Vec::new();
+        let mut end = 0;
+        let mut push = |piece: Option<&str>, is_match| {
+            if let Some(piece) = piece.filter(|piece| !piece.is_empty()) {
+                spans.push(Span {
+                    text: piece.to_owned(),
+                    is_match,
+                });
+            }
+        };
+        let mut stream = self.analyzer.token_stream(text);
+        while let Some(token) = stream.next() {
+            let (from, to) = (token.offset_from, token.offset_to);
+            if from >= end && self.terms.contains(&token.text) {
+                push(text.get(end..from), false);
+                push(text.get(from..to), true);
+                end = to;
+            }
+        }
+        push(text.get(end..), false);
+        spans
+    }
+}
+
+/// The address, if it is one of the web: what else a page may call its address is shown as text alone.
+pub fn web_address(url: &str) -> Option<String> {
+    let lower = url.to_ascii_lowercase();
+    let is_web = lower.starts_with("http://") || lower.starts_with("https://");
+    (is_web && !url.contains(|c: char| c.is_whitespace() || c.is_control())).then(|| url.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn inflected_words_of_the_topic_are_marked() {
+        let mut marker = Marker::new("Should zoos be closed?");
+        let marked = marker.mark("The zoo, closing <b>soon</b>");
+        let shown: Vec<String> = marked
+            .iter()
+            .map(|span| match span.is_match {
+                true => format!("[{}]", span.text),
+                false => span.text.clone(),
+            })
+            .collect();
+        assert_eq!(shown.concat(), "The [zoo], [closing] <b>soon</b>");
+    }
+
+    proptest! {
+        #[test]
+        fn marking_loses_nothing(text in "\\PC*", query in "\\PC{0,20}") {
+            let mut marker = Marker::new(&query);
+            let again: String = marker.mark(&text).into_iter().map(|span| span.text).collect();
+            prop_assert_eq!(again, text);
+        }
+
+        #[test]
+        fn slugs_are_plain_and_tell_ids_apart(a in "\\PC*", b in "[a-z0-9./ -]{0,12}") {
+            for id in [&a, &b] {
+                let slug = slug(id);
+                prop_assert!(!slug.is_empty() && slug.len() <= 64);
+                prop_assert!(slug.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)));
+            }
+            prop_assert_eq!(slug(&a) == slug(&b), a == b);
+        }
+    }
+
+    #[test]
+    fn only_the_webs_addresses_become_links() {
+        for url in ["http://a.org/b?c=d", "HTTPS://a.org"] {
+            assert_eq!(web_address(url).as_deref(), Some(url));
+        }
+        for url in [
+            "javascript:alert(1)",
+            " javascript:x",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "",
+            "http://a b",
+            "http:/x",
+        ] {
+            assert_eq!(web_address(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_one_form() {
+        assert_eq!(difference(-0.05), "−0.050");
+        assert_eq!(difference(-0.0001), "±0.000");
+        assert_eq!(number(-0.25), "−0.2500");
+        assert_eq!(number(0.0), "0.0000");
+        assert_eq!(number(0.00012), "1.20e−4");
+        assert_eq!(shortened("one two three", 8), "one two …");
+        assert_eq!(shortened("one two", 8), "one two");
+    }
+}

@@ -1,0 +1,268 @@
+//! A headless Chromium that looks at reports: what it asks for, what goes wrong in it, and what is on the page.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use serde::de::DeserializeOwned;
+
+/// Opened in a browser; closed when it goes.
+pub struct Page {
+    tab: Arc<Tab>,
+    requests: Arc<Mutex<Vec<String>>>,
+    problems: Arc<Mutex<Vec<String>>>,
+    _browser: Browser,
+    _profile: tempfile::TempDir,
+}
+
+/// The browser of this machine: $CHROMIUM, or what the package is called.
+fn chromium() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("CHROMIUM") {
+        return Some(path.into());
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let dirs: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let mut files = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
+    files.find(|path| path.is_file())
+}
+
+impl Page {
+    /// A window of that size. None, with a line that says so, where there is no browser: `make test` installs one.
+    pub fn open(url: &str, size: (u32, u32)) -> Option<Page> {
+        let Some(path) = chromium() else {
+            eprintln!("skipped: there is no Chromium to look at {url} with");
+            return None;
+        };
+        let profile = tempfile::tempdir().unwrap();
+        let options = LaunchOptions {
+            path: Some(path),
+            // as root there is none, and the pages are ours
+            sandbox: false,
+            window_size: Some(size),
+            user_data_dir: Some(profile.path().to_owned()),
+            idle_browser_timeout: Duration::from_secs(120),
+            args: vec![
+                "--disable-quic".as_ref(),
+                "--disable-component-update".as_ref(),
+                "--hide-scrollbars".as_ref(),
+            ],
+            ..LaunchOptions::default()
+        };
+        let browser = Browser::new(options).expect("Chromium does not start");
+        let tab = browser.new_tab().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let problems = Arc::new(Mutex::new(Vec::new()));
+        let (asked, wrong) = (requests.clone(), problems.clone());
+        tab.add_event_listener(Arc::new(move |event: &Event| match event {
+            Event::NetworkRequestWillBeSent(event) => {
+                asked.lock().unwrap().push(event.params.request.url.clone());
+            }
+            Event::RuntimeExceptionThrown(event) => {
+                let details = &event.params.exception_details;
+                wrong
+                    .lock()
+                    .unwrap()
+                    .push(format!("exception: {details:?}"));
+            }
+            Event::LogEntryAdded(event) => {
+                let entry = &event.params.entry;
+                wrong
+                    .lock()
+                    .unwrap()
+                    .push(format!("{:?}: {}", entry.level, entry.text));
+            }
+            Event::PageJavascriptDialogOpening(event) => {
+                wrong
+                    .lock()
+                    .unwrap()
+                    .push(format!("dialog: {}", event.params.message));
+            }
+            _ => {}
+        }))
+        .unwrap();
+        tab.call_method(Network::Enable {
+            max_total_buffer_size: None,
+            max_resource_buffer_size: None,
+            max_post_data_size: None,
+            report_direct_socket_traffic: None,
+            enable_durable_messages: None,
+        })
+        .unwrap();
+        tab.enable_log().unwrap();
+        tab.enable_runtime().unwrap();
+        let page = Page {
+            tab,
+            requests,
+            problems,
+            _browser: browser,
+            _profile: profile,
+        };
+        page.set_size(size);
+        page.go(url);
+        Some(page)
+    }
+
+    /// The inner size of the window.
+    pub fn set_size(&self, (width, height): (u32, u32)) {
+        self.tab
+            .call_method(Emulation::SetDeviceMetricsOverride {
+                width,
+                height,
+                device_scale_factor: 1.0,
+                mobile: false,
+                scale: None,
+                screen_width: None,
+                screen_height: None,
+                position_x: None,
+                position_y: None,
+                dont_set_visible_size: None,
+                screen_orientation: None,
+                viewport: None,
+                display_feature: None,
+                device_posture: None,
+            })
+            .unwrap();
+    }
+
+    /// "light" or "dark", as the system would say.
+    pub fn set_scheme(&self, scheme: &str) {
+        self.tab
+            .call_method(Emulation::SetEmulatedMedia {
+                media: None,
+                features: Some(vec![Emulation::MediaFeature {
+                    name: "prefers-color-scheme".into(),
+                    value: scheme.into(),
+                }]),
+            })
+            .unwrap();
+    }
+
+    /// Goes to an address and waits until all is loaded.
+    pub fn go(&self, url: &str) {
+        // to another fragment of the same page would be no navigation
+        if url.contains('#') {
+            self.go("about:blank");
+        }
+        self.tab.navigate_to(url).unwrap();
+        self.tab.wait_until_navigated().unwrap();
+        self.wait("document.readyState === 'complete'");
+    }
+
+    /// What an expression gives.
+    pub fn js<T: DeserializeOwned>(&self, expression: &str) -> T {
+        let json = self.eval(&format!("JSON.stringify({expression})"));
+        let text = match json {
+            Some(serde_json::Value::String(text)) => text,
+            other => panic!("{expression} gives {other:?}"),
+        };
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{expression} gives {text}: {e}"))
+    }
+
+    /// Does something; the last value counts for nothing.
+    pub fn run(&self, script: &str) {
+        self.eval(script);
+    }
+
+    fn eval(&self, expression: &str) -> Option<serde_json::Value> {
+        let evaluated = self
+            .tab
+            .call_method(Runtime::Evaluate {
+                expression: expression.into(),
+                return_by_value: Some(true),
+                await_promise: Some(true),
+                silent: Some(true),
+                object_group: None,
+                include_command_line_api: None,
+                context_id: None,
+                generate_preview: None,
+                user_gesture: None,
+                throw_on_side_effect: None,
+                timeout: None,
+                disable_breaks: None,
+                repl_mode: None,
+                allow_unsafe_eval_blocked_by_csp: None,
+                unique_context_id: None,
+                serialization_options: None,
+            })
+            .unwrap();
+        assert!(
+            evaluated.exception_details.is_none(),
+            "{expression}: {:?}",
+            evaluated.exception_details
+        );
+        evaluated.result.value
+    }
+
+    /// Waits until an expression is true. A page on its way to another may answer nothing.
+    pub fn wait(&self, condition: &str) {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(20) {
+            let script = format!("document.readyState === 'complete' && Boolean({condition})");
+            if self.tab.evaluate(&script, false).ok().and_then(|o| o.value) == Some(true.into()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!(
+            "this did not come true: {condition}, at {}",
+            self.tab.get_url()
+        );
+    }
+
+    /// Presses keys one after the other ("j", "Enter", "ArrowDown").
+    pub fn keys(&self, keys: &[&str]) {
+        for key in keys {
+            self.tab.press_key(key).unwrap();
+        }
+    }
+
+    /// Writes into what has the focus.
+    pub fn write(&self, text: &str) {
+        self.tab.type_str(text).unwrap();
+    }
+
+    /// Clicks with the mouse on the first element of that selector.
+    pub fn click(&self, selector: &str) {
+        self.run(&format!(
+            "document.querySelector({selector:?}).scrollIntoView({{block: 'center'}})"
+        ));
+        self.tab.find_element(selector).unwrap().click().unwrap();
+    }
+
+    /// The text of the first element of that selector.
+    pub fn text(&self, selector: &str) -> String {
+        self.js(&format!(
+            "document.querySelector({selector:?}).textContent.trim()"
+        ))
+    }
+
+    /// How many elements match.
+    pub fn count(&self, selector: &str) -> usize {
+        self.js(&format!("document.querySelectorAll({selector:?}).length"))
+    }
+
+    /// How many of them can be seen.
+    pub fn visible(&self, selector: &str) -> usize {
+        self.js(&format!(
+            "[...document.querySelectorAll({selector:?})].filter(e => e.checkVisibility({{visibilityProperty: true}})).length"
+        ))
+    }
+
+    /// All that was asked for so far.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Exceptions, errors, warnings, violations of the policy and dialogs so far; and forgets them.
+    pub fn problems(&self) -> Vec<String> {
+        std::mem::take(&mut self.problems.lock().unwrap())
+    }
+}
+
+/// The address of a file.
+pub fn file_url(path: &Path) -> String {
+    format!("file://{}", path.canonicalize().unwrap().display())
+}
