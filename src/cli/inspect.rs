@@ -357,14 +357,8 @@ fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
     };
     let mut facts = vec![format!("{} {what}", corpus.documents())];
     facts.extend(judged.iter().filter_map(|(name, qrels)| match qrels {
-        Qrels::Graded(of) => Some(format!(
-            "{name}: {}",
-            judged_fact(&common.topics, of.keys())
-        )),
-        Qrels::Stances(of) => Some(format!(
-            "{name}: {}",
-            judged_fact(&common.topics, of.keys())
-        )),
+        Qrels::Graded(of) => Some(format!("{name} {}", judged_fact(&common.topics, of.keys()))),
+        Qrels::Stances(of) => Some(format!("{name} {}", judged_fact(&common.topics, of.keys()))),
         _ => None,
     }));
     let report = Report {
@@ -381,10 +375,8 @@ fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
 
 fn judged_fact<'a>(topics: &[Topic], judged: impl Iterator<Item = &'a TopicId>) -> String {
     let of_these: HashSet<&TopicId> = topics.iter().map(|topic| &topic.id).collect();
-    format!(
-        "{} of them judged",
-        judged.filter(|id| of_these.contains(id)).count()
-    )
+    let judged = judged.filter(|id| of_these.contains(id)).count();
+    format!("judged for {judged} of the topics")
 }
 
 fn image_qrels(files: &[String]) -> Result<(Option<ImageQrels>, usize)> {

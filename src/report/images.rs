@@ -63,6 +63,8 @@ const MOST_MINIS: usize = 4;
 pub struct Plan<'a> {
     topic: Topic,
     lists: [Vec<&'a ImageRunLine>; 2],
+    /// Places in the run of images that are not shown in its lists.
+    deeper: HashMap<&'a DocId, Vec<(Stance, u32)>>,
     gone: [Vec<&'a ImageRunLine>; 2],
     other: HashMap<&'a DocId, Vec<(Stance, u32)>>,
     missed: Vec<(&'a DocId, ImageGrades)>,
@@ -86,7 +88,6 @@ pub type Copies = HashMap<DocId, Vec<(DocId, u32)>>;
 
 /// What is shown: of each topic, and which images look the same.
 pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
-    let judged_topics = sources.judged.iter().flat_map(|j| j.qrels.keys());
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
     let mut explained: HashMap<&TopicId, Vec<&ExplainedImage>> = HashMap::new();
@@ -101,16 +102,11 @@ pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
     for line in against {
         others.entry(&line.topic).or_default().push(line);
     }
-    // judgements of other topics than the file's are of another edition
-    let judged_topics = judged_topics.filter(|id| runs.contains_key(id));
-    let plans: Vec<Plan> = all_topics(sources.topics, in_runs.chain(judged_topics))
+    let plans: Vec<Plan> = all_topics(sources.topics, in_runs)
         .into_iter()
         .map(|topic| {
             let of = |runs: &HashMap<&TopicId, Vec<&'a ImageRunLine>>| {
-                lists(
-                    runs.get(&topic.id).map_or(&[], Vec::as_slice),
-                    sources.depth,
-                )
+                lists(runs.get(&topic.id).map_or(&[], Vec::as_slice))
             };
             let (own, other) = (of(&runs), of(&others));
             let candidates = explained.remove(&topic.id).unwrap_or_default();
@@ -122,7 +118,7 @@ pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
 }
 
 /// A topic's lines as PRO and CON, by rank; a repeated image stands once.
-fn lists<'a>(lines: &[&'a ImageRunLine], depth: usize) -> [Vec<&'a ImageRunLine>; 2] {
+fn lists<'a>(lines: &[&'a ImageRunLine]) -> [Vec<&'a ImageRunLine>; 2] {
     Stance::BOTH.map(|stance| {
         let mut list: Vec<_> = lines
             .iter()
@@ -132,18 +128,27 @@ fn lists<'a>(lines: &[&'a ImageRunLine], depth: usize) -> [Vec<&'a ImageRunLine>
         list.sort_by_key(|line| line.rank);
         let mut seen = BTreeSet::new();
         list.retain(|line| seen.insert(&line.image));
-        list.truncate(depth);
         list
     })
 }
 
 fn plan_topic<'a>(
     topic: Topic,
-    own: [Vec<&'a ImageRunLine>; 2],
-    others: [Vec<&'a ImageRunLine>; 2],
+    mut own: [Vec<&'a ImageRunLine>; 2],
+    mut others: [Vec<&'a ImageRunLine>; 2],
     candidates: Vec<&'a ExplainedImage>,
     sources: &Sources<'a>,
 ) -> Plan<'a> {
+    let mut deeper: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
+    for list in &mut own {
+        for line in list.split_off(sources.depth.min(list.len())) {
+            let places = deeper.entry(&line.image).or_default();
+            places.push((line.stance, line.rank));
+        }
+    }
+    for list in &mut others {
+        list.truncate(sources.depth);
+    }
     let mut other: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
     for line in others.iter().flatten() {
         let places = other.entry(&line.image).or_default();
@@ -177,6 +182,7 @@ fn plan_topic<'a>(
     Plan {
         topic,
         lists: own,
+        deeper,
         gone,
         other,
         missed,

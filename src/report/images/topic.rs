@@ -266,12 +266,19 @@ impl<'a> TopicView<'a> {
         if let Some((_, copy)) = self.listed_copy(id) {
             return copy;
         }
+        if let Some(places) = self.plan.deeper.get(id) {
+            let places: Vec<String> = places
+                .iter()
+                .map(|(s, rank)| format!("{s} {rank}"))
+                .collect();
+            return places.join(", ");
+        }
         match self.plan.standings.get(id) {
             Some(at) => format!(
                 "of {}: relevance {}, PRO {}, CON {}",
                 at.of, at.relevance, at.pro, at.con
             ),
-            None if self.plan.standings.is_empty() => "no explanations: rank unknown".into(),
+            None if self.plan.standings.is_empty() => "not in the run".into(),
             None => "not among the candidates".into(),
         }
     }
