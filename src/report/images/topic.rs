@@ -9,9 +9,9 @@ use super::super::pictures::{Pictures, Size, Source};
 use super::super::tree::Row;
 use super::super::words::{Marker, difference, number, shortened, three, web_address};
 use super::super::{Body, Change, TopicReport};
-use super::view::{Card, Copy, Gauge, GradeView, ImageView, ImagesTopic, Lean, Mini, Side};
+use super::view::{Card, CopyView, Gauge, GradeView, ImageView, ImagesTopic, Lean, Mini, Side};
 use super::view::{class, facts, gauge, lines_of, page_view};
-use super::{COPIES, Copies, Plan, Sources, Standing};
+use super::{COPIES, Copies, Plan, Sources};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::index::query::{self, TopicParts};
 use crate::trec::qrels::ImageGrades;
@@ -267,11 +267,7 @@ impl<'a> TopicView<'a> {
             return copy;
         }
         if let Some(places) = self.plan.deeper.get(id) {
-            let places: Vec<String> = places
-                .iter()
-                .map(|(s, rank)| format!("{s} {rank}"))
-                .collect();
-            return places.join(", ");
+            return named(places.iter().copied());
         }
         match self.plan.standings.get(id) {
             Some(at) => format!(
@@ -281,6 +277,37 @@ impl<'a> TopicView<'a> {
             None if self.plan.standings.is_empty() => "not in the run".into(),
             None => "not among the candidates".into(),
         }
+    }
+
+    /// The same of any image, line by line: in this run, among the candidates, in the other run.
+    fn standing_opened(&self, id: &DocId) -> Vec<String> {
+        let mut lines = Vec::new();
+        for line in self.places(id) {
+            let ImageRunLine { stance, rank, .. } = line;
+            lines.push(format!(
+                "{stance} rank {rank} with score {}",
+                number(line.score)
+            ));
+        }
+        if let Some(places) = self.plan.deeper.get(id) {
+            lines.push(format!("{} in the run", named(places.iter().copied())));
+        }
+        match self.plan.standings.get(id) {
+            Some(at) => lines.push(format!(
+                "among {} candidates: {} by relevance, {} as PRO, {} as CON",
+                at.of, at.relevance, at.pro, at.con
+            )),
+            None if self.plan.standings.is_empty() => {}
+            None => lines.push("not among the candidates".into()),
+        }
+        lines.extend(self.listed_copy(id).map(|(_, copy)| copy));
+        if let Some((name, _)) = self.sources.against {
+            lines.push(match self.plan.other.get(id) {
+                Some(places) => format!("{} in {name}", named(places.iter().copied())),
+                None => format!("not in {name}"),
+            });
+        }
+        lines
     }
 
     /// The listed image that looks the same, and where it stands.
@@ -332,57 +359,10 @@ impl<'a> TopicView<'a> {
     fn image(&self, id: &DocId, marker: &mut Marker) -> ImageView {
         let places = self.places(id);
         let stance = places.first().map(|line| line.stance);
-        let place = match places.as_slice() {
-            [] => "Not listed".to_owned(),
-            lines => {
-                let places: Vec<_> = lines
-                    .iter()
-                    .map(|l| format!("{} {}", l.stance, l.rank))
-                    .collect();
-                places.join(", ")
-            }
+        let place = match places.is_empty() {
+            true => "Not listed".to_owned(),
+            false => named(places.iter().map(|line| (line.stance, line.rank))),
         };
-        let mut standing: Vec<String> = places
-            .iter()
-            .map(|l| {
-                format!(
-                    "{} rank {} with score {}",
-                    l.stance,
-                    l.rank,
-                    number(l.score)
-                )
-            })
-            .collect();
-        if let Some(at) = self.plan.standings.get(id) {
-            let Standing {
-                relevance,
-                pro,
-                con,
-                of,
-            } = at;
-            standing.push(format!(
-                "among {of} candidates: {relevance} by relevance, {pro} as PRO, {con} as CON"
-            ));
-        } else if !self.plan.standings.is_empty() {
-            standing.push("not among the candidates".into());
-        }
-        if let Some((_, copy)) = self.listed_copy(id) {
-            standing.push(copy);
-        }
-        if let Some((name, _)) = self.sources.against {
-            let places: Vec<String> = self
-                .plan
-                .other
-                .get(id)
-                .into_iter()
-                .flatten()
-                .map(|(stance, rank)| format!("{stance} {rank}"))
-                .collect();
-            standing.push(match places.is_empty() {
-                true => format!("not in {name}"),
-                false => format!("{} in {name}", places.join(", ")),
-            });
-        }
         let pictured = self.pictures.get(id);
         let evidence = self.evidence.get(id);
         let (lines, more_lines) = match evidence {
@@ -411,7 +391,7 @@ impl<'a> TopicView<'a> {
             height: pictured.map_or(0, |p| p.height),
             lines,
             more_lines,
-            standing,
+            standing: self.standing_opened(id),
             grade: self.grade(id, stance),
             gauges,
             formula,
@@ -425,10 +405,10 @@ impl<'a> TopicView<'a> {
         }
     }
 
-    fn copy(&self, id: &DocId, bits: u32) -> Copy {
+    fn copy(&self, id: &DocId, bits: u32) -> CopyView {
         let places = self.places(id);
         let shown = self.plan.shown().contains(&id);
-        Copy {
+        CopyView {
             id: id.0.clone(),
             href: shown.then(|| format!("#{}", self.anchor(id))),
             source: self.pictured(id, Size::Card),
@@ -532,6 +512,14 @@ impl<'a> TopicView<'a> {
         });
         Scatter::of(candidates.collect())
     }
+}
+
+/// "PRO 3, CON 7".
+fn named(places: impl Iterator<Item = (Stance, u32)>) -> String {
+    let places: Vec<String> = places
+        .map(|(stance, rank)| format!("{stance} {rank}"))
+        .collect();
+    places.join(", ")
 }
 
 /// The part of a worth that is the probability of a side.

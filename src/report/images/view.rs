@@ -101,7 +101,7 @@ pub struct ImageView {
     pub rows: Vec<Row>,
     pub pages: Vec<PageView>,
     pub more_pages: usize,
-    pub copies: Vec<Copy>,
+    pub copies: Vec<CopyView>,
     pub facts: Vec<String>,
     pub url: String,
     pub link: Option<String>,
@@ -137,7 +137,7 @@ pub struct PageView {
 
 /// An image that looks the same.
 #[derive(Debug)]
-pub struct Copy {
+pub struct CopyView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,
