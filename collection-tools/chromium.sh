@@ -7,10 +7,10 @@ find_it() {
 }
 find_it && exit
 if command -v apt-get >/dev/null; then
-    sudo=""
-    [ "$(id -u)" = 0 ] || sudo="sudo -n"
-    # one retry with fresh lists, for machines that come without any
-    { $sudo apt-get install -y -qq chromium || { $sudo apt-get update -qq && $sudo apt-get install -y -qq chromium; }; } >&2
+    apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
+    [ "$(id -u)" = 0 ] || apt="sudo -n $apt"
+    # once more with fresh lists, for machines that come without any
+    { $apt install chromium || { $apt update && $apt install chromium; }; } >&2
 fi
 find_it && exit
 echo "there is no Chromium here and it cannot be installed: install it, or name it in CHROMIUM" >&2
