@@ -136,6 +136,40 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
         })
     }
 
+    /// A draft of the directory, where the report is one.
+    fn begin(&self) -> Result<Option<Draft<'_>>> {
+        match self.form {
+            Form::Directory => Draft::begin(&self.output).map(Some),
+            Form::SingleFile => Ok(None),
+        }
+    }
+
+    /// Writes the report and says where it is.
+    fn finish(&self, args: &InspectArgs, draft: Option<Draft>, report: &Report) -> Result<()> {
+        let page = match draft {
+            Some(draft) => {
+                draft.finish(report)?;
+                self.output.join("index.html")
+            }
+            None => {
+                if let Some(dir) = self
+                    .output
+                    .parent()
+                    .filter(|dir| !dir.as_os_str().is_empty())
+                {
+                    std::fs::create_dir_all(dir)
+                        .with_context(|| format!("cannot make {}", dir.display()))?;
+                }
+                write_whole(&self.output, report.single_page()?.as_bytes())?;
+                self.output.clone()
+            }
+        };
+        match args.kept.quiet {
+            true => Ok(()),
+            false => say(&format_args!("{}\n", page.display())),
+        }
+    }
+
     fn against(&self) -> Option<(&str, &[T])> {
         let name = self.names.get(1)?;
         Some((name, self.against.as_deref()?))
@@ -242,9 +276,10 @@ fn explains_texts(explained: &[ExplainedText], lines: &[TextRunLine]) -> bool {
         .iter()
         .map(|line| (&line.topic, &line.doc, line.rank as usize))
         .collect();
-    explained
-        .iter()
-        .all(|text| places.contains(&(&text.topic, &text.document, text.rank)))
+    !explained.is_empty()
+        && explained
+            .iter()
+            .all(|text| places.contains(&(&text.topic, &text.document, text.rank)))
 }
 
 fn of_images(args: &InspectArgs) -> Result<u8> {
@@ -300,24 +335,15 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
             .map(|qrels| judged_fact(&common.topics, qrels.keys())),
     );
     let head = common.head("Image retrieval for arguments", facts, measures);
+    let draft = common.begin()?;
+    let dir = draft.as_ref().map(|draft| draft.path().join(PICTURES));
+    let place = dir.as_deref().map_or(Place::Inline, Place::Files);
     let mut shown = Counted::new("pictures", wanted.images(), args.kept.quiet);
     let mut done = |count| shown.show(count, 0, "");
-    match common.form {
-        Form::Directory => {
-            let draft = Draft::begin(&common.output)?;
-            let dir = draft.path().join(PICTURES);
-            let pictures = images::make_pictures(&sources, &wanted, Place::Files(&dir), &mut done)?;
-            let topics = images::topics(&sources, &plans, &copies, &pictures)?;
-            draft.finish(&Report { head, topics })?;
-        }
-        Form::SingleFile => {
-            let pictures = images::make_pictures(&sources, &wanted, Place::Inline, &mut done)?;
-            let topics = images::topics(&sources, &plans, &copies, &pictures)?;
-            write_single(&common.output, &Report { head, topics })?;
-        }
-    }
+    let pictures = images::make_pictures(&sources, &wanted, place, &mut done)?;
     shown.end();
-    told(args, common.form, &common.output)?;
+    let topics = images::topics(&sources, &plans, &copies, &pictures)?;
+    common.finish(args, draft, &Report { head, topics })?;
     Ok(u8::from(common.broken + broken > 0))
 }
 
@@ -334,6 +360,7 @@ fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
         broken += errors;
         judged.push((name, qrels));
     }
+    let draft = common.begin()?;
     let approach = TextApproach::find(task, "riposte")?;
     let indices = Indices::open(&args.input, task, &args.kept, &approach)?;
     let corpus = indices
@@ -365,11 +392,7 @@ fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
         head: common.head(title, facts, measures),
         topics,
     };
-    match common.form {
-        Form::Directory => Draft::begin(&common.output)?.finish(&report)?,
-        Form::SingleFile => write_single(&common.output, &report)?,
-    }
-    told(args, common.form, &common.output)?;
+    common.finish(args, draft, &report)?;
     Ok(u8::from(broken > 0))
 }
 
@@ -449,23 +472,4 @@ fn text_measures(
         }
     }
     Ok(measures)
-}
-
-fn write_single(path: &Path, report: &Report) -> Result<()> {
-    let page = report.single_page()?;
-    if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    }
-    write_whole(path, page.as_bytes())
-}
-
-fn told(args: &InspectArgs, form: Form, output: &Path) -> Result<()> {
-    if args.kept.quiet {
-        return Ok(());
-    }
-    let page = match form {
-        Form::Directory => output.join("index.html"),
-        Form::SingleFile => output.to_owned(),
-    };
-    say(&format_args!("{}\n", page.display()))
 }

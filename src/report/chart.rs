@@ -153,13 +153,13 @@ pub struct Scores {
 pub struct ScoreBar {
     pub x: u32,
     pub height: String,
-    pub class: String,
+    pub class: &'static str,
     pub title: String,
 }
 
 impl Scores {
     /// Of results in rank order: score, class and title. None for fewer than three, or where all are the same.
-    pub fn of(results: Vec<(f64, String, String)>) -> Option<Scores> {
+    pub fn of(results: Vec<(f64, &'static str, String)>) -> Option<Scores> {
         let highest = results
             .iter()
             .map(|r| r.0)

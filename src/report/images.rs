@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::pictures::{self, Pictures, Place, Size, Wanted};
-use super::{Form, TopicReport, all_topics};
+use super::{Form, TopicReport, all_topics, by_topic};
 use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
 use crate::evidence::store::Store;
@@ -90,18 +90,9 @@ pub type Copies = HashMap<DocId, Vec<(DocId, u32)>>;
 pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
-    let mut explained: HashMap<&TopicId, Vec<&ExplainedImage>> = HashMap::new();
-    for image in sources.explained {
-        explained.entry(&image.topic).or_default().push(image);
-    }
-    let mut runs: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-    for line in sources.run {
-        runs.entry(&line.topic).or_default().push(line);
-    }
-    let mut others: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-    for line in against {
-        others.entry(&line.topic).or_default().push(line);
-    }
+    let mut explained = by_topic(sources.explained, |image| &image.topic);
+    let runs = by_topic(sources.run, |line| &line.topic);
+    let others = by_topic(against, |line| &line.topic);
     let plans: Vec<Plan> = all_topics(sources.topics, in_runs)
         .into_iter()
         .map(|topic| {

@@ -12,6 +12,7 @@ pub mod texts;
 mod tree;
 mod words;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -174,6 +175,15 @@ fn all_topics<'a>(topics: &[Topic], others: impl Iterator<Item = &'a TopicId>) -
     unknown.dedup();
     all.extend(unknown.into_iter().map(unknown_topic));
     all
+}
+
+/// What there is for each topic, in its order.
+fn by_topic<T>(all: &[T], topic: impl Fn(&T) -> &TopicId) -> HashMap<&TopicId, Vec<&T>> {
+    let mut of_topics: HashMap<&TopicId, Vec<&T>> = HashMap::new();
+    for one in all {
+        of_topics.entry(topic(one)).or_default().push(one);
+    }
+    of_topics
 }
 
 /// By this line a directory is known as a report: what is not one is not replaced.

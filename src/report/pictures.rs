@@ -15,6 +15,7 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 use rayon::prelude::*;
 
+use super::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::evidence::picture::decode;
@@ -114,7 +115,7 @@ impl Wanted {
 /// Where the pictures go.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// Files in this directory; pages name them `pictures/…`.
+    /// Files in this directory; pages find them as [`PICTURES`]`/…`.
     Files(&'a Path),
     /// Into the page itself, as `data:` addresses.
     Inline,
@@ -223,7 +224,7 @@ fn picture(
                 let path = dir.join(&name);
                 fs::write(&path, &bytes)
                     .with_context(|| format!("cannot write {}", path.display()))?;
-                format!("pictures/{name}")
+                format!("{PICTURES}/{name}")
             }
             Place::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),
         };

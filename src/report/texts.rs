@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::chart::Scores;
 use super::tree::Row;
 use super::words::{Marker, Span, number, shortened, three, web_address};
-use super::{Body, Change, Form, TopicReport, all_topics};
+use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
 use crate::index::query::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
@@ -97,19 +97,10 @@ pub struct GradeView {
 
 /// The topics' pages.
 pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
-    let mut runs: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
-    for line in sources.run {
-        runs.entry(&line.topic).or_default().push(line);
-    }
-    let mut others: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
-    for line in sources.against.map_or(&[][..], |(_, lines)| lines) {
-        others.entry(&line.topic).or_default().push(line);
-    }
-    let mut explained: HashMap<&TopicId, HashMap<&DocId, &ExplainedText>> = HashMap::new();
-    for text in sources.explained {
-        let of_topic = explained.entry(&text.topic).or_default();
-        of_topic.insert(&text.document, text);
-    }
+    let against = sources.against.map_or(&[][..], |(_, lines)| lines);
+    let runs = by_topic(sources.run, |line| &line.topic);
+    let others = by_topic(against, |line| &line.topic);
+    let mut explained = by_topic(sources.explained, |text| &text.topic);
     let in_runs: Vec<&TopicId> = runs.keys().chain(others.keys()).copied().collect();
     all_topics(sources.topics, in_runs.into_iter())
         .into_iter()
@@ -118,7 +109,12 @@ pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
                 sources,
                 own: by_rank(runs.get(&topic.id).map_or(&[], Vec::as_slice)),
                 other: by_rank(others.get(&topic.id).map_or(&[], Vec::as_slice)),
-                explained: explained.remove(&topic.id).unwrap_or_default(),
+                explained: explained
+                    .remove(&topic.id)
+                    .into_iter()
+                    .flatten()
+                    .map(|text| (&text.document, text))
+                    .collect(),
                 topic: &topic,
             };
             view.report()
@@ -381,7 +377,7 @@ impl<'a> TopicView<'a> {
                 Some(Some(grade)) => (grade_class(*grade), format!(", grade {grade}")),
             };
             let title = format!("{}: {}, {}{judged}", line.rank, line.doc, three(line.score));
-            (line.score, class.to_owned(), title)
+            (line.score, class, title)
         });
         Scores::of(results.collect())
     }

@@ -330,6 +330,30 @@ fn topics_are_sorted_by_any_column() {
 }
 
 #[test]
+fn pages_are_whole_without_their_script() {
+    let desk = Desk::new();
+    let run = desk.run("run", &[]);
+    let report = desk.inspect(&run, &[]);
+    let Some(page) = Page::open("about:blank", WIDE) else {
+        return;
+    };
+    page.forbid_scripts();
+    page.go(&file_url(&report.join("topic-3.html")));
+    assert_eq!(page.count("html.js"), 0);
+    assert_eq!((page.visible(".card"), page.visible("dialog")), (20, 0));
+    // what only a script could do is not offered
+    assert_eq!(page.visible("button, input"), 0);
+    let (image, _) = line(&run, "3", "PRO", "2");
+    page.click(&format!(".side.pro a[href='#{image}']"));
+    page.wait("document.querySelector('dialog:target').checkVisibility()");
+    assert_eq!(page.text("dialog:target .doc"), image);
+    assert_eq!(page.visible("dialog:target .boxes"), 1);
+    page.click("dialog:target a.close");
+    page.wait("!document.querySelector('dialog:target')");
+    assert_eq!(page.visible("dialog"), 0);
+}
+
+#[test]
 fn two_runs_side_by_side() {
     let desk = Desk::new();
     let (run, other) = (

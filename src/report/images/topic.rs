@@ -328,6 +328,15 @@ impl<'a> TopicView<'a> {
         lines.filter(|line| line.image == *id).copied().collect()
     }
 
+    /// "PRO 3", "not listed".
+    fn place(&self, id: &DocId) -> String {
+        let places = self.places(id);
+        match places.is_empty() {
+            true => "not listed".into(),
+            false => named(places.iter().map(|line| (line.stance, line.rank))),
+        }
+    }
+
     fn first_page(&self, id: &DocId) -> Option<&PageEvidence> {
         self.evidence.get(id)?.pages.first()
     }
@@ -359,10 +368,6 @@ impl<'a> TopicView<'a> {
     fn image(&self, id: &DocId, marker: &mut Marker) -> ImageView {
         let places = self.places(id);
         let stance = places.first().map(|line| line.stance);
-        let place = match places.is_empty() {
-            true => "Not listed".to_owned(),
-            false => named(places.iter().map(|line| (line.stance, line.rank))),
-        };
         let pictured = self.pictures.get(id);
         let evidence = self.evidence.get(id);
         let (lines, more_lines) = match evidence {
@@ -381,7 +386,7 @@ impl<'a> TopicView<'a> {
             anchor: self.anchor(id),
             id: id.0.clone(),
             class: stance.map_or("none", class),
-            place,
+            place: self.place(id),
             previous: None,
             next: None,
             alt: self.alt(id),
@@ -406,17 +411,13 @@ impl<'a> TopicView<'a> {
     }
 
     fn copy(&self, id: &DocId, bits: u32) -> CopyView {
-        let places = self.places(id);
         let shown = self.plan.shown().contains(&id);
         CopyView {
             id: id.0.clone(),
             href: shown.then(|| format!("#{}", self.anchor(id))),
             source: self.pictured(id, Size::Card),
             bits,
-            place: match places.first() {
-                Some(line) => format!("{} {}", line.stance, line.rank),
-                None => "not listed".into(),
-            },
+            place: self.place(id),
         }
     }
 
@@ -493,10 +494,7 @@ impl<'a> TopicView<'a> {
                         .get(id)
                         .is_some_and(|g| judged.edition.counts(g.on_topic))
                 });
-            let place = match places.first() {
-                Some(line) => format!("{} {}", line.stance, line.rank),
-                None => "not listed".into(),
-            };
+            let place = self.place(id);
             Some(Candidate {
                 relevance: relevance.value,
                 lean,

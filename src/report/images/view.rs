@@ -82,7 +82,7 @@ pub struct ImageView {
     pub anchor: String,
     pub id: String,
     pub class: &'static str,
-    /// "PRO 3", or where it stands if it is not listed.
+    /// "PRO 3", "not listed".
     pub place: String,
     pub previous: Option<String>,
     pub next: Option<String>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
 use headless_chrome::{Browser, LaunchOptions, Tab};
@@ -141,6 +142,13 @@ impl Page {
             .unwrap();
     }
 
+    /// As in a browser whose user allows no script.
+    pub fn forbid_scripts(&self) {
+        self.tab
+            .call_method(Emulation::SetScriptExecutionDisabled { value: true })
+            .unwrap();
+    }
+
     /// Goes to an address and waits until all is loaded.
     pub fn go(&self, url: &str) {
         // to another fragment of the same page would be no navigation
@@ -235,12 +243,13 @@ impl Page {
         self.tab.type_str(text).unwrap();
     }
 
-    /// Clicks with the mouse on the first element of that selector.
+    /// Clicks with the mouse on the middle of the first element of that selector.
     pub fn click(&self, selector: &str) {
-        self.run(&format!(
-            "document.querySelector({selector:?}).scrollIntoView({{block: 'center'}})"
+        let [x, y]: [f64; 2] = self.js(&format!(
+            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});
+                const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
         ));
-        self.tab.find_element(selector).unwrap().click().unwrap();
+        self.tab.click_point(Point { x, y }).unwrap();
     }
 
     /// The text of the first element of that selector.
