@@ -50,6 +50,8 @@ enum Command {
     BenchSearch(bench_search::Options),
     /// Learn the weights of models/own from judged data
     Train(train::Options),
+    /// The heads of stance beside sentiment, words and frozen vectors, on the development parts of labelled data
+    EvaluateHeads(train::heads::Options),
 }
 
 /// 0: done; 1: done, and the collection has faults; 2: could not.
@@ -75,5 +77,6 @@ fn run(command: &Command) -> Result<bool> {
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
         Command::BenchSearch(options) => bench_search::run(options).map(|()| true),
         Command::Train(options) => train::run(options).map(|()| true),
+        Command::EvaluateHeads(options) => train::heads::run(options).map(|()| true),
     }
 }

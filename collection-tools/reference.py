@@ -7,7 +7,8 @@
 Written with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, up to two levels apart). The checkpoints are random but fixed (SEED); vectors of
 CLIP come from CLIPModel, pixels from CLIPImageProcessorPil (Pillow), sentence vectors from sentence-transformers' own
-modules, scores of pairs from its CrossEncoder. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json).
+modules, scores of pairs from its CrossEncoder. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are
+written too (minilm.json), and the logits of the pair encoder over it (pair.json).
 """
 
 import argparse
@@ -21,8 +22,12 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
 import torch
 from PIL import Image
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     BertConfig,
@@ -231,11 +236,79 @@ def tiny_cross():
     clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
 
 
+def trained(base, path):
+    """The tensors of a trained pair encoder: `base` with the changes in `path` (src/evidence/pair.rs, `pack`)."""
+    tensors = dict(base)
+    with safe_open(path, "np") as changes:
+        for name in changes.keys():
+            if name.endswith(".steps"):
+                name = name.removesuffix(".steps")
+                packed = changes.get_tensor(name + ".steps").astype(np.int16)
+                steps = np.stack([packed & 15, packed >> 4], axis=-1).reshape(base[name].shape) - 8
+                scales = changes.get_tensor(name + ".scales").astype(np.float32)
+                scales = np.repeat(scales, base[name].shape[1] // scales.shape[1], axis=1)
+                tensors[name] = base[name] + torch.from_numpy(steps * scales)
+            elif not name.endswith(".scales"):
+                tensors[name] = torch.from_numpy(changes.get_tensor(name).astype(np.float32))
+    return tensors
+
+
+def pairs(directory, path):
+    """The logits of PAIRS by transformers' BertModel with the changes in `path` and its head."""
+    base = load_file(directory / "model.safetensors")
+    base = {name.removeprefix("bert."): tensor for name, tensor in base.items()}
+    tensors = trained(base, path)
+    head = {name: tensors.pop(name) for name in list(tensors) if name.startswith("head.")}
+    model = BertModel(BertConfig.from_pretrained(directory), add_pooling_layer=False).eval()
+    used = {name: tensor for name, tensor in tensors.items() if name in model.state_dict()}
+    model.load_state_dict(used)
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(96)
+    found = []
+    for claim, text in PAIRS:
+        tokens = tokenizer.encode(claim, text)
+        with torch.no_grad():
+            first = model(torch.tensor([tokens.ids]), token_type_ids=torch.tensor([tokens.type_ids]))[0][0, 0]
+            hidden = torch.tanh(head["head.dense.weight"] @ first + head["head.dense.bias"])
+            logits = head["head.out.weight"] @ hidden + head["head.out.bias"]
+        found.append({"claim": claim, "text": text, "logits": numbers(logits)})
+    return found
+
+
+def tiny_pair():
+    """Changes by chance over tiny-sentence, in the file format of the pair encoder."""
+    directory = HERE / "tiny-sentence"
+    base = load_file(directory / "model.safetensors")
+    chance = np.random.default_rng(SEED)
+    changes = {}
+    for name, tensor in base.items():
+        if name.startswith("encoder.") and tensor.dim() == 2:
+            out, width = tensor.shape
+            steps = chance.integers(1, 16, (out, width)).astype(np.uint8)
+            changes[name + ".steps"] = steps[:, 0::2] | steps[:, 1::2] << 4
+            changes[name + ".scales"] = chance.uniform(0, 0.05, (out, 1)).astype(np.float16)
+        elif name.startswith("encoder."):
+            changes[name] = (tensor.numpy() + chance.normal(0, 0.1, tensor.shape)).astype(np.float32)
+    for name, shape in [("dense", (32, 32)), ("out", (3, 32))]:
+        changes[f"head.{name}.weight"] = chance.normal(0, 0.3, shape).astype(np.float16)
+        changes[f"head.{name}.bias"] = chance.normal(0, 0.3, shape[:1]).astype(np.float32)
+    path = HERE / "tiny-pair.safetensors"
+    save_file(changes, path, {"base": "tiny"})
+    write("tiny-pair.json", pairs(directory, path))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
+    parser.add_argument("--pairs-only", action="store_true", help="only what is about the pair encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
+    if options.pairs_only:
+        tiny_pair()
+        if options.minilm:
+            write("pair.json", pairs(options.minilm, HERE.parent.parent / "models" / "own" / "stance.safetensors"))
+        return
 
     # The widths differ where they can, so that no axis can be mistaken for another. Legacy end-of-text rule
     # (eos_token_id 2: the largest id), a fixed size that the crop cuts on one axis and pads on the other.
@@ -265,8 +338,10 @@ def main():
     )
     tiny_sentence()
     tiny_cross()
+    tiny_pair()
     if options.minilm:
         write("minilm.json", sentences(sentence_model(options.minilm), SENTENCES))
+        write("pair.json", pairs(options.minilm, HERE.parent.parent / "models" / "own" / "stance.safetensors"))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,29 @@ pub fn logistic_regression(
     penalty: f64,
     with_bias: bool,
 ) -> Result<(f64, Vec<f64>)> {
+    minimise(rows, targets, &vec![0.0; rows.len()], penalty, with_bias)
+}
+
+/// The same without a bias, for log-odds that begin at an offset of each row.
+///
+/// # Errors
+/// As [`logistic_regression`].
+pub fn logistic_regression_from(
+    rows: &[Vec<f64>],
+    targets: &[f64],
+    offsets: &[f64],
+    penalty: f64,
+) -> Result<Vec<f64>> {
+    minimise(rows, targets, offsets, penalty, false).map(|(_, weights)| weights)
+}
+
+fn minimise(
+    rows: &[Vec<f64>],
+    targets: &[f64],
+    offsets: &[f64],
+    penalty: f64,
+    with_bias: bool,
+) -> Result<(f64, Vec<f64>)> {
     let width = rows
         .first()
         .context("there is nothing to learn from")?
@@ -38,8 +61,9 @@ pub fn logistic_regression(
         let data: f64 = rows
             .iter()
             .zip(targets)
-            .map(|(row, t)| {
-                let x = dot(row, beta);
+            .zip(offsets)
+            .map(|((row, t), offset)| {
+                let x = offset + dot(row, beta);
                 // log(1 + e^x) - t·x without overflow
                 x.max(0.0) + (-x.abs()).exp().ln_1p() - t * x
             })
@@ -55,8 +79,8 @@ pub fn logistic_regression(
     for _ in 0..STEPS {
         let mut gradient: Vec<f64> = beta.iter().zip(&penalties).map(|(b, p)| b * p).collect();
         let mut hessian = vec![vec![0.0; n]; n];
-        for (row, target) in rows.iter().zip(targets) {
-            let p = logistic(dot(row, &beta));
+        for ((row, target), offset) in rows.iter().zip(targets).zip(offsets) {
+            let p = logistic(offset + dot(row, &beta));
             let spread = p * (1.0 - p);
             for i in 0..n {
                 gradient[i] += (p - target) * row[i];

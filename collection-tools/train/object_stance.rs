@@ -1,25 +1,22 @@
-//! Object stance: sentences' leanings from CompSent-19, the three steps from judged passages of Task 2.
+//! Object stance: the three steps over what the pair encoder says of sentences, from judged passages of Task 2.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use riposte::collection::read_topics;
-use riposte::evidence::sentence::Sentences;
+use riposte::evidence::pair::PairEncoder;
 use riposte::score::object_stance::{
-    Features, MaskedVectors, Objects, Steps, StepsText, TAKES, features, leaning, neutral_names,
-    which_names,
+    Features, Objects, PREFERENCE, Reading, Steps, StepsText, features, neutral_names, reading,
+    takes_names, which_names,
 };
 use riposte::trec::{ObjectStance, TopicId};
-use riposte::weights::{Found, Models};
 
 use super::data;
-use super::fit::{fit, logistic_regression, rounded, table};
+use super::fit::{fit, rounded, table};
 
-const MODEL: &str = "all-minilm-l6-v2";
-/// Penalties of the weights on vectors, and of the three steps.
-const LEANING_PENALTY: f64 = 1.0 / 60.0;
+/// Penalties of the three steps.
 const TAKES_PENALTY: f64 = 10.0;
 const NEUTRAL_PENALTY: f64 = 10.0;
 const WHICH_PENALTY: f64 = 5.0;
@@ -38,26 +35,26 @@ struct Row {
 
 /// The weight file, with its cross-validation in the head.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
-    let encoder = encoder(models)?;
-    let weights = leaning_weights(dir, &encoder)?;
-    let (plain, leaning) = rows(dir, &encoder, &weights)?;
+    let (base, sha) = super::stance::base(models)?;
+    let encoder = PairEncoder::load(&base, &sha)?;
+    let (plain, read) = rows(dir, &encoder)?;
     let mut text = String::from(
         "# Which of two objects a passage speaks for: weights of src/score/object_stance.rs.\n\
          # collection-tools train object-stance --data DATA -o models/own/object-stance.toml\n\
-         # The weights on all-MiniLM-L6-v2's vectors from comparative/compsent19-train.csv and -val.csv, the others from\n\
-         # passages/stance.qrels. Macro-F1 of FIRST, SECOND, NEUTRAL, NO, pooled over passages of topics left out: one topic\n\
-         # at a time, with the F1 of each; and mean, least and most of the seeds 1 to 10 that deal the topics into five\n\
-         # groups. Features and penalties were chosen among some forty by these same figures: expect less of new topics.\n",
+         # From passages/stance.qrels, over what the pair encoder (stance.safetensors) says of sentences. Macro-F1 of FIRST,\n\
+         # SECOND, NEUTRAL, NO, pooled over passages of topics left out: one topic at a time, with the F1 of each; and mean,\n\
+         # least and most of the seeds 1 to 10 that deal the topics into five groups. Features and penalties were chosen among\n\
+         # some forty by these same figures: expect less of new topics.\n",
     );
     let mut tables = String::new();
-    for (name, rows, vectors) in [("lexical", &plain, false), ("vectors", &leaning, true)] {
+    for (name, rows, encoder) in [("lexical", &plain, false), ("encoder", &read, true)] {
         let one = one_by_one(rows);
-        let each = f1(rows, &left_out(rows, &one, vectors)?);
+        let each = f1(rows, &left_out(rows, &one, encoder)?);
         let mut deals = Vec::new();
         for seed in 1..=DEALS {
             deals.push(mean(&f1(
                 rows,
-                &left_out(rows, &dealt(rows, seed), vectors)?,
+                &left_out(rows, &dealt(rows, seed), encoder)?,
             )));
         }
         let least = deals.iter().copied().fold(1.0, f64::min);
@@ -70,79 +67,30 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
             mean(&deals),
         );
         let all: Vec<&Row> = rows.iter().collect();
-        let steps = learn(&all, vectors)?;
+        let steps = learn(&all, encoder)?;
         let _ = write!(tables, "\n[{name}]\nfactors = {:?}\n", steps.factors);
-        tables += &table(&format!("{name}.takes"), &steps.takes, &TAKES);
+        tables += &table(
+            &format!("{name}.takes"),
+            &steps.takes,
+            &takes_names(encoder),
+        );
         tables += &table(
             &format!("{name}.neutral"),
             &steps.neutral,
-            &neutral_names(vectors),
+            &neutral_names(encoder),
         );
         tables += &table(
             &format!("{name}.which"),
             &steps.which,
-            &which_names(vectors),
+            &which_names(encoder),
         );
     }
     print!("{text}");
-    let _ = writeln!(text, "\nleaning = [");
-    for line in weights.chunks(8) {
-        let line: Vec<String> = line.iter().map(f64::to_string).collect();
-        let _ = writeln!(text, "    {},", line.join(", "));
-    }
-    Ok(text + "]\n" + &tables)
+    Ok(text + &tables)
 }
 
-fn encoder(models: Option<&Path>) -> Result<Sentences> {
-    match Models::at(models)?.find(MODEL)? {
-        Found::Ready(model) => Sentences::load(&model.dir, &model.sha256),
-        _ => bail!("{MODEL} is not there or not whole: `riposte models fetch {MODEL}`"),
-    }
-}
-
-fn embed(encoder: &Sentences, masked: &[[String; 2]]) -> Result<Vec<MaskedVectors>> {
-    let texts: Vec<&str> = masked.iter().flatten().map(String::as_str).collect();
-    let mut vectors = encoder.embed(&texts)?.into_iter();
-    let mut pairs = Vec::new();
-    while let (Some(as_is), Some(swapped)) = (vectors.next(), vectors.next()) {
-        pairs.push([as_is, swapped]);
-    }
-    Ok(pairs)
-}
-
-/// Weights on the change that swapping makes to a sentence's vector, such that they tell which object is better.
-fn leaning_weights(dir: &Path, encoder: &Sentences) -> Result<Vec<f64>> {
-    let (mut masked, mut targets) = (Vec::new(), Vec::new());
-    for name in ["train", "val"] {
-        for comparison in
-            data::comparisons(&dir.join(format!("comparative/compsent19-{name}.csv")))?
-        {
-            let [first, second] = &comparison.objects;
-            let objects = Objects::new(first, second);
-            let both = |pair: &[String; 2]| pair[0].contains("OBJA") && pair[0].contains("OBJB");
-            // the sentence that compares, where there are several
-            if let Some(pair) = objects.masked(&comparison.sentence).into_iter().find(both) {
-                masked.push(pair);
-                targets.push(f64::from(comparison.first_is_better));
-            }
-        }
-    }
-    let rows: Vec<Vec<f64>> = embed(encoder, &masked)?
-        .iter()
-        .map(|[as_is, swapped]| {
-            as_is
-                .iter()
-                .zip(swapped)
-                .map(|(a, b)| f64::from(a - b))
-                .collect()
-        })
-        .collect();
-    let (_, weights) = logistic_regression(&rows, &targets, LEANING_PENALTY, false)?;
-    Ok(weights.into_iter().map(rounded).collect())
-}
-
-/// The judged passages in the order of topics, without and with leanings.
-fn rows(dir: &Path, encoder: &Sentences, weights: &[f64]) -> Result<(Vec<Row>, Vec<Row>)> {
+/// The judged passages in the order of topics, without and with what the encoder says of their sentences.
+fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
     let dir = dir.join("passages");
     let objects: HashMap<TopicId, Objects> = read_topics(&dir.join("topics.xml"))?
         .into_iter()
@@ -153,27 +101,32 @@ fn rows(dir: &Path, encoder: &Sentences, weights: &[f64]) -> Result<(Vec<Row>, V
         .collect();
     let passages = data::passages(&dir.join("passages.jsonl.gz"))?;
     let judged = data::stances(&dir.join("stance.qrels"), &passages)?;
-    let (mut plain, mut leaning_too) = (Vec::new(), Vec::new());
+    let (mut plain, mut read_too) = (Vec::new(), Vec::new());
     for judged in judged {
         let objects = objects
             .get(&judged.topic)
             .with_context(|| format!("topic {} has no objects", judged.topic))?;
-        let vectors = embed(encoder, &objects.masked(&judged.text))?;
-        let leanings: Option<Vec<f64>> =
-            vectors.iter().map(|pair| leaning(weights, pair)).collect();
-        for (rows, leanings) in [(&mut plain, None), (&mut leaning_too, leanings.as_deref())] {
+        let masked = objects.masked(&judged.text);
+        let pairs: Vec<(&str, &str)> = masked
+            .iter()
+            .flatten()
+            .map(|text| (PREFERENCE, text.as_str()))
+            .collect();
+        let logits = encoder.logits(&pairs)?;
+        let readings: Vec<Reading> = logits.as_chunks::<2>().0.iter().map(reading).collect();
+        for (rows, readings) in [(&mut plain, None), (&mut read_too, Some(&readings[..]))] {
             rows.push(Row {
                 topic: judged.topic.clone(),
-                features: features(objects, &judged.text, leanings),
+                features: features(objects, &judged.text, readings),
                 stance: judged.judgement,
             });
         }
     }
-    Ok((plain, leaning_too))
+    Ok((plain, read_too))
 }
 
 /// The three steps and the factors.
-fn learn(rows: &[&Row], vectors: bool) -> Result<StepsText> {
+fn learn(rows: &[&Row], encoder: bool) -> Result<StepsText> {
     let step = |of: &dyn Fn(&Features) -> Vec<f64>,
                 target: &dyn Fn(ObjectStance) -> Option<bool>| {
         let known = rows
@@ -182,18 +135,18 @@ fn learn(rows: &[&Row], vectors: bool) -> Result<StepsText> {
         known.unzip::<Vec<f64>, f64, Vec<_>, Vec<_>>()
     };
     let (x, y) = step(&|f| f.takes.clone(), &|s| Some(s != ObjectStance::No));
-    let takes = fit(&TAKES, &x, &y, TAKES_PENALTY, false)?;
+    let takes = fit(&takes_names(encoder), &x, &y, TAKES_PENALTY, false)?;
     let (x, y) = step(&|f| f.neutral.clone(), &|s| match s {
         ObjectStance::No => None,
         other => Some(other == ObjectStance::Neutral),
     });
-    let neutral = fit(&neutral_names(vectors), &x, &y, NEUTRAL_PENALTY, false)?;
+    let neutral = fit(&neutral_names(encoder), &x, &y, NEUTRAL_PENALTY, false)?;
     let (x, y) = step(&|f| f.which.clone(), &|s| match s {
         ObjectStance::First => Some(true),
         ObjectStance::Second => Some(false),
         _ => None,
     });
-    let which = fit(&which_names(vectors), &x, &y, WHICH_PENALTY, true)?;
+    let which = fit(&which_names(encoder), &x, &y, WHICH_PENALTY, true)?;
     Ok(StepsText {
         factors: factors(rows),
         takes,
@@ -240,7 +193,7 @@ fn dealt(rows: &[Row], seed: u64) -> Vec<usize> {
 }
 
 /// The stance of each row by steps and factors learned from the rows of other groups.
-fn left_out(rows: &[Row], groups: &[usize], vectors: bool) -> Result<Vec<ObjectStance>> {
+fn left_out(rows: &[Row], groups: &[usize], encoder: bool) -> Result<Vec<ObjectStance>> {
     let mut found = vec![ObjectStance::No; rows.len()];
     for group in 0..=groups.iter().copied().max().unwrap_or(0) {
         let known: Vec<&Row> = rows
@@ -249,7 +202,7 @@ fn left_out(rows: &[Row], groups: &[usize], vectors: bool) -> Result<Vec<ObjectS
             .filter(|(_, g)| **g != group)
             .map(|(r, _)| r)
             .collect();
-        let steps = Steps::new(learn(&known, vectors)?, vectors)?;
+        let steps = Steps::new(learn(&known, encoder)?, encoder)?;
         let rest = found
             .iter_mut()
             .zip(rows)

@@ -1,6 +1,7 @@
 //! `images`, `extract` and `merge`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -9,23 +10,27 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::files::{default_store, default_topics, write_whole};
-use super::models::{load_ocr, ready};
+use super::models::{load_ocr, pair_encoder, ready};
 use super::progress::Counted;
-use super::{CollectionArgs, ExtractArgs, ImagesArgs, MergeArgs, ReadArgs, say};
+use super::texts::Indices;
+use super::{CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::clip::Clip;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::pair::PairEncoder;
 use crate::evidence::picture;
 use crate::evidence::sentence::Sentences;
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::Store;
 use crate::index::images::ImageIndex;
 use crate::index::query::TopicParts;
-use crate::task::approach::ImageApproach;
+use crate::task::approach::{ImageApproach, RelevanceChannel, StanceRecipe};
 use crate::task::images::{Encoders, Settings, rank};
-use crate::trec::{FaultKind, explained, run};
+use crate::task::likeness::Arguments;
+use crate::task::text_approach::TextApproach;
+use crate::trec::{FaultKind, TextTask, explained, run};
 use crate::weights::{CheckedModel, Models, Role};
 
 /// `riposte images`: from a collection to run.txt.
@@ -53,6 +58,24 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         overlap: args.overlap,
         tag,
     };
+    let uses = settings.approach.stance == StanceRecipe::Beliefs
+        || settings
+            .approach
+            .relevance
+            .channels
+            .contains_key(&RelevanceChannel::Arguments);
+    if args.arguments.is_some() && !uses {
+        bail!(
+            "--arguments: the approach {} does not use any",
+            settings.approach.name
+        );
+    }
+    // what is wrong with them should not be found after a night of reading images
+    let arguments = args
+        .arguments
+        .as_deref()
+        .map(|file| Corpora::open(file, &args.collection));
+    let arguments = arguments.transpose()?;
     let mut work = Work::prepare(&args.collection)?;
     std::fs::create_dir_all(&args.output)
         .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
@@ -71,11 +94,32 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let mut index = ImageIndex::load(&work.store, ids)?;
     let indexed = start.elapsed().as_secs_f64();
     let start = Instant::now();
+    let pairs = match settings.approach.stance {
+        StanceRecipe::Beliefs => work.pair_encoder()?,
+        _ => None,
+    };
     let encoders = Encoders {
         clip: work.tools.clip.as_ref(),
         sentences: work.tools.sentences.as_ref(),
+        pairs: pairs.as_ref(),
     };
-    let ranking = rank(&mut index, &mut work.store, encoders, &topics, &settings)?;
+    let corpus = arguments.as_ref().map(Corpora::arguments).transpose()?;
+    let mut shown = Counted::new("topics", topics.len(), args.collection.quiet);
+    let stop = work.stop.clone();
+    let ranking = rank(
+        &mut index,
+        &mut work.store,
+        encoders,
+        corpus,
+        &topics,
+        &settings,
+        &mut |done| {
+            shown.show(done, 0, "");
+            !stop.load(Ordering::Relaxed)
+        },
+    );
+    shown.end();
+    let ranking = ranking?;
     let ranked = start.elapsed().as_secs_f64();
     for note in &ranking.notes {
         eprintln!("note: {note}");
@@ -96,6 +140,34 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         );
     }
     Ok(report_faults(&args.collection, &summary))
+}
+
+/// The arguments that images are held against, and how they are searched: as Task 1 does by default.
+struct Corpora {
+    indices: Indices,
+    approach: TextApproach,
+}
+
+impl Corpora {
+    fn open(file: &Path, args: &CollectionArgs) -> Result<Self> {
+        let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
+        let kept = KeptArgs {
+            index: None,
+            threads: args.threads,
+            quiet: args.quiet,
+            verbose: args.verbose,
+        };
+        let indices = Indices::open(file, TextTask::Controversial, &kept, &approach)
+            .with_context(|| format!("cannot use the arguments in {}", file.display()))?;
+        indices.report(kept.quiet, kept.verbose);
+        Ok(Corpora { indices, approach })
+    }
+
+    fn arguments(&self) -> Result<Arguments<'_>> {
+        let corpus = self.indices.first().context("no index of the arguments")?;
+        let retrieval = self.approach.retrieval.first().context("no retrieval")?;
+        Ok(Arguments { corpus, retrieval })
+    }
 }
 
 /// `riposte extract`: the evidence alone.
@@ -169,6 +241,7 @@ fn open(args: &CollectionArgs) -> Result<ImageCollection> {
 
 /// The tools that are here, the store, and how to stop.
 struct Work {
+    models: Models,
     tools: Tools,
     /// Why a channel is off, or by which model it is on.
     state: BTreeMap<Channel, String>,
@@ -177,6 +250,17 @@ struct Work {
 }
 
 impl Work {
+    /// The reader of claims and texts; none, and a note, where the model that it stands on is not here.
+    fn pair_encoder(&self) -> Result<Option<PairEncoder>> {
+        match ready(&self.models, Role::Sentence, None)? {
+            Ok(model) => pair_encoder(&model),
+            Err(why) => {
+                eprintln!("note: stance of texts goes by words alone, but for what is kept: {why}");
+                Ok(None)
+            }
+        }
+    }
+
     fn prepare(args: &CollectionArgs) -> Result<Self> {
         let models = Models::at(args.models.as_deref())?;
         let mut state = BTreeMap::new();
@@ -204,10 +288,11 @@ impl Work {
             if asked.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
-            eprintln!("\nstopping after the images at work; again to stop at once (nothing that is stored is lost)");
+            eprintln!("\nstopping after the images, or the topic, at work; again to stop at once (nothing that is stored is lost)");
         })
         .context("cannot watch for ^C")?;
         Ok(Work {
+            models,
             tools,
             state,
             store,

@@ -6,6 +6,7 @@ mod images;
 mod inspect;
 mod models;
 mod progress;
+mod stance;
 mod texts;
 mod verify;
 
@@ -44,6 +45,8 @@ enum Command {
     Extract(ExtractArgs),
     /// Read the text in image files: a JSON object a file, with its lines and their corners
     Read(ReadArgs),
+    /// What a text says of a topic (P(pro), P(con), P(neither)), or of two objects: a JSON object a text
+    Stance(StanceArgs),
     /// Join the evidence of shards: what SHARD has and FILE lacks goes into FILE
     Merge(MergeArgs),
     /// Which models there are, and where to get them
@@ -116,6 +119,10 @@ struct ImagesArgs {
     /// The run's tag; default: riposte, with the approach if it is another
     #[arg(long, value_name = "TAG", value_parser = tag)]
     tag: Option<String>,
+    /// Arguments in the args.me format: images that are like what was said for a topic, or against it, are found and told apart
+    /// by that; indexed once
+    #[arg(long, value_name = "FILE")]
+    arguments: Option<PathBuf>,
     /// Write how each candidate's score came about, a JSON object a line
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
@@ -219,6 +226,28 @@ struct ReadArgs {
     /// Which model reads (ppocr-v4 or ocrs); default: the first that is there
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
+}
+
+#[derive(Args)]
+struct StanceArgs {
+    /// A question, a motion, a claim, or a subject
+    #[arg(long, value_name = "TOPIC", conflicts_with = "objects")]
+    topic: Option<String>,
+    /// Two objects that are compared, in place of a topic
+    #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"])]
+    objects: Option<Vec<String>>,
+    /// The text
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Many texts: lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}; - for stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "objects", "text"])]
+    jsonl: Option<PathBuf>,
+    /// Each answer opened into what decided it
+    #[arg(long)]
+    explain: bool,
+    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -377,6 +406,7 @@ pub fn run() -> Result<u8> {
         Command::Index(args) => texts::index(&args),
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),
+        Command::Stance(args) => stance::stance(&args),
         Command::Merge(args) => images::merge(&args),
         Command::Models(ModelsCommand::Fetch { names, models }) => {
             let models = Models::at(models.as_deref())?;

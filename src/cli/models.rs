@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
+use crate::evidence::pair::PairEncoder;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
 /// The first model of that role, or the one of that name, that is here; else why there is none.
@@ -41,6 +42,18 @@ pub fn ready(
     Ok(Err(format!(
         "no {role} model here; `riposte models fetch {role}` gets one"
     )))
+}
+
+/// The pair encoder over that sentence model; none, and a note, if it is another than the one that it was trained from.
+pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<PairEncoder>> {
+    if !PairEncoder::belongs_to(&sentences.sha256)? {
+        eprintln!(
+            "note: stance goes by words alone: the pair encoder was not trained from this {}",
+            sentences.name
+        );
+        return Ok(None);
+    }
+    PairEncoder::load(&sentences.dir, &sentences.sha256).map(Some)
 }
 
 pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {

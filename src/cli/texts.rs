@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use super::files::{default_store, default_topics, write_whole};
-use super::models::ready;
+use super::models::{pair_encoder, ready};
 use super::progress::Counted;
 use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs};
 use crate::collection::arguments::ArgumentCollection;
@@ -150,11 +150,14 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
         false => None,
     };
     let models = Models::at(args.models.as_deref())?;
-    let sentences = match ready(&models, Role::Sentence, None)? {
-        Ok(model) => Some(Sentences::load(&model.dir, &model.sha256)?),
+    let (sentences, pairs) = match ready(&models, Role::Sentence, None)? {
+        Ok(model) => (
+            Some(Sentences::load(&model.dir, &model.sha256)?),
+            pair_encoder(&model)?,
+        ),
         Err(why) => {
             eprintln!("note: sentence vectors are off but for those that are kept: {why}");
-            None
+            (None, None)
         }
     };
     let reads_pairs = |rerank: &Rerank| rerank.weights.cross > 0.0;
@@ -173,6 +176,7 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
         &indices.base.with_extension("vectors.sqlite"),
         sentences,
         cross,
+        pairs,
     )?;
     let corpora: Vec<&Corpus> = indices.of.iter().map(|at| &indices.corpora[*at]).collect();
     let settings = Settings {
@@ -312,7 +316,7 @@ impl Indices {
     }
 
     /// Says what is in the collection and names its faults. The exit code.
-    fn report(&self, quiet: bool, verbose: bool) -> u8 {
+    pub fn report(&self, quiet: bool, verbose: bool) -> u8 {
         const NAMED: usize = 10;
         let Some(meta) = self.corpora.first().map(Corpus::meta) else {
             return 0;

@@ -52,19 +52,24 @@ pub(super) const BELOW: Parts = Parts {
 };
 
 impl Parts {
-    fn words(&self) -> String {
+    /// How the encoder's layers are called.
+    pub(super) fn names(&self) -> &Names {
+        &self.encoder
+    }
+
+    pub(super) fn words(&self) -> String {
         format!("{}.word_embeddings.weight", self.embeddings)
     }
 
-    fn positions(&self) -> String {
+    pub(super) fn positions(&self) -> String {
         format!("{}.position_embeddings.weight", self.embeddings)
     }
 
-    fn types(&self) -> String {
+    pub(super) fn types(&self) -> String {
         format!("{}.token_type_embeddings.weight", self.embeddings)
     }
 
-    fn norm(&self) -> String {
+    pub(super) fn norm(&self) -> String {
         format!("{}.LayerNorm", self.embeddings)
     }
 }
@@ -117,7 +122,7 @@ impl Config {
         self.size().check()
     }
 
-    fn size(&self) -> Size {
+    pub(super) fn size(&self) -> Size {
         Size {
             hidden: self.hidden_size,
             heads: self.num_attention_heads,
@@ -143,6 +148,23 @@ impl Config {
         all.extend(Encoder::expected(&self.size(), &parts.encoder));
         all
     }
+}
+
+/// Numbers of texts in their order, cut into batches of at most so many tokens, or of one text that is longer.
+pub(super) fn batches<'o>(order: &'o [usize], texts: &[Encoding], most: usize) -> Vec<&'o [usize]> {
+    let mut batches = Vec::new();
+    let mut rest = order;
+    while !rest.is_empty() {
+        let mut tokens = 0;
+        let fits = |n: &&usize| {
+            tokens += texts[**n].len();
+            tokens <= most
+        };
+        let (batch, others) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
 }
 
 /// A loaded BERT, in f32.
@@ -200,16 +222,7 @@ impl Bert {
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|&n| texts[n].len());
         let mut said = vec![T::default(); texts.len()];
-        let mut rest = order.as_slice();
-        while !rest.is_empty() {
-            let mut tokens = 0;
-            let fits = |n: &&usize| {
-                tokens += texts[**n].len();
-                tokens <= BATCH
-            };
-            let count = rest.iter().take_while(fits).count().max(1);
-            let (batch, others) = rest.split_at(count);
-            rest = others;
+        for batch in batches(&order, texts, BATCH) {
             let sorted: Vec<&Encoding> = batch.iter().map(|&n| &texts[n]).collect();
             let (rows, runs) = self.forward(&sorted)?;
             for (&n, of_text) in batch.iter().zip(of_batch(&rows, &runs)?) {

@@ -57,6 +57,11 @@ pub(super) struct Size {
 }
 
 impl Size {
+    /// Width of one attention head.
+    pub(super) fn head_width(&self) -> usize {
+        self.hidden / self.heads
+    }
+
     /// Refuses sizes that no model has, before anything is computed from them.
     pub(super) fn check(&self) -> Result<()> {
         for (name, value) in [
@@ -150,7 +155,7 @@ impl Encoder {
         checkpoint: &mut Checkpoint,
         device: &Device,
     ) -> Result<Self> {
-        let scale = ((size.hidden / size.heads) as f64).powf(-0.5);
+        let scale = (size.head_width() as f64).powf(-0.5);
         let layers = (0..size.layers)
             .map(|n| {
                 let mut read = |part: &str, kind: &str| {

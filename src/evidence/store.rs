@@ -242,6 +242,19 @@ impl Store {
         })
     }
 
+    /// The producer whose name begins so that has made most of the kept vectors.
+    pub fn query_producer(&self, kind: &str) -> Result<Option<String>> {
+        self.reading(|c| {
+            c.query_row(
+                "SELECT producer FROM query_vector WHERE substr(producer, 1, length(?1)) = ?1
+                 GROUP BY producer ORDER BY count(*) DESC, producer LIMIT 1",
+                [kind],
+                |row| row.get(0),
+            )
+            .optional()
+        })
+    }
+
     /// Keeps the vectors of query texts.
     pub fn keep_query_vectors(
         &mut self,

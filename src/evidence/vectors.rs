@@ -1,4 +1,4 @@
-//! Sentence vectors of texts and a cross-encoder's scores, made when they are first asked for and kept: a large collection
+//! Sentence vectors of texts, and what a cross-encoder and the pair encoder say of them, made when they are first asked for and kept: a large collection
 //! has millions of sentences, a ranking asks for thousands.
 
 use std::collections::HashSet;
@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::cross::Cross;
+use super::pair::{CLASSES, PairEncoder};
 use super::sentence::Sentences;
 use super::store::{blob_of, vector_of};
 
@@ -32,13 +33,20 @@ pub struct TextVectors {
     sentence_producer: Option<String>,
     cross: Option<Cross>,
     cross_producer: Option<String>,
+    pairs: Option<PairEncoder>,
+    pair_producer: Option<String>,
 }
 
 impl TextVectors {
     /// Opens the file, or makes it. Without a model, the vectors of the model of its kind that has made most of them are used.
     ///
     /// Errors: it cannot be written, or is no such file.
-    pub fn open(path: &Path, sentences: Option<Sentences>, cross: Option<Cross>) -> Result<Self> {
+    pub fn open(
+        path: &Path,
+        sentences: Option<Sentences>,
+        cross: Option<Cross>,
+        pairs: Option<PairEncoder>,
+    ) -> Result<Self> {
         let kept = Kept::open(path)
             .with_context(|| format!("cannot open the vectors in {}", path.display()))?;
         let sentence_producer = match &sentences {
@@ -49,12 +57,18 @@ impl TextVectors {
             Some(model) => Some(model.producer()),
             None => kept.busiest("cross/")?,
         };
+        let pair_producer = match &pairs {
+            Some(model) => Some(model.producer().to_owned()),
+            None => kept.busiest("pair/")?,
+        };
         Ok(TextVectors {
             kept,
             sentences,
             sentence_producer,
             cross,
             cross_producer,
+            pairs,
+            pair_producer,
         })
     }
 
@@ -103,6 +117,37 @@ impl TextVectors {
         });
         let vectors = self.kept.all(producer, texts, &keys, score, done)?;
         Ok(vectors.map(|vectors| vectors.into_iter().flatten().collect()))
+    }
+
+    /// The pair encoder's logits of the claim with each of the texts ([`PairEncoder::logits`]), in the texts' order; `done` is told
+    /// how many have been made. None where one is not kept and there is no model to make it.
+    ///
+    /// Errors: as for [`TextVectors::of`].
+    pub fn logits_of(
+        &mut self,
+        claim: &str,
+        texts: &[&str],
+        done: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<[f32; CLASSES]>>> {
+        let Some(producer) = &self.pair_producer else {
+            return Ok(None);
+        };
+        let keys: Vec<Key> = texts
+            .iter()
+            .map(|text| key(&format!("{claim}\0{text}")))
+            .collect();
+        let read = self.pairs.as_ref().map(|model| {
+            |batch: &[&str]| {
+                let pairs: Vec<(&str, &str)> = batch.iter().map(|text| (claim, *text)).collect();
+                let logits = model.logits(&pairs)?;
+                Ok(logits.into_iter().map(Vec::from).collect())
+            }
+        });
+        let vectors = self.kept.all(producer, texts, &keys, read, done)?;
+        Ok(vectors.map(|vectors| {
+            let logits = vectors.iter().flat_map(|v| v.as_chunks::<CLASSES>().0);
+            logits.copied().collect()
+        }))
     }
 }
 
@@ -238,13 +283,13 @@ mod tests {
     fn kept_vectors_and_scores_serve_without_the_models() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("v.sqlite");
-        let mut none = TextVectors::open(&path, None, None).unwrap();
+        let mut none = TextVectors::open(&path, None, None, None).unwrap();
         assert_eq!(none.of(&["a"], &mut |_| ()).unwrap(), None);
         assert_eq!(none.scores_of("t", &["a"], &mut |_| ()).unwrap(), None);
         keep(&none, "cross/1 c", "t\0a", &[-2.5]);
         keep(&none, "cross/1 c", "t\0b", &[4.0]);
         keep(&none, "cross/1 c", "u\0b", &[0.5]);
-        let mut kept = TextVectors::open(&path, None, None).unwrap();
+        let mut kept = TextVectors::open(&path, None, None, None).unwrap();
         assert_eq!(
             kept.of(&[], &mut |_| ()).unwrap(),
             None,
@@ -254,7 +299,7 @@ mod tests {
         keep(&none, "sentence/1 s", "b", &[0.0, 1.0]);
         drop((none, kept));
 
-        let mut kept = TextVectors::open(&path, None, None).unwrap();
+        let mut kept = TextVectors::open(&path, None, None, None).unwrap();
         let found = kept.of(&["b", "a", "b"], &mut |_| ()).unwrap().unwrap();
         assert_eq!(found, [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
         assert_eq!(kept.of(&["a", "c"], &mut |_| ()).unwrap(), None);

@@ -108,6 +108,12 @@ impl Image {
             .reduce(f64::max)
     }
 
+    /// The vectors of a part, one a page.
+    pub fn vectors_of(&self, part: Part) -> impl Iterator<Item = &[f32]> {
+        let of_part = self.sentences.iter().filter(move |s| s.part == part);
+        of_part.map(|s| s.value.as_slice())
+    }
+
     /// The cosine of a CLIP text vector and the image.
     pub fn clip_likeness(&self, query: &[f32]) -> Option<f64> {
         let own = self.clip.as_ref().filter(|own| own.len() == query.len())?;

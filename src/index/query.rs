@@ -254,7 +254,11 @@ pub fn claims(question: &str) -> (String, String) {
                 format!("it is not true that {statement}"),
             );
         }
-        _ => return (bare.to_owned(), format!("it is not true that {bare}")),
+        _ => {
+            let claim = of_the_house(bare);
+            let counter = negated(&claim).unwrap_or_else(|| format!("it is not true that {claim}"));
+            return (claim, counter);
+        }
     };
     let at = rest
         .iter()
@@ -274,9 +278,129 @@ pub fn claims(question: &str) -> (String, String) {
     )
 }
 
+/// A parliamentary debate's motion as the claim that it is about.
+fn of_the_house(motion: &str) -> String {
+    let lower = motion.to_lowercase();
+    for (opening, instead) in [
+        ("this house believes that ", ""),
+        ("this house believes ", ""),
+        ("this house would ", "we should "),
+        ("this house should ", "we should "),
+        ("this house ", "we "),
+    ] {
+        if let (true, Some(rest)) = (lower.starts_with(opening), motion.get(opening.len()..)) {
+            return format!("{instead}{rest}");
+        }
+    }
+    motion.to_owned()
+}
+
+/// Negations of verbs, and the verb without them.
+const NEGATIONS: [(&str, &str); 18] = [
+    ("should not", "should"),
+    ("shouldn't", "should"),
+    ("should never", "should"),
+    ("must not", "must"),
+    ("is not", "is"),
+    ("isn't", "is"),
+    ("are not", "are"),
+    ("aren't", "are"),
+    ("cannot", "can"),
+    ("can't", "can"),
+    ("do not", ""),
+    ("don't", ""),
+    ("does not", "does"),
+    ("doesn't", "does"),
+    ("would not", "would"),
+    ("wouldn't", "would"),
+    ("will not", "will"),
+    ("won't", "will"),
+];
+
+/// Verbs after which "not" negates a statement, the surest first.
+const NEGATABLE: [&str; 12] = [
+    "should", "must", "would", "will", "can", "is", "are", "was", "were", "has", "have", "ought to",
+];
+
+/// The opposite of a statement: its negation taken away, or one put after its first auxiliary verb. None for what has
+/// neither.
+pub fn negated(claim: &str) -> Option<String> {
+    let words: Vec<&str> = claim.split_whitespace().collect();
+    let said = |at: usize, phrase: &str| {
+        let mut at = words.get(at..).unwrap_or(&[]).iter();
+        phrase.split(' ').all(|part| {
+            at.next()
+                .is_some_and(|word| word.eq_ignore_ascii_case(part))
+        })
+    };
+    let rebuilt = |at: usize, taken: usize, put: &str| {
+        let (before, rest) = words.split_at(at);
+        let parts = before.iter().copied().chain([put]);
+        let parts = parts.chain(rest.get(taken..).unwrap_or(&[]).iter().copied());
+        parts
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    for (negation, instead) in NEGATIONS {
+        if let Some(at) = (0..words.len()).find(|&at| said(at, negation)) {
+            return Some(rebuilt(at, negation.split(' ').count(), instead));
+        }
+    }
+    for verb in NEGATABLE {
+        if let Some(at) = (0..words.len()).find(|&at| said(at, verb)) {
+            let taken = verb.split(' ').count();
+            let kept = words.get(at..at + taken)?.join(" ");
+            return Some(rebuilt(at, taken, &format!("{kept} not")));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_are_their_own_claims_and_can_be_negated() {
+        for (topic, claim, counter) in [
+            (
+                "This house believes that the sale of violent video games should be banned",
+                "the sale of violent video games should be banned",
+                "the sale of violent video games should not be banned",
+            ),
+            (
+                "This house would ban boxing",
+                "we should ban boxing",
+                "we should not ban boxing",
+            ),
+            (
+                "Parents shouldn't smack their children.",
+                "Parents shouldn't smack their children",
+                "Parents should smack their children",
+            ),
+            (
+                "We ought to vote",
+                "We ought to vote",
+                "We ought to not vote",
+            ),
+            (
+                "Gun control",
+                "Gun control",
+                "it is not true that Gun control",
+            ),
+        ] {
+            assert_eq!(
+                claims(topic),
+                (claim.to_owned(), counter.to_owned()),
+                "{topic}"
+            );
+        }
+        assert_eq!(
+            negated("We don't need cash").as_deref(),
+            Some("We need cash")
+        );
+    }
 
     #[test]
     fn questions_become_claims() {

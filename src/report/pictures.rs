@@ -46,15 +46,15 @@ impl Size {
 
     /// Bytes for all pictures of the size together: a report of fifty topics, twenty images each, stays below 30 MB with its
     /// pages (their table of topics below 300 KB), as one file below the 25 MB that mail takes. An image more than a
-    /// thousand costs its page about 9 KB, which the large pictures give up.
+    /// thousand costs its page about 11 KB, which the large pictures give up.
     fn share(self, images: usize, inline: bool) -> usize {
-        let more = 9_000 * images.saturating_sub(1_000);
+        let more = 11_000 * images.saturating_sub(1_000);
         match (self, inline) {
             (Size::Mini, _) => 150_000,
             (Size::Card, false) => 3_400_000,
-            (Size::Whole, false) => 12_000_000usize.saturating_sub(more),
+            (Size::Whole, false) => 10_500_000usize.saturating_sub(more),
             (Size::Card, true) => 2_000_000,
-            (Size::Whole, true) => 6_000_000,
+            (Size::Whole, true) => 4_500_000,
         }
     }
 

@@ -37,13 +37,21 @@ impl Row {
         Row::at(explanation, None, 0)
     }
 
-    /// An explanation without the parts that `other` has too, which stand open beside it.
+    /// An explanation without what `other` has too, which stands open beside it: equal parts, and rows whose parts are those of
+    /// one there.
     pub fn unlike(explanation: &Explanation, other: &Explanation) -> Row {
         let mut own = explanation.clone();
         for part in &mut own.parts {
             if other.parts.contains(part) && !part.parts.is_empty() {
                 part.parts.clear();
                 part.how = "the same as above".into();
+            }
+            for signal in part.parts.iter_mut().filter(|s| !s.parts.is_empty()) {
+                let opened = other.parts.iter().flat_map(|of| &of.parts);
+                if opened.into_iter().any(|of| of.parts == signal.parts) {
+                    signal.parts.clear();
+                    signal.how = "opened above".into();
+                }
             }
         }
         Row::of(&own)
@@ -78,6 +86,10 @@ impl Bar {
         }
         let room = if has_middle { 50.0 } else { 100.0 };
         let width = room * value.abs() / widest;
+        // it would not be seen
+        if width < 0.5 {
+            return None;
+        }
         let x = match (has_middle, value < 0.0) {
             (false, _) => 0.0,
             (true, false) => 50.0,

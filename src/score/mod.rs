@@ -7,6 +7,7 @@ pub mod quality;
 pub mod rerank;
 pub mod select;
 pub mod stance;
+pub mod text_stance;
 pub mod words;
 
 use crate::trec::Explanation;

@@ -14,28 +14,43 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-pub use features::{Features, LEANING, NEUTRAL, ONE_SIDED, TAKES, WHICH, features};
+pub use features::{
+    Features, LEANING, NEUTRAL, ONE_SIDED, PREFERRING, Reading, SUREST, TAKES, WHICH, features,
+};
 pub use mentions::Objects;
 
 use super::linear::{Linear, LinearText};
+use super::text_stance::Logits;
 use crate::trec::{Explanation, ObjectStance};
 
-/// Of a sentence with `OBJA` and `OBJB` in place of the objects, and of the same with them swapped; unit length.
-pub type MaskedVectors = [Vec<f32>; 2];
+/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the objects, and of the same with them swapped.
+pub type MaskedLogits = [Logits; 2];
 
-fn names(lexical: &[&'static str], of_vectors: &'static str, vectors: bool) -> Vec<&'static str> {
-    let of_vectors = vectors.then_some(of_vectors);
-    lexical.iter().copied().chain(of_vectors).collect()
+/// The claim that a masked sentence is read with.
+pub const PREFERENCE: &str = "OBJA is better than OBJB";
+
+fn names(
+    lexical: &[&'static str],
+    of_encoder: &[&'static str],
+    encoder: bool,
+) -> Vec<&'static str> {
+    let of_encoder = if encoder { of_encoder } else { &[] };
+    lexical.iter().chain(of_encoder).copied().collect()
 }
 
-/// The names of the features that tell which object, with or without vectors.
-pub fn which_names(vectors: bool) -> Vec<&'static str> {
-    names(&WHICH, LEANING, vectors)
+/// The names of the features that tell which object, with or without the pair encoder.
+pub fn which_names(encoder: bool) -> Vec<&'static str> {
+    names(&WHICH, &[LEANING], encoder)
 }
 
-/// The names of the features that tell a neutral stance, with or without vectors.
-pub fn neutral_names(vectors: bool) -> Vec<&'static str> {
-    names(&NEUTRAL, ONE_SIDED, vectors)
+/// The names of the features that tell a neutral stance, with or without the pair encoder.
+pub fn neutral_names(encoder: bool) -> Vec<&'static str> {
+    names(&NEUTRAL, &[ONE_SIDED], encoder)
+}
+
+/// The names of the features that tell a passage that takes a stance, with or without the pair encoder.
+pub fn takes_names(encoder: bool) -> Vec<&'static str> {
+    names(&TAKES, &[PREFERRING, SUREST], encoder)
 }
 
 /// The three questions, and what a decision counts for.
@@ -64,18 +79,15 @@ pub struct StepsText {
 
 #[derive(Deserialize)]
 struct ModelText {
-    /// Weights of the sentences' vectors.
-    leaning: Vec<f64>,
     lexical: StepsText,
-    vectors: StepsText,
+    encoder: StepsText,
 }
 
 /// The learned weights.
 #[derive(Clone, Debug)]
 pub struct Model {
-    leaning: Vec<f64>,
     lexical: Steps,
-    vectors: Steps,
+    encoder: Steps,
 }
 
 /// What a passage says of the objects.
@@ -94,20 +106,20 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
 });
 
 impl Steps {
-    /// The steps with or without the features of vectors.
+    /// The steps with or without the features of the pair encoder.
     ///
     /// # Errors
     /// Features that are missing or unknown, weights under which swapped objects would not swap.
-    pub fn new(text: StepsText, vectors: bool) -> Result<Self> {
+    pub fn new(text: StepsText, encoder: bool) -> Result<Self> {
         ensure!(
             text.factors.iter().all(|f| f.is_finite() && *f > 0.0),
             "factors are numbers above 0"
         );
-        let which = Linear::new(text.which, &which_names(vectors)).context("which")?;
+        let which = Linear::new(text.which, &which_names(encoder)).context("which")?;
         ensure!(which.is_odd(), "which: its bias and means must be 0");
         Ok(Steps {
-            takes: Linear::new(text.takes, &TAKES).context("takes")?,
-            neutral: Linear::new(text.neutral, &neutral_names(vectors)).context("neutral")?,
+            takes: Linear::new(text.takes, &takes_names(encoder)).context("takes")?,
+            neutral: Linear::new(text.neutral, &neutral_names(encoder)).context("neutral")?,
             which,
             factors: text.factors,
         })
@@ -163,21 +175,23 @@ impl Model {
     pub fn parse(text: &str) -> Result<Model> {
         let text: ModelText = toml::from_str(text).context("reading weights of object stance")?;
         Ok(Model {
-            leaning: text.leaning,
             lexical: Steps::new(text.lexical, false).context("lexical")?,
-            vectors: Steps::new(text.vectors, true).context("vectors")?,
+            encoder: Steps::new(text.encoder, true).context("encoder")?,
         })
     }
 
-    /// The stance of a passage. `vectors` are all-MiniLM-L6-v2's of [`Objects::masked`], in its order; without them,
-    /// or if they are of another length, words alone decide, by weights of their own.
+    /// The stance of a passage. `logits` are the pair encoder's of [`Objects::masked`] with [`PREFERENCE`], in its order; without
+    /// them words alone decide, by weights of their own. Of a text no longer than a sentence the encoder alone decides.
     pub fn belief(
         &self,
         objects: &Objects,
         passage: &str,
-        vectors: Option<&[MaskedVectors]>,
+        logits: Option<&[MaskedLogits]>,
     ) -> Belief {
-        let (steps, features) = self.read(objects, passage, vectors);
+        if let Some(sentence) = lone(passage, logits) {
+            return of_sentence(sentence);
+        }
+        let (steps, features) = self.read(objects, passage, logits);
         steps.belief(&features)
     }
 
@@ -186,9 +200,12 @@ impl Model {
         &self,
         objects: &Objects,
         passage: &str,
-        vectors: Option<&[MaskedVectors]>,
+        logits: Option<&[MaskedLogits]>,
     ) -> Explanation {
-        let (steps, features) = self.read(objects, passage, vectors);
+        if let Some(sentence) = lone(passage, logits) {
+            return open_sentence(sentence);
+        }
+        let (steps, features) = self.read(objects, passage, logits);
         let belief = steps.belief(&features);
         let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
         let decided = named.filter(|(stance, _)| *stance == belief.decision);
@@ -220,28 +237,73 @@ impl Model {
         &self,
         objects: &Objects,
         passage: &str,
-        vectors: Option<&[MaskedVectors]>,
+        logits: Option<&[MaskedLogits]>,
     ) -> (&Steps, Features) {
-        let leanings: Option<Vec<f64>> = vectors.and_then(|vectors| {
-            vectors
-                .iter()
-                .map(|pair| leaning(&self.leaning, pair))
-                .collect()
-        });
-        let steps = match leanings {
-            Some(_) => &self.vectors,
+        let readings: Option<Vec<Reading>> =
+            logits.map(|logits| logits.iter().map(reading).collect());
+        let steps = match readings {
+            Some(_) => &self.encoder,
             None => &self.lexical,
         };
-        (steps, features(objects, passage, leanings.as_deref()))
+        (steps, features(objects, passage, readings.as_deref()))
     }
 }
 
-/// How far a sentence leans to the first object, in log-odds: weights on the difference that swapping makes to its
-/// vector. None if the lengths do not fit.
-pub fn leaning(weights: &[f64], [as_is, swapped]: &MaskedVectors) -> Option<f64> {
-    let fits = as_is.len() == weights.len() && swapped.len() == weights.len();
-    fits.then(|| {
-        let difference = as_is.iter().zip(swapped).map(|(a, b)| f64::from(a - b));
-        weights.iter().zip(difference).map(|(w, d)| w * d).sum()
-    })
+/// What the logits of a masked sentence say; swapped objects give the same but for the sign.
+pub fn reading([as_is, swapped]: &MaskedLogits) -> Reading {
+    let neither = softmax(as_is)[2] + softmax(swapped)[2];
+    let lean = |[con, pro, _]: &Logits| f64::from(pro - con);
+    Reading {
+        leaning: (lean(as_is) - lean(swapped)) / 2.0,
+        prefers: 1.0 - neither / 2.0,
+    }
+}
+
+/// Probabilities of the classes.
+fn softmax(logits: &Logits) -> [f64; 3] {
+    let most = logits.iter().copied().fold(f32::MIN, f32::max);
+    let powers = logits.map(|x| f64::from(x - most).exp());
+    let sum: f64 = powers.iter().sum();
+    powers.map(|x| x / sum)
+}
+
+/// Words up to which a text is a sentence, or two, that either prefers an object or does not: passages, which weigh one thing
+/// against another, are longer.
+const SENTENCE: usize = 60;
+
+/// The sentence of a short text that most surely prefers an object.
+fn lone(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Reading> {
+    let words = text.split_whitespace().take(SENTENCE + 1).count();
+    let readings = logits?.iter().map(reading);
+    readings
+        .filter(|_| words <= SENTENCE)
+        .max_by(|a, b| a.prefers.total_cmp(&b.prefers))
+}
+
+fn of_sentence(sentence: Reading) -> Belief {
+    let probabilities = [
+        sentence.prefers * super::logistic(sentence.leaning),
+        sentence.prefers * super::logistic(-sentence.leaning),
+        0.0,
+        1.0 - sentence.prefers,
+    ];
+    Belief {
+        decision: decide(&probabilities, [1.0, 1.0]),
+        probabilities,
+    }
+}
+
+fn open_sentence(sentence: Reading) -> Explanation {
+    let belief = of_sentence(sentence);
+    let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
+    let decided = named.filter(|(stance, _)| *stance == belief.decision);
+    Explanation {
+        name: format!("stance {}", belief.decision),
+        value: decided.map(|(_, p)| p).sum(),
+        how: "a sentence, read by the pair encoder".into(),
+        parts: vec![
+            Explanation::leaf("prefers an object", sentence.prefers),
+            Explanation::leaf("log-odds of the first, if it prefers one", sentence.leaning),
+        ],
+    }
 }

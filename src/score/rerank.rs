@@ -55,6 +55,8 @@ pub struct Candidate {
     pub quality: Option<f64>,
     /// How much it compares, in [0, 1] ([`comparison`]).
     pub comparison: Option<f64>,
+    /// P(pro) + P(con): that it takes a side on the topic.
+    pub side: Option<f64>,
 }
 
 /// What each opinion weighs.
@@ -71,10 +73,12 @@ pub struct Weights {
     pub quality: f64,
     #[serde(default)]
     pub comparison: f64,
+    #[serde(default)]
+    pub side: f64,
 }
 
 /// The opinions on each candidate, in their order: retrieval, likeness and the cross-encoder's score brought to [0, 1] by
-/// the least and the greatest among the candidates, quality and comparison as they are. An opinion that weighs nothing, or
+/// the least and the greatest among the candidates, quality, comparison and side as they are. An opinion that weighs nothing, or
 /// that no candidate has, is not among them; where none is left, retrieval is the only one.
 pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
     let retrieval = to_unit(candidates.iter().map(|c| Some(c.retrieval)));
@@ -82,12 +86,14 @@ pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>>
     let cross = to_unit(candidates.iter().map(|c| c.cross));
     let quality: Vec<Option<f64>> = candidates.iter().map(|c| c.quality).collect();
     let comparison: Vec<Option<f64>> = candidates.iter().map(|c| c.comparison).collect();
+    let side: Vec<Option<f64>> = candidates.iter().map(|c| c.side).collect();
     let mut channels = [
         ("retrieval", weights.retrieval, retrieval),
         ("sentence", weights.sentence, sentence),
         ("cross", weights.cross, cross),
         ("quality", weights.quality, quality),
         ("comparison", weights.comparison, comparison),
+        ("side", weights.side, side),
     ];
     let speaks =
         |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
@@ -189,6 +195,7 @@ mod tests {
             cross: None,
             quality: Some(quality),
             comparison: None,
+            side: None,
         }
     }
 

@@ -72,6 +72,9 @@ pub enum RelevanceChannel {
     /// Cosine of the topic's prompts and the image.
     #[serde(rename = "clip topic")]
     ClipTopic,
+    /// Cosine of what was argued about the topic and the words in or around the image; without a corpus of arguments it is off.
+    #[serde(rename = "arguments")]
+    Arguments,
     /// From the rank at which the crawl found the image for this topic. Tells what the makers of a
     /// collection asked, not what an image shows: no approach but baselines uses it.
     #[serde(rename = "crawl")]
@@ -80,7 +83,7 @@ pub enum RelevanceChannel {
 
 impl RelevanceChannel {
     /// All of them, in the order of an explanation.
-    pub const ALL: [RelevanceChannel; 9] = [
+    pub const ALL: [RelevanceChannel; 10] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
         RelevanceChannel::Bm25Near,
@@ -89,6 +92,7 @@ impl RelevanceChannel {
         RelevanceChannel::SentenceTitle,
         RelevanceChannel::SentenceNear,
         RelevanceChannel::ClipTopic,
+        RelevanceChannel::Arguments,
         RelevanceChannel::Crawl,
     ];
 
@@ -103,6 +107,7 @@ impl RelevanceChannel {
             RelevanceChannel::SentenceTitle => "sentence title",
             RelevanceChannel::SentenceNear => "sentence near",
             RelevanceChannel::ClipTopic => "clip topic",
+            RelevanceChannel::Arguments => "arguments",
             RelevanceChannel::Crawl => "crawl",
         }
     }

@@ -5,14 +5,14 @@ use anyhow::Result;
 use super::texts::{Settings, Sources, rank};
 use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::Corpus;
-use crate::score::object_stance::{MaskedVectors, Model, Objects};
+use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};
 
-/// Passages whose sentences' vectors are asked for: the vectors of a thousand would take as long as all the rest.
-const WITH_VECTORS: usize = 50;
+/// Passages whose sentences the pair encoder reads: those of a thousand would take as long as all the rest.
+const READ: usize = 50;
 
 /// The run's lines, by topic in the order of the topics, and how the scores came about; `told` as for
 /// [`super::controversial::run`]. Without `stances`, and for topics whose objects are not known, lines say Q0.
@@ -32,7 +32,7 @@ pub fn run(
         for (rank, found) in (1..).zip(&ranked.documents) {
             let stance = match (&objects, sources.corpora.first()) {
                 (Some(objects), Some(corpus)) => {
-                    let vectors = (rank as usize <= WITH_VECTORS).then_some(&mut *sources.vectors);
+                    let vectors = (rank as usize <= READ).then_some(&mut *sources.vectors);
                     let open = ranked.explained.get_mut(rank as usize - 1);
                     let (stance, opened) =
                         stance_of(objects, corpus, &found.doc, vectors, open.is_some())?;
@@ -68,24 +68,24 @@ fn stance_of(
 ) -> Result<(ObjectStance, Option<Explanation>)> {
     let passage = corpus.document(doc)?.texts.into_iter().next();
     let passage = passage.unwrap_or_default();
-    let vectors = match vectors {
-        Some(vectors) => masked_vectors(objects, &passage, vectors)?,
+    let logits = match vectors {
+        Some(vectors) => masked_logits(objects, &passage, vectors)?,
         None => None,
     };
     let model = Model::committed();
-    let belief = model.belief(objects, &passage, vectors.as_deref());
-    let opened = open.then(|| model.explain(objects, &passage, vectors.as_deref()));
+    let belief = model.belief(objects, &passage, logits.as_deref());
+    let opened = open.then(|| model.explain(objects, &passage, logits.as_deref()));
     Ok((belief.decision, opened))
 }
 
-fn masked_vectors(
+fn masked_logits(
     objects: &Objects,
     passage: &str,
     vectors: &mut TextVectors,
-) -> Result<Option<Vec<MaskedVectors>>> {
+) -> Result<Option<Vec<MaskedLogits>>> {
     let masked = objects.masked(passage);
     let texts: Vec<&str> = masked.iter().flatten().map(String::as_str).collect();
-    let Some(found) = vectors.of(&texts, &mut |_| ())? else {
+    let Some(found) = vectors.logits_of(PREFERENCE, &texts, &mut |_| ())? else {
         return Ok(None);
     };
     let (pairs, _) = found.as_chunks::<2>();

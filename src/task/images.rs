@@ -5,28 +5,31 @@
 //! is the largest. A score is `relevance × (1 + argues + stance)`: with probabilities, the expected
 //! number of the three official measures to which the image would count.
 
-use std::collections::BTreeMap;
+mod asked;
+mod opinions;
 
-use anyhow::Result;
+use std::collections::{BTreeMap, HashSet};
 
-use super::approach::{
-    ArgumentRecipe, ImageApproach, RelevanceChannel as R, Scale, Sentiment, StanceRecipe,
-};
+use anyhow::{Result, ensure};
+
+use super::approach::{ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
+use super::likeness::{Arguments, Likeness, Sides};
+use super::reading::Reader;
+use crate::evidence::Part;
 use crate::evidence::clip::Clip;
+use crate::evidence::pair::PairEncoder;
 use crate::evidence::sentence::Sentences;
 use crate::evidence::store::Store;
-use crate::evidence::{Channel, Part};
 use crate::index::images::{Field, Image, ImageIndex};
-use crate::index::prompts::{self, Role};
-use crate::index::query::{self, Polarity, Query, TopicParts};
-use crate::score::argument::{self, AramisFeatures, PictureFeatures};
+use crate::index::query::{self, Query, TopicParts};
 use crate::score::select::{self, Candidate, LIST_LENGTH};
-use crate::score::stance::{self, PRIORS, StanceSignals};
 use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
 use crate::trec::explained::{ExplainedImage, Listed};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance, TopicId};
+use asked::{Asked, TopicVectors};
+use opinions::{TextsSay, argues, sides};
 
 /// Candidates a topic: five times as many as are listed, so that stance has a choice, few enough
 /// that it cannot lift what is off topic.
@@ -47,6 +50,7 @@ pub struct Settings {
 pub struct Encoders<'a> {
     pub clip: Option<&'a Clip>,
     pub sentences: Option<&'a Sentences>,
+    pub pairs: Option<&'a PairEncoder>,
 }
 
 /// A run, and how it came about.
@@ -60,15 +64,17 @@ pub struct ImageRanking {
     pub notes: Vec<String>,
 }
 
-/// Ranks the images for the topics.
+/// Ranks the images for the topics. `told` hears after each topic how many are done, and says whether to go on.
 ///
-/// Errors are about the store or a model.
+/// Errors are about the store or a model; or it was told to stop, and what has been read is kept.
 pub fn rank(
     index: &mut ImageIndex,
     store: &mut Store,
     encoders: Encoders,
+    arguments: Option<Arguments>,
     topics: &[Topic],
     settings: &Settings,
+    told: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
     let queries: Vec<Query> = topics
         .iter()
@@ -79,7 +85,7 @@ pub fn rank(
         explained: Vec::new(),
         notes: Vec::new(),
     };
-    let asked = Asked::embed(
+    let mut asked = Asked::embed(
         store,
         encoders,
         topics,
@@ -87,168 +93,35 @@ pub fn rank(
         settings,
         &mut ranking.notes,
     )?;
-    for ((topic, query), vectors) in topics.iter().zip(&queries).zip(&asked.topics) {
+    let reader = Reader::new(encoders.pairs, store)?;
+    if let Some(arguments) = arguments {
+        let notes = &mut ranking.notes;
+        let reading = (&reader, &mut *store);
+        asked.hear(&arguments, &queries, reading, encoders, notes, told)?;
+    }
+    for (done, ((topic, query), vectors)) in
+        topics.iter().zip(&queries).zip(&asked.topics).enumerate()
+    {
+        ensure!(
+            told(done),
+            "stopped before the end: what has been read is kept"
+        );
         let relevance = relevance(index, topic, query, vectors, settings)?;
         let candidates = judge(
             index,
-            topic,
-            query,
-            vectors,
+            (topic, query, vectors),
             &asked.kinds,
             &relevance,
             settings,
-        );
+            (&reader, store),
+        )?;
         list(topic, candidates, settings, &mut ranking);
     }
+    told(topics.len());
+    // what holds for every topic is said once
+    let mut said = HashSet::new();
+    ranking.notes.retain(|note| said.insert(note.clone()));
     Ok(ranking)
-}
-
-/// Vectors of what the topics ask; empty where a channel is off.
-struct Asked {
-    topics: Vec<TopicVectors>,
-    /// One a kind of picture: whether it argues, and its vector.
-    kinds: Vec<(bool, Vec<f32>)>,
-}
-
-#[derive(Default)]
-struct TopicVectors {
-    /// Sentence vectors of the query, the claim and the counter-claim.
-    words: Option<[Vec<f32>; 3]>,
-    /// CLIP vectors of the prompts about the topic, for it and against it.
-    clip: Option<[Vec<f32>; 3]>,
-}
-
-impl Asked {
-    fn embed(
-        store: &mut Store,
-        encoders: Encoders,
-        topics: &[Topic],
-        queries: &[Query],
-        settings: &Settings,
-        notes: &mut Vec<String>,
-    ) -> Result<Self> {
-        let mut asked = Asked {
-            topics: topics.iter().map(|_| TopicVectors::default()).collect(),
-            kinds: Vec::new(),
-        };
-        let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
-        let uses = |channels: &[R]| {
-            channels
-                .iter()
-                .any(|c| settings.approach.relevance.channels.contains_key(c))
-        };
-        if beliefs || uses(&[R::SentenceOcr, R::SentenceTitle, R::SentenceNear]) {
-            let texts: Vec<String> = queries
-                .iter()
-                .flat_map(|q| [q.words.clone(), q.claim.clone(), q.counter_claim.clone()])
-                .collect();
-            let embed = encoders
-                .sentences
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed(texts)));
-            if let Some(vectors) = query_vectors(store, Channel::Sentence, &texts, embed, notes)? {
-                let mut vectors = vectors.into_iter();
-                for topic in &mut asked.topics {
-                    if let (Some(a), Some(b), Some(c)) =
-                        (vectors.next(), vectors.next(), vectors.next())
-                    {
-                        topic.words = Some([a, b, c]);
-                    }
-                }
-            }
-        }
-        if beliefs || uses(&[R::ClipTopic]) {
-            let groups: Vec<prompts::Group> = topics
-                .iter()
-                .zip(queries)
-                .flat_map(|(topic, query)| {
-                    prompts::topic_groups(
-                        &topic.title,
-                        Some(&query.claim),
-                        Some(&query.counter_claim),
-                    )
-                })
-                .chain(prompts::kind_groups())
-                .collect();
-            let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
-            let embed = encoders
-                .clip
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed_texts(texts)));
-            if let Some(vectors) = query_vectors(store, Channel::Clip, &texts, embed, notes)? {
-                let mut vectors = vectors.as_slice();
-                let mut ensembles = Vec::new();
-                for group in &groups {
-                    let (own, rest) = vectors.split_at(group.prompts.len().min(vectors.len()));
-                    vectors = rest;
-                    ensembles.push((group.role, prompts::ensemble(own)));
-                }
-                let mut ensembles = ensembles.into_iter();
-                for topic in &mut asked.topics {
-                    if let (Some(a), Some(b), Some(c)) =
-                        (ensembles.next(), ensembles.next(), ensembles.next())
-                    {
-                        topic.clip = Some([a.1, b.1, c.1]);
-                    }
-                }
-                asked.kinds = ensembles
-                    .map(|(role, vector)| (role == Role::Argumentative, vector))
-                    .collect();
-            }
-        }
-        Ok(asked)
-    }
-}
-
-/// The vectors of query texts by the model that the evidence was made with: kept ones, else by the
-/// model itself, if it is here. None, with a note, if the channel cannot be used.
-fn query_vectors(
-    store: &mut Store,
-    channel: Channel,
-    texts: &[String],
-    embed: Option<(String, impl Fn(&[&str]) -> Result<Vec<Vec<f32>>>)>,
-    notes: &mut Vec<String>,
-) -> Result<Option<Vec<Vec<f32>>>> {
-    let Some(made_by) = store.producer(channel)? else {
-        // without its model too, the channel has been said to be off
-        if embed.is_some() {
-            notes.push(format!("{channel} is off: there is no such evidence"));
-        }
-        return Ok(None);
-    };
-    // a producer's name may go on with what its evidence was made from
-    let made_by = made_by.split(" of ").next().unwrap_or_default().to_owned();
-    let mut vectors = Vec::with_capacity(texts.len());
-    let mut missing: Vec<&str> = Vec::new();
-    for text in texts {
-        let vector = store.query_vector(&made_by, text)?;
-        if vector.is_none() && !missing.contains(&text.as_str()) {
-            missing.push(text);
-        }
-        vectors.push(vector);
-    }
-    if !missing.is_empty() {
-        match embed {
-            Some((producer, embed)) if producer == made_by => {
-                let new: Vec<(String, Vec<f32>)> = missing
-                    .iter()
-                    .map(|text| (*text).to_owned())
-                    .zip(embed(&missing)?)
-                    .collect();
-                for (text, vector) in texts.iter().zip(&mut vectors) {
-                    if vector.is_none() {
-                        *vector = new.iter().find(|(t, _)| t == text).map(|(_, v)| v.clone());
-                    }
-                }
-                store.keep_query_vectors(&made_by, &new)?;
-            }
-            _ => {
-                notes.push(format!(
-                    "{channel} is off: its evidence was made by {made_by}, which is not here to embed the topics"
-                ));
-                return Ok(None);
-            }
-        }
-    }
-    Ok(vectors.into_iter().collect())
 }
 
 /// All opinions on the relevance of all images: for each channel its weight, and a value an image.
@@ -286,7 +159,7 @@ fn relevance(
         };
         let part = |part: Part, images: &[Image]| {
             let words = vectors.words.as_ref()?;
-            Some(images.iter().map(|i| i.likeness(part, &words[0])).collect())
+            Some(images.iter().map(|i| i.likeness(part, words)).collect())
         };
         let column = match channel {
             R::Bm25Ocr => Some(bm25(index, Field::Ocr, query, recipe.scale)?),
@@ -302,6 +175,10 @@ fn relevance(
                     .iter()
                     .map(|i| i.clip_likeness(&clip[0]))
                     .collect()
+            }),
+            R::Arguments => vectors.sides.as_ref().map(|sides| {
+                let images = index.images.iter();
+                images.map(|image| argued(image, sides)).collect()
             }),
             R::Crawl => Some(
                 index
@@ -321,6 +198,17 @@ fn relevance(
         }
     }
     Ok(Relevance { columns })
+}
+
+/// Likeness of an image's texts to what was said about the topic, for it or against it.
+fn argued(image: &Image, sides: &Sides) -> Option<f64> {
+    let parts = [Part::Ocr, Part::Near];
+    let likeness = parts.map(|part| sides.likeness(image.vectors_of(part)));
+    likeness
+        .iter()
+        .flatten()
+        .map(Likeness::best)
+        .reduce(f64::max)
 }
 
 fn bm25(
@@ -371,15 +259,14 @@ struct Judged {
 /// Whether the candidates argue, and for which side.
 fn judge(
     index: &ImageIndex,
-    topic: &Topic,
-    query: &Query,
-    vectors: &TopicVectors,
+    (topic, query, vectors): (&Topic, &Query, &TopicVectors),
     kinds: &[(bool, Vec<f32>)],
     relevance: &Relevance,
     settings: &Settings,
-) -> Vec<Judged> {
+    (reader, store): (&Reader, &mut Store),
+) -> Result<Vec<Judged>> {
     if settings.approach.stance == StanceRecipe::Crawl {
-        return crawl_lists(index, topic);
+        return Ok(crawl_lists(index, topic));
     }
     let mut order: Vec<(f64, usize)> = (0..index.images.len())
         .map(|at| (weighted_mean(&relevance.opinions(at)), at))
@@ -396,9 +283,15 @@ fn judge(
         })
         .collect();
 
-    let argues = argues(&pool, kinds, settings.approach.argument);
-    let sides = sides(&pool, query, vectors, settings.approach.stance);
-    pool.into_iter()
+    // the baselines read no text so
+    let said = match settings.approach.stance {
+        StanceRecipe::Beliefs => TextsSay::all(&pool, query, reader, store)?,
+        _ => vec![TextsSay::default(); pool.len()],
+    };
+    let argues = argues(&pool, kinds, &said, settings.approach.argument);
+    let sides = sides(&pool, query, vectors, &said, settings.approach.stance);
+    let judged = pool
+        .into_iter()
         .zip(argues)
         .zip(sides)
         .map(|(((image, relevance), argues), sides)| {
@@ -412,7 +305,8 @@ fn judge(
                 con: worth(sides.1),
             }
         })
-        .collect()
+        .collect();
+    Ok(judged)
 }
 
 fn worth(
@@ -436,150 +330,6 @@ fn worth(
         value: relevance.value * factor,
         how: names.into(),
         parts,
-    }
-}
-
-fn argues(
-    pool: &[(&Image, Explanation)],
-    kinds: &[(bool, Vec<f32>)],
-    recipe: ArgumentRecipe,
-) -> Vec<Option<Explanation>> {
-    match recipe {
-        ArgumentRecipe::None => pool.iter().map(|_| None).collect(),
-        ArgumentRecipe::Picture => pool
-            .iter()
-            .map(|(image, _)| Some(argument::argues(&picture_features(image, kinds))))
-            .collect(),
-        ArgumentRecipe::Aramis => {
-            let rows: Vec<[f64; 4]> = pool
-                .iter()
-                .map(|(image, _)| argument::aramis_argument(&aramis_features(image)))
-                .collect();
-            argument::mean_of_normalised(&rows)
-                .into_iter()
-                .map(|value| Some(Explanation::leaf("argues by the formula of Aramis", value)))
-                .collect()
-        }
-    }
-}
-
-fn picture_features(image: &Image, kinds: &[(bool, Vec<f32>)]) -> PictureFeatures {
-    let (words, claim_words, numbers) = argument::count_words(&image.ocr_text);
-    let likest = |argues: bool| {
-        kinds
-            .iter()
-            .filter(|(a, _)| *a == argues)
-            .filter_map(|(_, vector)| image.clip_likeness(vector))
-            .reduce(f64::max)
-    };
-    PictureFeatures {
-        words,
-        claim_words,
-        numbers,
-        // without a readable image there is nothing that could argue
-        photograph: image
-            .picture
-            .as_ref()
-            .map_or(1.0, |p| f64::from(p.photograph)),
-        clip_kinds: likest(true).zip(likest(false)).map(|(a, b)| a - b),
-    }
-}
-
-fn aramis_features(image: &Image) -> AramisFeatures {
-    let sentiment = |part| image.vader_of(part).unwrap_or(0.0);
-    let mut features = AramisFeatures {
-        words: image.ocr_text.split_whitespace().count(),
-        ocr_sentiment: sentiment(Part::Ocr),
-        page_sentiment: sentiment(Part::Main),
-        ..AramisFeatures::default()
-    };
-    if let Some(p) = &image.picture {
-        features.area = f64::from(p.text_fraction);
-        features.graphic = p.photograph < 0.5;
-        features.red = f64::from(p.red);
-        features.green = f64::from(p.green);
-        features.bright = f64::from(p.bright);
-        features.dark = f64::from(p.dark);
-    }
-    features
-}
-
-type Sides = (Option<Explanation>, Option<Explanation>);
-
-fn sides(
-    pool: &[(&Image, Explanation)],
-    query: &Query,
-    vectors: &TopicVectors,
-    recipe: StanceRecipe,
-) -> Vec<Sides> {
-    match recipe {
-        StanceRecipe::Beliefs => pool
-            .iter()
-            .map(|(image, _)| {
-                let beliefs = stance::beliefs(&stance_signals(image, query, vectors), PRIORS);
-                (Some(beliefs.pro), Some(beliefs.con))
-            })
-            .collect(),
-        StanceRecipe::Sign { signal } => pool
-            .iter()
-            .map(|(image, _)| {
-                let (name, value) = match signal {
-                    Sentiment::AfinnMain => {
-                        ("sign of AFINN over the page", image.afinn_of(Part::Main))
-                    }
-                    Sentiment::VaderTitle => {
-                        ("sign of VADER over the title", image.vader_of(Part::Title))
-                    }
-                };
-                by_sign(name, value.unwrap_or(0.0))
-            })
-            .collect(),
-        StanceRecipe::Aramis => {
-            let negative = query.polarity == Polarity::Against;
-            let rows: Vec<[f64; 3]> = pool
-                .iter()
-                .map(|(image, _)| argument::aramis_stance(&aramis_features(image), negative))
-                .collect();
-            argument::mean_of_normalised(&rows)
-                .into_iter()
-                .map(|value| by_sign("sign of the formula of Aramis", value))
-                .collect()
-        }
-        // the crawl's lists are made without candidates
-        StanceRecipe::Crawl => Vec::new(),
-    }
-}
-
-/// PRO above 0, CON below; the side itself is worth nothing more.
-fn by_sign(name: &str, value: f64) -> Sides {
-    let side = |wanted: bool| {
-        wanted.then(|| Explanation {
-            name: name.to_owned(),
-            value: 0.0,
-            how: format!("{value:.4}"),
-            parts: Vec::new(),
-        })
-    };
-    (side(value > 0.0), side(value < 0.0))
-}
-
-fn stance_signals(image: &Image, query: &Query, vectors: &TopicVectors) -> StanceSignals {
-    let sign = query.polarity.sign();
-    let claim = |part: Part| {
-        let [_, claim, counter] = vectors.words.as_ref()?;
-        Some(image.likeness(part, claim)? - image.likeness(part, counter)?)
-    };
-    StanceSignals {
-        picture_leaning: stance::leaning(&image.ocr_text).map(|x| x * sign),
-        near_leaning: stance::leaning(&image.near_text).map(|x| x * sign),
-        picture_claim: claim(Part::Ocr),
-        near_claim: claim(Part::Near),
-        picture_valence: image.vader_of(Part::Ocr).map(|x| x * sign),
-        near_valence: image.vader_of(Part::Near).map(|x| x * sign),
-        clip: vectors
-            .clip
-            .as_ref()
-            .and_then(|[_, pro, con]| Some(image.clip_likeness(pro)? - image.clip_likeness(con)?)),
     }
 }
 

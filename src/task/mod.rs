@@ -4,5 +4,7 @@ pub mod approach;
 pub mod comparative;
 pub mod controversial;
 pub mod images;
+pub mod likeness;
+pub mod reading;
 pub mod text_approach;
 pub mod texts;

@@ -246,12 +246,14 @@ impl TextApproach {
                 cross,
                 quality,
                 comparison,
+                side,
             } = rerank.weights;
             weight("retrieval", retrieval)?;
             weight("sentence", sentence)?;
             weight("cross", cross)?;
             weight("quality", quality)?;
             weight("comparison", comparison)?;
+            weight("side", side)?;
             let Windows { words, step, most } = rerank.windows;
             ensure!(
                 words > 0 && step > 0 && most > 0,

@@ -14,6 +14,7 @@ use crate::index::vector;
 use crate::index::wordnet::WordNet;
 use crate::score::quality::Kind;
 use crate::score::rerank::{self, Candidate};
+use crate::score::text_stance::{Model, beginning};
 use crate::score::{quality, select, weighted_mean_opened};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
@@ -263,11 +264,16 @@ fn order_anew(
         true => crossed(&topic.title, &windows, vectors, made)?,
         false => vec![None; texts.len()],
     };
+    let sides = match rerank.weights.side > 0.0 {
+        true => sides(&topic.title, &texts, vectors, made)?,
+        false => vec![None; texts.len()],
+    };
     let candidates: Vec<Candidate> = first
         .iter()
         .zip(&texts)
-        .zip(likeness.into_iter().zip(crossed))
-        .map(|((found, text), (sentence, cross))| Candidate {
+        .zip(likeness.into_iter().zip(crossed).zip(sides))
+        .map(|((found, text), ((sentence, cross), side))| Candidate {
+            side,
             retrieval: found.score,
             sentence,
             cross,
@@ -363,6 +369,29 @@ fn crossed(
         Some(scores) => best(windows, scores.into_iter().map(f64::from)),
         None => vec![None; windows.len()],
     })
+}
+
+/// For each text the probability that it takes a side on the topic; none for a text without words, or where there is no encoder.
+fn sides(
+    topic: &str,
+    texts: &[String],
+    vectors: &mut TextVectors,
+    made: &mut dyn FnMut(usize),
+) -> Result<Vec<Option<f64>>> {
+    let (claim, _) = query::claims(topic);
+    let pieces: Vec<&str> = texts.iter().map(|text| beginning(text)).collect();
+    let Some(logits) = vectors.logits_of(&claim, &pieces, made)? else {
+        return Ok(vec![None; texts.len()]);
+    };
+    let model = Model::committed();
+    Ok(texts
+        .iter()
+        .zip(logits)
+        .map(|(text, logits)| {
+            let stances = model.stances(&claim, text, Some(&[logits]));
+            (!text.trim().is_empty()).then_some(stances.pro + stances.con)
+        })
+        .collect())
 }
 
 /// The largest value of each text's windows; `values` has one for each window, text after text.

@@ -727,3 +727,137 @@ fn a_score_opens_into_the_numbers_that_made_it() {
     }
     assert_eq!(listed, run.lines().count());
 }
+
+/// Arguments for and against the sample's first topic; those of the opposite conclusion count for the other side.
+fn arguments() -> String {
+    let (ban, allow) = (
+        "Cars should be banned from city centres",
+        "Cars should be allowed in city centres",
+    );
+    let said = [
+        (
+            ban,
+            "PRO",
+            "Without cars the air in the centre becomes clean, and the people who live there stop breathing exhaust fumes every single day of the year.",
+        ),
+        (
+            ban,
+            "PRO",
+            "Streets without cars are safe for children and for old people, who today risk their lives whenever they cross one of them on foot.",
+        ),
+        (
+            ban,
+            "PRO",
+            "Shops in pedestrian zones sell more than before, because people like to walk where there is no traffic and stay there for longer.",
+        ),
+        (
+            allow,
+            "CON",
+            "Cars take the space of a whole living room for one person each, and cities have no room to give away to parked metal boxes.",
+        ),
+        (
+            allow,
+            "CON",
+            "The noise of traffic makes people ill, and a city centre is the place where most of them have to live with it day and night.",
+        ),
+        (
+            ban,
+            "CON",
+            "Disabled and old people need a car to reach their doctor, and a ban would lock them out of the centre of their own city.",
+        ),
+        (
+            ban,
+            "CON",
+            "Craftsmen and suppliers cannot carry their tools and goods on a bicycle, so that a ban on cars would ruin many small businesses.",
+        ),
+        (
+            ban,
+            "CON",
+            "Shops in the centre would lose their customers to malls outside the city, where everybody can park a car without any trouble at all.",
+        ),
+        (
+            allow,
+            "PRO",
+            "Buses do not run at night, and women feel safer in a car than at an empty stop, so driving into the centre must remain possible.",
+        ),
+        (
+            allow,
+            "PRO",
+            "People who live in villages have no train to the city and depend upon their cars to get to work in the centre every morning.",
+        ),
+    ];
+    let arguments: Vec<_> = said
+        .iter()
+        .enumerate()
+        .map(|(n, (conclusion, stance, text))| {
+            serde_json::json!({
+                "id": format!("a{n}"),
+                "conclusion": conclusion,
+                "premises": [{"text": text, "stance": stance, "annotations": []}],
+                "context": {},
+            })
+        })
+        .collect();
+    serde_json::json!({ "arguments": arguments }).to_string()
+}
+
+#[test]
+fn images_are_held_against_what_people_argued() {
+    if crate::sentence::minilm_dir().is_none() {
+        return;
+    }
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("evidence.sqlite");
+    fs::copy(root().join("tests/golden/evidence.sqlite"), &evidence).unwrap();
+    let file = home.path().join("arguments.json");
+    fs::write(&file, arguments()).unwrap();
+    let explain = home.path().join("explain.jsonl");
+    let run = |more: &[&str], with_models: bool| {
+        let out = home.path().join("out");
+        let input = sample();
+        let mut args = vec!["images", "-q", "-i", text(&input), "-o", text(&out)];
+        args.extend(["--evidence", text(&evidence), "--explain", text(&explain)]);
+        args.extend(more);
+        let mut command = riposte(home.path(), &args);
+        if with_models {
+            command.env_remove("RIPOSTE_MODELS");
+        }
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let run = fs::read_to_string(out.join("run.txt")).unwrap();
+        (run, fs::read_to_string(&explain).unwrap(), stderr(&output))
+    };
+    let (without, opened, _) = run(&[], true);
+    assert!(!opened.contains("to arguments"));
+    let (with, opened, said) = run(&["--arguments", text(&file)], true);
+    assert_ne!(with, without);
+    assert!(
+        said.contains("too few arguments for both sides of \"zoos should be closed\""),
+        "{said}"
+    );
+    let of = |topic: &str| -> Vec<&str> {
+        let begins = format!("{{\"topic\":\"{topic}\"");
+        opened
+            .lines()
+            .filter(|line| line.starts_with(&begins))
+            .collect()
+    };
+    let (first, zoos) = (of("1"), of("2"));
+    assert!(!first.is_empty() && !zoos.is_empty());
+    assert!(zoos.iter().all(|line| !line.contains("to arguments")));
+    let heard = first
+        .iter()
+        .filter(|line| line.contains("likeness of the words around to arguments"));
+    assert!(heard.count() * 2 > first.len());
+    // the nearest argument for a ban was for nobody's but the other conclusion's ban
+    for (argument, side) in [("a0", "PRO"), ("a3", "PRO"), ("a5", "CON"), ("a8", "CON")] {
+        let wrong = format!(
+            "nearest {} of {argument} ",
+            if side == "PRO" { "CON" } else { "PRO" }
+        );
+        let heard_so = first.iter().any(|line| line.contains(&wrong));
+        assert!(!heard_so, "{argument} is {side}");
+    }
+    // what was asked is kept: without the models the same run
+    assert_eq!(run(&["--arguments", text(&file)], false).0, with);
+}

@@ -12,6 +12,7 @@ mod models;
 mod object_stance;
 mod ocr;
 mod page;
+mod pair;
 mod passages;
 mod picture;
 mod quality;

@@ -14,6 +14,11 @@ fn values(name: &str) -> Vec<TextReference> {
 
 /// The real all-MiniLM-L6-v2, or `None` and a line that says why.
 pub fn minilm() -> Option<Sentences> {
+    Some(Sentences::load(&minilm_dir()?, "sha").unwrap())
+}
+
+/// Its directory, or `None` and a line that says why.
+pub fn minilm_dir() -> Option<PathBuf> {
     let models = match std::env::var_os("RIPOSTE_MODELS") {
         Some(models) => PathBuf::from(models),
         None => data_directory()?.join("riposte/models"),
@@ -26,7 +31,7 @@ pub fn minilm() -> Option<Sentences> {
         );
         return None;
     }
-    Some(Sentences::load(&dir, "sha").unwrap())
+    Some(dir)
 }
 
 fn data_directory() -> Option<PathBuf> {

@@ -19,7 +19,7 @@ use anyhow::Result;
 use image::RgbImage;
 
 /// A line of text read in an image.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct OcrLine {
     pub text: String,
     /// Mean probability of the characters read, in [0, 1].

@@ -79,7 +79,7 @@ const CLAUSES: &[&str] = &[
     "or",
 ];
 
-/// Odd features that need no vectors; [`LEANING`] joins them where there are some.
+/// Odd features that need no encoder; [`LEANING`] joins them where there is one.
 pub const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
 /// What tells a passage that takes a stance from one that does not.
 pub const TAKES: [&str; 16] = [
@@ -106,10 +106,23 @@ pub const NEUTRAL: [&str; 3] = [
     "words of likeness",
     "sentences with both objects",
 ];
-/// Mean of the sentences' leanings by vectors, each made to saturate.
+/// Mean of the sentences' leanings by the pair encoder, each made to saturate.
 pub const LEANING: &str = "leaning of sentences";
 /// Their sum over the root of their number, as that of chance would grow: one-sided passages have a large one.
 pub const ONE_SIDED: &str = "one-sided leaning";
+/// Expected number of sentences that prefer an object, by the encoder; logarithm of it and one.
+pub const PREFERRING: &str = "sentences that prefer";
+/// The surest of them.
+pub const SUREST: &str = "surest preference";
+
+/// What the pair encoder says of a sentence that names an object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Log-odds of the first object against the second, if it prefers one.
+    pub leaning: f64,
+    /// P(it prefers one).
+    pub prefers: f64,
+}
 
 /// A passage's features, each array in the order of its names.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,9 +222,8 @@ impl Sums {
     }
 }
 
-/// The features of a passage. `leanings`: for each of [`Objects::masked`]'s sentences, how far it leans to the first
-/// object; none without vectors.
-pub fn features(objects: &Objects, passage: &str, leanings: Option<&[f64]>) -> Features {
+/// The features of a passage. `readings`: of each of [`Objects::masked`]'s sentences; none without an encoder.
+pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) -> Features {
     let vader = Vader::new();
     let mut sums = Sums::default();
     let sentences = objects.read(passage);
@@ -239,13 +251,18 @@ pub fn features(objects: &Objects, passage: &str, leanings: Option<&[f64]>) -> F
         }
     }
     let mut features = sums.features(sentences.len().max(1) as f64);
-    if let Some(leanings) = leanings {
-        let number = leanings.len().max(1) as f64;
-        let mean = leanings.iter().map(|x| x.tanh()).sum::<f64>() / number;
+    if let Some(readings) = readings {
+        let number = readings.len().max(1) as f64;
+        // a sentence that prefers none leans by nothing
+        let leaning = |r: &Reading| r.prefers * r.leaning;
+        let mean = readings.iter().map(|r| leaning(r).tanh()).sum::<f64>() / number;
         features.which.push(mean);
         features
             .neutral
-            .push(leanings.iter().sum::<f64>().abs() / number.sqrt());
+            .push(readings.iter().map(leaning).sum::<f64>().abs() / number.sqrt());
+        let prefers = readings.iter().map(|r| r.prefers);
+        features.takes.push(prefers.clone().sum::<f64>().ln_1p());
+        features.takes.push(prefers.fold(0.0, f64::max));
     }
     features
 }

@@ -1,0 +1,466 @@
+//! Images: how much what a picture says, what stands around it, and its likeness to arguments count for its stance, and what makes
+//! a picture argue. The weights start from what is known of the task, and labelled pictures move them as far as so few can.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use riposte::collection::images::ImageCollection;
+use riposte::collection::read_topics;
+use riposte::evidence::ocr::OcrLine;
+use riposte::evidence::pair::PairEncoder;
+use riposte::evidence::sentence::Sentences;
+use riposte::evidence::store::Store;
+use riposte::evidence::{Part, ocr_text, picture};
+use riposte::index::corpus::{Corpus, Effort, TextCollection};
+use riposte::index::images::ImageIndex;
+use riposte::index::query::{self, Query, TopicParts};
+use riposte::score::argument::{PictureFeatures, argument_features, count_words};
+use riposte::score::text_stance::{Model, Stances};
+use riposte::score::{log_odds, logistic};
+use riposte::task::likeness::{Arguments, Sides, said};
+use riposte::task::reading::Reader;
+use riposte::task::text_approach::TextApproach;
+use riposte::trec::qrels::{self, Qrels};
+use riposte::trec::topic::Topic;
+use riposte::trec::{Stance, TextTask, TopicId};
+use serde::Deserialize;
+
+use super::data::{TWEETS, without_links};
+use super::fit::{logistic_regression_from, rounded};
+use super::stance::base;
+
+/// What is needed beside the data.
+pub struct Inputs<'a> {
+    pub data: &'a Path,
+    /// What `riposte read` says of imagearg/images/*.jpg.
+    pub ocr: &'a Path,
+    /// The evidence of images/sample.
+    pub evidence: &'a Path,
+    pub models: Option<&'a Path>,
+}
+
+/// What is thought before any label is seen. The picture's own words outweigh those around it, by two to one, whatever the labels say:
+/// those of imagearg are of whole tweets, the task's are of pictures. So two numbers are learned: how loud texts speak, and how loud
+/// likeness to arguments does.
+const STANCE: [(&str, f64); 4] = [
+    ("picture", 2.0),
+    ("around", 1.0),
+    ("picture_likeness", 6.0),
+    ("around_likeness", 3.0),
+];
+const ARGUMENT: [(&str, f64); 5] = [
+    ("words", 1.6),
+    ("claim_words", 0.5),
+    ("numbers", 0.3),
+    ("graphic", 0.6),
+    ("side", 0.6),
+];
+/// The first two of them go together, and the last two.
+const TOGETHER: usize = 2;
+/// Standard deviation of that opinion, as a share of each weight.
+const UNSURE: f64 = 0.5;
+/// Shares among the on-topic judgements of 2022, and of arguing pictures in a crawl (a guess).
+const PRIORS: [f64; 2] = [0.73, 0.24];
+const ARGUES: f64 = 0.55;
+/// Difference of cosines at which CLIP speaks as loudly as a text; no such weights were at hand to fit it.
+const CLIP: f64 = 20.0;
+
+/// One picture.
+struct Row {
+    /// What is left out together.
+    group: String,
+    /// In the order of [`STANCE`], 0 where nothing is known.
+    stance: Vec<f64>,
+    /// In the order of [`ARGUMENT`].
+    argument: Vec<f64>,
+    /// PRO and CON, each for itself.
+    sides: [bool; 2],
+    /// Log-odds of PRO and of CON before anything is known.
+    priors: [f64; 2],
+    argues: bool,
+    argues_prior: f64,
+}
+
+/// The weight file, with what cross-validation says in its head.
+pub fn train(inputs: &Inputs) -> Result<String> {
+    let (dir, sha) = base(inputs.models)?;
+    let encoder = PairEncoder::load(&dir, &sha)?;
+    let sentences = Sentences::load(&dir, &sha)?;
+    let temporary = tempfile::tempdir()?;
+    let mut store = Store::open(&temporary.path().join("pairs.sqlite"))?;
+    let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
+    let retrieval = approach.retrieval.first().context("no retrieval")?;
+    let file = inputs.data.join("args/args-me.json");
+    let corpus = Corpus::open_or_build(
+        &TextCollection::Arguments(riposte::collection::arguments::ArgumentCollection::open(
+            &file,
+        )?),
+        &retrieval.analyzer,
+        &temporary.path().join("arguments.index"),
+        Effort::default(),
+        &mut |_| (),
+    )?;
+    let arguments = Arguments {
+        corpus: &corpus,
+        retrieval,
+    };
+    let mut reading = Reading {
+        reader: Reader::new(Some(&encoder), &store)?,
+        store: &mut store,
+        sentences: &sentences,
+        arguments,
+    };
+    let mut rows = tweets(inputs, &mut reading)?;
+    let tweeted = rows.len();
+    rows.extend(sample(inputs, &mut reading)?);
+    let mut head = format!(
+        "# Stance and argumentativeness of images: weights of src/score/stance.rs and argument.rs.\n\
+         # collection-tools train images --data DATA --ocr OCR --evidence EVIDENCE -o models/own/images.toml\n\
+         # From the {tweeted} pictures of imagearg (PRO or CON; argues: the picture made its tweet more persuasive) and the {} judged\n\
+         # pictures of images/sample (argues: PRO or CON), drawn to weights set by hand with a standard deviation of half of each.\n\
+         # Mean cross-entropy, and AUC over pairs within a group, of the two subjects and two topics, each by weights that have\n\
+         # not seen it:\n",
+        rows.len() - tweeted
+    );
+    for (name, by_hand) in [("weights set by hand", true), ("these", false)] {
+        let [stance, argues] = crossed(&rows, by_hand)?;
+        let _ = writeln!(
+            head,
+            "# {name}: stance {:.3}, {:.3}; argues {:.3}, {:.3}",
+            stance[0], stance[1], argues[0], argues[1]
+        );
+    }
+    for (n, (name, _)) in STANCE.iter().enumerate() {
+        let scored = |row: &Row| (row.group.clone(), row.stance[n], row.sides[0]);
+        let _ = writeln!(
+            head,
+            "# {name} alone, AUC of PRO: {:.3}",
+            auc(rows.iter().map(scored))
+        );
+    }
+    print!("{head}");
+    let all: Vec<&Row> = rows.iter().collect();
+    let (stance, argument) = learn(&all)?;
+    let _ = write!(head, "\n[argument]\nprior = {ARGUES}\n");
+    for ((name, _), weight) in ARGUMENT.iter().zip(argument) {
+        let _ = writeln!(head, "{name} = {}", rounded(weight));
+    }
+    let _ = write!(
+        head,
+        "clip = {CLIP}\n\n[stance]\nprior_pro = {}\nprior_con = {}\n",
+        PRIORS[0], PRIORS[1]
+    );
+    for ((name, _), weight) in STANCE.iter().zip(stance) {
+        let _ = writeln!(head, "{name} = {}", rounded(weight));
+    }
+    let _ = writeln!(head, "clip_likeness = {CLIP}\nclip = {CLIP}");
+    Ok(head)
+}
+
+/// Models, and what they have read.
+struct Reading<'a> {
+    reader: Reader<'a>,
+    store: &'a mut Store,
+    sentences: &'a Sentences,
+    arguments: Arguments<'a>,
+}
+
+impl Reading<'_> {
+    fn stances(&mut self, claim: &str, texts: &[&str]) -> Result<Vec<Option<Stances>>> {
+        let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, *text)).collect();
+        let logits = self
+            .reader
+            .read(self.store, &asked)?
+            .context("no encoder")?;
+        let model = Model::committed();
+        Ok(texts
+            .iter()
+            .zip(logits)
+            .map(|(text, logits)| {
+                (!text.trim().is_empty()).then(|| model.stances(claim, text, Some(&logits)))
+            })
+            .collect())
+    }
+
+    fn sides(&mut self, query: &Query) -> Result<Sides> {
+        let said = said(&self.arguments, query, &self.reader, self.store)?;
+        let texts: Vec<&str> = said.iter().map(|s| s.text.as_str()).collect();
+        let vectors = self.sentences.embed(&texts)?;
+        Sides::new(said, vectors)
+            .with_context(|| format!("too few arguments about {}", query.claim))
+    }
+}
+
+fn query(title: &str) -> Query {
+    let topic = Topic {
+        id: TopicId(String::new()),
+        title: title.to_owned(),
+        description: None,
+        narrative: None,
+        objects: None,
+    };
+    query::read(&topic, TopicParts::default())
+}
+
+fn balance(stances: &Option<Stances>) -> f64 {
+    stances.as_ref().map_or(0.0, Stances::balance)
+}
+
+fn side(stances: &Option<Stances>) -> Option<f64> {
+    stances.as_ref().map(|s| s.pro + s.con)
+}
+
+fn argument_row(text: &str, photograph: f64, side: Option<f64>) -> Vec<f64> {
+    let (words, claim_words, numbers) = count_words(text);
+    argument_features(&PictureFeatures {
+        words,
+        claim_words,
+        numbers,
+        photograph,
+        side,
+        clip_kinds: None,
+    })
+    .to_vec()
+}
+
+/// The pictures of imagearg: what is in the picture, and the tweet as the words around it.
+fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
+    #[derive(Deserialize)]
+    struct Label {
+        topic: String,
+        text: String,
+        stance: String,
+        persuasiveness: String,
+        image: String,
+    }
+    #[derive(Deserialize)]
+    struct ReadImage {
+        path: PathBuf,
+        lines: Vec<OcrLine>,
+    }
+    let dir = inputs.data.join("imagearg");
+    let lines = |path: &Path| -> Result<Vec<String>> {
+        let text =
+            fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    };
+    let read: Vec<ReadImage> = lines(inputs.ocr)?
+        .iter()
+        .map(|line| Ok(serde_json::from_str(line)?))
+        .collect::<Result<_>>()
+        .with_context(|| format!("reading {}", inputs.ocr.display()))?;
+    let labels: Vec<Label> = lines(&dir.join("labels.jsonl"))?
+        .iter()
+        .map(|line| Ok(serde_json::from_str(line)?))
+        .collect::<Result<_>>()?;
+    let persuasive = labels.iter().filter(|l| l.persuasiveness == "yes").count();
+    let argues_prior = log_odds(persuasive as f64 / labels.len() as f64);
+    let mut rows = Vec::new();
+    for (subject, claims) in TWEETS {
+        let query = query(claims[0].0);
+        let sides = reading.sides(&query)?;
+        for label in labels.iter().filter(|label| label.topic == subject) {
+            let image = dir.join(&label.image);
+            let found = read
+                .iter()
+                .find(|r| r.path.file_name() == image.file_name());
+            let Some(found) = found else {
+                bail!("{} says nothing of {}", inputs.ocr.display(), label.image);
+            };
+            let text = ocr_text(&found.lines).replace('\n', " ");
+            let around = without_links(&label.text);
+            let stances = reading.stances(&query.claim, &[&text, &around])?;
+            let vectors = reading.sentences.embed(&[&text, &around])?;
+            let like = |n: usize, text: &str| {
+                let vector = vectors.get(n).filter(|_| !text.trim().is_empty());
+                let vector = vector.map(Vec::as_slice);
+                sides
+                    .likeness(vector.into_iter())
+                    .map_or(0.0, |l| l.difference())
+            };
+            let decoded = picture::decode(&fs::read(&image)?)?;
+            let photograph = f64::from(picture::measure(&decoded.image, &found.lines).photograph);
+            let supports = label.stance == "support";
+            rows.push(Row {
+                group: subject.to_owned(),
+                stance: vec![
+                    balance(&stances[0]),
+                    balance(&stances[1]),
+                    like(0, &text),
+                    like(1, &around),
+                ],
+                argument: argument_row(&text, photograph, side(&stances[0])),
+                sides: [supports, !supports],
+                priors: [0.0, 0.0],
+                argues: label.persuasiveness == "yes",
+                argues_prior,
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// The judged pictures of the sample.
+fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
+    let dir = inputs.data.join("images/sample");
+    let text = fs::read_to_string(dir.join("qrels.txt"))?;
+    let (Qrels::Images(judged), errors) = qrels::read(&text) else {
+        bail!("the sample's judgements are not those of images");
+    };
+    ensure!(errors.is_empty(), "the sample's judgements are broken");
+    let collection = ImageCollection::open(&dir)?;
+    let store = Store::open_to_read(inputs.evidence)?;
+    let ids = collection.entries().iter().map(|entry| entry.id.clone());
+    let index = ImageIndex::load(&store, ids)?;
+    let mut rows = Vec::new();
+    for topic in read_topics(&dir.join("topics.xml"))? {
+        let Some(of_topic) = judged.get(&topic.id) else {
+            continue;
+        };
+        let query = query(&topic.title);
+        let sides = reading.sides(&query)?;
+        for image in &index.images {
+            let Some(grades) = of_topic.get(&image.id) else {
+                continue;
+            };
+            let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
+            let on_topic = grades.on_topic.is_some_and(|grade| grade > 0);
+            let text = image.ocr_text.replace('\n', " ");
+            let stances = reading.stances(&query.claim, &[&text, &image.near_text])?;
+            let like = |part| {
+                let likeness = sides.likeness(image.vectors_of(part));
+                likeness.map_or(0.0, |l| l.difference())
+            };
+            let photograph = image
+                .picture
+                .as_ref()
+                .map_or(1.0, |p| f64::from(p.photograph));
+            if !on_topic {
+                continue;
+            }
+            let sides = Stance::BOTH.map(is);
+            rows.push(Row {
+                group: topic.id.0.clone(),
+                stance: vec![
+                    balance(&stances[0]),
+                    balance(&stances[1]),
+                    like(Part::Ocr),
+                    like(Part::Near),
+                ],
+                argument: argument_row(&text, photograph, side(&stances[0])),
+                argues: sides.contains(&true),
+                sides,
+                priors: PRIORS.map(log_odds),
+                argues_prior: log_odds(ARGUES),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// Weights of stance and of arguing, drawn to those set by hand.
+fn learn(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (mut x, mut y, mut offsets): (Vec<Vec<f64>>, _, _) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        for ((sign, is), prior) in [1.0, -1.0].into_iter().zip(row.sides).zip(row.priors) {
+            let spoken = row
+                .stance
+                .iter()
+                .zip(STANCE)
+                .map(|(v, (_, w))| sign * v * w);
+            let spoken: Vec<f64> = spoken.collect();
+            x.push(
+                spoken
+                    .chunks(TOGETHER)
+                    .map(|both| both.iter().sum())
+                    .collect(),
+            );
+            y.push(f64::from(is));
+            offsets.push(prior);
+        }
+    }
+    let louder = from_hand(&[1.0; STANCE.len() / TOGETHER], &x, &y, &offsets)?;
+    let stance = STANCE.iter().enumerate();
+    let stance = stance.map(|(n, (_, w))| w * louder[n / TOGETHER]).collect();
+    let x: Vec<Vec<f64>> = rows.iter().map(|row| row.argument.clone()).collect();
+    let y: Vec<f64> = rows.iter().map(|row| f64::from(row.argues)).collect();
+    let offsets: Vec<f64> = rows.iter().map(|row| row.argues_prior).collect();
+    Ok((
+        stance,
+        from_hand(&ARGUMENT.map(|(_, w)| w), &x, &y, &offsets)?,
+    ))
+}
+
+fn from_hand(hand: &[f64], x: &[Vec<f64>], y: &[f64], offsets: &[f64]) -> Result<Vec<f64>> {
+    let dot = |row: &[f64]| row.iter().zip(hand).map(|(x, w)| x * w).sum::<f64>();
+    let offsets: Vec<f64> = x.iter().zip(offsets).map(|(row, o)| o + dot(row)).collect();
+    let scaled: Vec<Vec<f64>> = x
+        .iter()
+        .map(|row| row.iter().zip(hand).map(|(x, w)| x * w * UNSURE).collect())
+        .collect();
+    let moved = logistic_regression_from(&scaled, y, &offsets, 1.0)?;
+    Ok(hand
+        .iter()
+        .zip(moved)
+        // a signal that is known to help is never turned round by so few pictures
+        .map(|(w, d)| (w * (1.0 + UNSURE * d)).max(0.1 * w))
+        .collect())
+}
+
+/// Cross-entropy and AUC, of stance and of arguing, of each group by weights from the others.
+fn crossed(rows: &[Row], by_hand: bool) -> Result<[[f64; 2]; 2]> {
+    let mut groups: Vec<&str> = rows.iter().map(|row| row.group.as_str()).collect();
+    groups.dedup();
+    let (mut stance, mut argues) = (Vec::new(), Vec::new());
+    for group in groups {
+        let known: Vec<&Row> = rows.iter().filter(|row| row.group != group).collect();
+        let (of_stance, of_argument) = if by_hand {
+            (
+                STANCE.map(|(_, w)| w).to_vec(),
+                ARGUMENT.map(|(_, w)| w).to_vec(),
+            )
+        } else {
+            learn(&known)?
+        };
+        let dot = |w: &[f64], x: &[f64]| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        for row in rows.iter().filter(|row| row.group == group) {
+            let sum = dot(&of_stance, &row.stance);
+            for ((sign, is), prior) in [1.0, -1.0].into_iter().zip(row.sides).zip(row.priors) {
+                stance.push((format!("{group} {sign}"), prior + sign * sum, is));
+            }
+            let sum = dot(&of_argument, &row.argument);
+            argues.push((group.to_owned(), row.argues_prior + sum, row.argues));
+        }
+    }
+    Ok([stance, argues].map(|rows| {
+        let losses = rows.iter().map(|(_, x, is)| {
+            let p = logistic(if *is { *x } else { -*x });
+            -p.max(1e-9).ln()
+        });
+        [
+            losses.sum::<f64>() / rows.len() as f64,
+            auc(rows.into_iter()),
+        ]
+    }))
+}
+
+/// Share of pairs within a group in which what is scores higher than what is not; equal ones count half.
+fn auc(rows: impl Iterator<Item = (String, f64, bool)>) -> f64 {
+    let rows: Vec<_> = rows.collect();
+    let (mut right, mut pairs) = (0.0, 0.0);
+    for (group, score, is) in &rows {
+        for (other_group, other, other_is) in &rows {
+            if *is && !other_is && group == other_group {
+                pairs += 1.0;
+                right += match score.total_cmp(other) {
+                    std::cmp::Ordering::Greater => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Less => 0.0,
+                };
+            }
+        }
+    }
+    right / f64::max(pairs, 1.0)
+}
