@@ -60,8 +60,8 @@ bench-text:
 	target/release/collection-tools generate-passages --count $(word 2,$(COUNTS)) $(BENCH)/passages
 	.venv/bin/python collection-tools/bench_text.py target/release/collection-tools passages $(BENCH)/passages $(BENCH)/work
 
-# The learned weights anew, from the development data (not part of the repository): the same files on the same machine, unless
-# recipes changed. The heads of the files say how well they do, and from what they are learned. Each stands on the one before,
+# The learned weights anew, from the development data (not part of the repository): meant to give the same files on the same machine,
+# unless recipes changed. The heads of the files say how well they do, and from what they are learned. Each stands on the one before,
 # and they are part of the program: so it is built between them. The pair encoder takes an hour on two cores; STANCE= leaves
 # it as it is. Freed memory is kept at hand, where the C library knows how: asking the system for it anew at each step takes time.
 TRAIN = target/release/collection-tools train

@@ -19,7 +19,7 @@ use super::bert::{Config, Parts, batches};
 use super::checkpoint::Checkpoint;
 use super::encoder::Activation;
 
-/// Tokens that go through the model together: the activations of a layer stay in the second-level cache.
+/// Tokens that go through the model together: enough for the matrix products, few enough that all threads have some.
 const BATCH: usize = 512;
 
 /// What a model trained further makes of a published tensor.

@@ -72,7 +72,7 @@ impl PairEncoder {
     /// Whether the committed weights were trained from the checkpoint with that sha256.
     ///
     /// # Errors
-    /// None: the committed weights are part of the program, and tests read them.
+    /// Committed weights that are broken: a defect of the program.
     pub fn belongs_to(sha: &str) -> Result<bool> {
         Ok(Changes::read(COMMITTED)?.base == sha)
     }
