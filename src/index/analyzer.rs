@@ -295,30 +295,9 @@ impl Tokenizer for Words {
 }
 
 impl Terms<'_> {
-    /// Reads the next run of letters and digits in lower case: where it begins and ends.
-    fn next_word(&mut self) -> Option<(usize, usize)> {
-        self.word.clear();
-        let rest = self.text.get(self.at..)?;
-        let from = self.at + rest.find(char::is_alphanumeric)?;
-        let run = self.text.get(from..)?;
-        let mut to = self.text.len();
-        for (at, character) in run.char_indices() {
-            if !character.is_alphanumeric() {
-                to = from + at;
-                break;
-            }
-            match character.is_ascii() {
-                true => self.word.push(character.to_ascii_lowercase()),
-                false => self.word.extend(character.to_lowercase()),
-            }
-        }
-        self.at = to;
-        Some((from, to))
-    }
-
     /// Makes the next word that is kept the token.
     fn next_term(&mut self) -> bool {
-        while let Some((from, to)) = self.next_word() {
+        while let Some((from, to)) = next_word(self.text, &mut self.at, &mut self.word) {
             let Words {
                 rules,
                 known,
@@ -347,6 +326,114 @@ impl Terms<'_> {
             return true;
         }
         false
+    }
+}
+
+/// Reads the next run of letters and digits from `at` on, in lower case, into `word`: where it begins and ends.
+fn next_word(text: &str, at: &mut usize, word: &mut String) -> Option<(usize, usize)> {
+    word.clear();
+    let bytes = text.as_bytes();
+    let beyond_ascii = |at: usize| text.get(at..).and_then(|rest| rest.chars().next());
+    let from = loop {
+        match bytes.get(*at)? {
+            byte if byte.is_ascii_alphanumeric() => break *at,
+            byte if byte.is_ascii() => *at += 1,
+            _ => match beyond_ascii(*at)? {
+                letter if letter.is_alphanumeric() => break *at,
+                other => *at += other.len_utf8(),
+            },
+        }
+    };
+    loop {
+        let rest = bytes.get(*at..).unwrap_or_default();
+        let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric());
+        let run = *at..*at + run.count();
+        let lower = word.len();
+        *at = run.end;
+        word.push_str(text.get(run).unwrap_or_default());
+        if let Some(added) = word.get_mut(lower..) {
+            added.make_ascii_lowercase();
+        }
+        match bytes.get(*at) {
+            Some(byte) if !byte.is_ascii() => {}
+            _ => break,
+        }
+        match beyond_ascii(*at) {
+            Some(letter) if letter.is_alphanumeric() => {
+                word.extend(letter.to_lowercase());
+                *at += letter.len_utf8();
+            }
+            _ => break,
+        }
+    }
+    Some((from, *at))
+}
+
+/// The terms of many texts as numbers, in the order in which they were met first. A word that has been met
+/// costs one look into a table.
+pub struct Vocabulary {
+    rules: Analyzer,
+    /// Each word's term; none if it is left out.
+    words: FxHashMap<Box<str>, Option<u32>>,
+    terms: FxHashMap<Box<str>, u32>,
+    word: String,
+    /// For terms of several words.
+    shingles: TextAnalyzer,
+}
+
+impl Vocabulary {
+    pub fn new(rules: &Analyzer) -> Self {
+        Vocabulary {
+            rules: rules.clone(),
+            words: FxHashMap::default(),
+            terms: FxHashMap::default(),
+            word: String::new(),
+            shingles: rules.build(),
+        }
+    }
+
+    /// How many terms there are so far.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The terms, by number.
+    pub fn into_terms(self) -> Vec<Box<str>> {
+        let mut terms: Vec<(Box<str>, u32)> = self.terms.into_iter().collect();
+        terms.sort_unstable_by_key(|(_, number)| *number);
+        terms.into_iter().map(|(term, _)| term).collect()
+    }
+
+    /// Calls with each term of a text, in order: those that the analyzer's token stream has.
+    pub fn each_term(&mut self, text: &str, mut each: impl FnMut(u32)) {
+        let terms = &mut self.terms;
+        let mut number = |term: &str| match terms.get(term) {
+            Some(number) => *number,
+            None => {
+                let number = terms.len() as u32;
+                terms.insert(term.into(), number);
+                number
+            }
+        };
+        if self.rules.shingles > 1 {
+            let mut stream = self.shingles.token_stream(text);
+            stream.process(&mut |token| each(number(&token.text)));
+            return;
+        }
+        let mut at = 0;
+        while next_word(text, &mut at, &mut self.word).is_some() {
+            let known = match self.words.get(self.word.as_str()) {
+                Some(known) => *known,
+                None => {
+                    let known = self.rules.term(&self.word).map(|term| number(&term));
+                    self.words.insert(self.word.as_str().into(), known);
+                    known
+                }
+            };
+            if let Some(number) = known {
+                each(number);
+            }
+        }
     }
 }
 
@@ -472,9 +559,15 @@ mod tests {
         #[test]
         fn any_text_is_read(text in "\\PC{0,200}", shingles in 1usize..4) {
             for stem in ["none", "minimal", "porter", "snowball"] {
-                for term in read(&format!("stop=long stem={stem} shingles={shingles}"), &text) {
-                    proptest::prop_assert!(!term.is_empty());
-                }
+                let rules = format!("stop=long stem={stem} shingles={shingles}");
+                let terms = read(&rules, &text);
+                proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
+                let mut vocabulary = Vocabulary::new(&rules.parse().unwrap());
+                let mut numbers = Vec::new();
+                vocabulary.each_term(&text, |term| numbers.push(term as usize));
+                let known = vocabulary.into_terms();
+                let named: Vec<&str> = numbers.iter().map(|n| &*known[*n]).collect();
+                proptest::prop_assert_eq!(named, terms);
             }
         }
     }

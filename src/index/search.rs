@@ -1,22 +1,22 @@
 //! Ranking the documents of a [`Corpus`]: a query of weighted terms, a similarity, the top k.
 //!
 //! A score is the sum of the terms' contributions in the query's order, from counts over the whole
-//! collection, in double precision: it depends neither on the segments nor on the threads that built the
-//! index. Equal scores are ordered by document id.
+//! collection, in double precision. Equal scores are ordered by document id. Most documents cannot be among the
+//! best, and of these no score is computed (`pruned`), where the similarity allows it.
 
+mod pruned;
 mod top;
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
-use tantivy::InvertedIndexReader;
-use tantivy::postings::TermInfo;
-use tantivy::schema::IndexRecordOption;
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Columns, Corpus, Segment, each_block};
+use super::corpus::{Columns, Corpus, Cursor, Postings};
 use super::similarity::{FieldCounts, Similarity, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
-use top::{Found, Top};
+use top::Top;
 
 /// Weighted terms, looked for in one field.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,9 +99,6 @@ impl Part {
     }
 }
 
-/// A longer document's length score is computed when it is needed.
-const KNOWN_LENGTHS: u32 = 1 << 14;
-
 /// A document's score before any: no sum of contributions is minus zero.
 const UNTOUCHED: f64 = -0.0;
 
@@ -116,7 +113,7 @@ struct Asked<'q> {
     counts: FieldCounts,
     df: u64,
     score: TermScore,
-    by_segment: Vec<Option<TermInfo>>,
+    postings: Postings<'q>,
 }
 
 /// A query with all that does not depend on the document looked up.
@@ -126,8 +123,8 @@ struct Plan<'q> {
     groups: Vec<Vec<Asked<'q>>>,
     /// For each part with terms that count: its field, and how much its length score weighs.
     lengths: Vec<(usize, f64)>,
-    /// The length score of each length that documents have, up to [`KNOWN_LENGTHS`].
-    length_scores: Vec<f64>,
+    /// The length score of each length that documents have, as far as they are kept.
+    length_scores: Arc<[f64]>,
     /// One bit for each part that must match.
     must: u64,
 }
@@ -143,14 +140,36 @@ impl Corpus {
         similarity: &Similarity,
         cut: Cut,
     ) -> Result<Vec<ScoredDoc>> {
+        self.search_with(query, similarity, cut, true)
+    }
+
+    /// The same, with the score of every document that has a term: slower, and what [`Corpus::search`] is held against.
+    pub fn search_exhaustively(
+        &self,
+        query: &Query,
+        similarity: &Similarity,
+        cut: Cut,
+    ) -> Result<Vec<ScoredDoc>> {
+        self.search_with(query, similarity, cut, false)
+    }
+
+    fn search_with(
+        &self,
+        query: &Query,
+        similarity: &Similarity,
+        cut: Cut,
+        prune: bool,
+    ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
+        let left_out = Columns::mask(!cut.short, !cut.duplicates);
         let mut top = Top::new(cut.k);
         if plan.can_match(query) {
-            let left_out = Columns::mask(!cut.short, !cut.duplicates);
-            let mut scratch = Scratch::default();
-            for (at, segment) in self.segments.iter().enumerate() {
-                plan.score_segment(self, segment, at, &mut scratch)?;
-                plan.collect(self, segment, left_out, &scratch, &mut top);
+            match prune && plan.can_prune(cut.k, self.documents()) {
+                true => plan.search_pruned(self, left_out, &mut top),
+                false => {
+                    let scratch = plan.score_all(self);
+                    plan.collect(self, left_out, &scratch, &mut top);
+                }
             }
         }
         top.finish()
@@ -180,14 +199,14 @@ impl Corpus {
 }
 
 impl<'q> Plan<'q> {
-    fn new(corpus: &Corpus, query: &'q Query, similarity: &'q Similarity) -> Result<Self> {
+    fn new(corpus: &'q Corpus, query: &'q Query, similarity: &'q Similarity) -> Result<Self> {
         similarity.check()?;
         ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
         let mut plan = Plan {
             similarity,
             groups: Vec::new(),
             lengths: Vec::new(),
-            length_scores: Vec::new(),
+            length_scores: Arc::default(),
             must: 0,
         };
         for (at, part) in query.parts.iter().enumerate() {
@@ -203,10 +222,9 @@ impl<'q> Plan<'q> {
             let mut asked_for = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
-                let postings = corpus.postings(part.field, text, similarity.needs_cf())?;
-                if postings.counts.df == 0 {
+                let Some(found) = corpus.find(part.field, text)? else {
                     continue;
-                }
+                };
                 asked_for += weight;
                 let asked = Asked {
                     part: at,
@@ -215,9 +233,9 @@ impl<'q> Plan<'q> {
                     field_weight: part.weight,
                     term_weight: *weight,
                     counts,
-                    df: postings.counts.df,
-                    score: similarity.term(counts, postings.counts),
-                    by_segment: postings.by_segment,
+                    df: found.counts.df,
+                    score: similarity.term(counts, found.counts),
+                    postings: found.postings,
                 };
                 let same = |group: &&mut Vec<Asked>| group.first().is_some_and(|a| a.text == *text);
                 match plan.groups.iter_mut().find(same) {
@@ -225,16 +243,11 @@ impl<'q> Plan<'q> {
                     _ => plan.groups.push(vec![asked]),
                 }
             }
-            if similarity.length_score(0).is_some() {
+            if similarity.adds_length() {
                 plan.lengths.push((part.field, part.weight * asked_for));
             }
         }
-        if !plan.lengths.is_empty() {
-            let longest = corpus.longest().min(KNOWN_LENGTHS);
-            plan.length_scores = (0..=longest)
-                .map_while(|length| similarity.length_score(length))
-                .collect();
-        }
+        plan.length_scores = corpus.length_scores(similarity);
         if similarity.combines_fields() {
             plan.join_counts(similarity);
         }
@@ -264,69 +277,48 @@ impl<'q> Plan<'q> {
             && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || there & 1 << at != 0)
     }
 
-    /// Adds up the scores of a segment's documents.
-    fn score_segment(
-        &self,
-        corpus: &Corpus,
-        segment: &Segment,
-        at: usize,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        scratch.begin(segment.documents as usize, self.must != 0);
+    /// Adds up the scores of all documents.
+    fn score_all(&self, corpus: &Corpus) -> Scratch {
+        let mut scratch = Scratch::new(corpus.documents() as usize, self.must != 0);
         for group in &self.groups {
             if self.similarity.combines_fields() {
-                self.add_combined(corpus, segment, at, group, scratch)?;
+                self.add_combined(corpus, group, &mut scratch);
             }
             for asked in group {
-                let Some((info, lengths)) = asked.in_segment(corpus, segment, at) else {
-                    continue;
-                };
-                let inverted = segment
-                    .inverted
-                    .get(asked.field)
-                    .context("a field is missing")?;
                 if !self.similarity.combines_fields() {
-                    let scores = scratch.scores.as_mut_slice();
                     let weight = asked.field_weight * asked.term_weight;
-                    add_postings(scores, weight, asked.score, lengths, inverted, info)?;
+                    let lengths = asked.lengths(corpus);
+                    add_postings(
+                        &mut scratch.scores,
+                        weight,
+                        asked.score,
+                        lengths,
+                        asked.postings,
+                    );
                 }
                 if self.must & 1 << asked.part != 0 {
-                    let matched = scratch.matched.as_mut_slice();
-                    each_block(inverted, info, |documents, _| {
+                    asked.postings.each_block(|documents, _| {
                         for document in documents {
-                            if let Some(bits) = matched.get_mut(*document as usize) {
+                            if let Some(bits) = scratch.matched.get_mut(*document as usize) {
                                 *bits |= 1 << asked.part;
                             }
                         }
-                    })?;
+                    });
                 }
             }
         }
-        Ok(())
+        scratch
     }
 
     /// BM25F: a term's frequencies in all fields first, then one score.
-    fn add_combined(
-        &self,
-        corpus: &Corpus,
-        segment: &Segment,
-        at: usize,
-        group: &[Asked],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
+    fn add_combined(&self, corpus: &Corpus, group: &[Asked], scratch: &mut Scratch) {
         let Some(first) = group.first() else {
-            return Ok(());
+            return;
         };
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
         for asked in group {
-            let Some((info, lengths)) = asked.in_segment(corpus, segment, at) else {
-                continue;
-            };
-            let inverted = segment
-                .inverted
-                .get(asked.field)
-                .context("a field is missing")?;
-            each_block(inverted, info, |documents, frequencies| {
+            let lengths = asked.lengths(corpus);
+            asked.postings.each_block(|documents, frequencies| {
                 for (document, tf) in documents.iter().zip(frequencies) {
                     let document = *document as usize;
                     let (Some(sum), Some(length)) =
@@ -339,7 +331,7 @@ impl<'q> Plan<'q> {
                     }
                     *sum += self.frequency(asked, f64::from(*tf), *length);
                 }
-            })?;
+            });
         }
         for document in scratch.touched.drain(..) {
             if let (Some(score), Some(frequency)) = (
@@ -350,7 +342,6 @@ impl<'q> Plan<'q> {
                 *frequency = 0.0;
             }
         }
-        Ok(())
     }
 
     /// BM25F: what a term's frequency in one field comes to.
@@ -362,23 +353,15 @@ impl<'q> Plan<'q> {
                 .occurrence(asked.field, asked.counts, length)
     }
 
-    /// Gives the segment's documents that are found and wanted to the top.
-    fn collect(
-        &self,
-        corpus: &Corpus,
-        segment: &Segment,
-        left_out: u8,
-        scratch: &Scratch,
-        top: &mut Top,
-    ) {
-        for (local, score) in scratch.scores.iter().enumerate() {
+    /// Gives the documents that are found and wanted to the top.
+    fn collect(&self, corpus: &Corpus, left_out: u8, scratch: &Scratch, top: &mut Top) {
+        for (number, score) in (0..).zip(&scratch.scores) {
             if self.lengths.is_empty() && *score < top.threshold
                 || score.to_bits() == UNTOUCHED.to_bits()
             {
                 continue;
             }
-            let number = segment.base + local as u32;
-            let matched = scratch.matched.get(local).copied().unwrap_or(0);
+            let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
             if matched & self.must != self.must || corpus.columns.has_mark(number, left_out) {
                 continue;
             }
@@ -387,39 +370,25 @@ impl<'q> Plan<'q> {
                 score += self.length_part(corpus, *field, *weight, number);
             }
             if score >= top.threshold {
-                let order = corpus
-                    .columns
-                    .order
-                    .get(number as usize)
-                    .copied()
-                    .unwrap_or(0);
-                top.push(Found {
-                    score,
-                    order,
-                    number,
-                });
+                top.push(corpus, score, number);
             }
         }
     }
 
     fn length_part(&self, corpus: &Corpus, field: usize, weight: f64, number: u32) -> f64 {
         let length = corpus.length(field, number).unwrap_or(0);
-        let score = match self.length_scores.get(length as usize) {
+        weight * self.length_score(length)
+    }
+
+    /// Dirichlet's score of a length; 0 for other similarities.
+    fn length_score(&self, length: u32) -> f64 {
+        match self.length_scores.get(length as usize) {
             Some(score) => *score,
             None => self.similarity.length_score(length).unwrap_or(0.0),
-        };
-        weight * score
+        }
     }
 
     fn explain(&self, corpus: &Corpus, number: u32) -> Result<Explanation> {
-        let (segment, local) = corpus
-            .locate(number)
-            .context("a document without a segment")?;
-        let at = corpus
-            .segments
-            .iter()
-            .position(|s| s.base == segment.base)
-            .context("a document without a segment")?;
         let name = |field: usize| corpus.meta().fields.get(field).map_or("", String::as_str);
         let mut parts = Vec::new();
         let mut sum = UNTOUCHED;
@@ -428,7 +397,7 @@ impl<'q> Plan<'q> {
             let mut frequency = 0.0;
             let mut fields = Vec::new();
             for asked in group {
-                let tf = asked.frequency_in(segment, at, local)?;
+                let tf = Cursor::new(asked.postings).frequency(number);
                 if tf == 0 {
                     continue;
                 }
@@ -507,55 +476,31 @@ fn group_weight(group: &[Asked]) -> f64 {
 }
 
 impl Asked<'_> {
-    /// The term's postings in a segment, and the lengths of the segment's documents.
-    fn in_segment<'a>(
-        &'a self,
-        corpus: &'a Corpus,
-        segment: &Segment,
-        at: usize,
-    ) -> Option<(&'a TermInfo, &'a [u32])> {
-        let info = self.by_segment.get(at)?.as_ref()?;
-        let base = segment.base as usize;
-        let lengths = corpus.columns.lengths.get(self.field)?;
-        Some((info, lengths.get(base..base + segment.documents as usize)?))
-    }
-
-    /// How often the term is in one document.
-    fn frequency_in(&self, segment: &Segment, at: usize, local: u32) -> Result<u32> {
-        let (Some(Some(info)), Some(inverted)) =
-            (self.by_segment.get(at), segment.inverted.get(self.field))
-        else {
-            return Ok(0);
-        };
-        let mut block =
-            inverted.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-        let place = block.seek(local);
-        Ok(match block.docs().get(place) {
-            Some(found) if *found == local => block.freqs().get(place).copied().unwrap_or(0),
-            _ => 0,
-        })
+    /// The lengths of all documents in the term's field.
+    fn lengths<'a>(&self, corpus: &'a Corpus) -> &'a [u32] {
+        let lengths = corpus.columns.lengths.get(self.field);
+        lengths.map_or(&[], Vec::as_slice)
     }
 }
 
-/// Adds a term's scores for a segment's documents. The commonest formulas get a loop of their own, in
+/// Adds a term's scores for its documents. The commonest formulas get a loop of their own, in
 /// which the compiler knows which formula it is; Dirichlet's depends on the frequency alone.
 fn add_postings(
     scores: &mut [f64],
     weight: f64,
     score: TermScore,
     lengths: &[u32],
-    inverted: &InvertedIndexReader,
-    info: &TermInfo,
-) -> Result<()> {
+    postings: Postings,
+) {
     let of_posting = |tf, length| weight * score.score(tf, length);
     match score {
-        TermScore::Bm25 { .. } => each_block(inverted, info, |documents, tfs| {
+        TermScore::Bm25 { .. } => postings.each_block(|documents, tfs| {
             let score = |tf: u32, length| of_posting(f64::from(tf), length);
             add(scores, lengths, documents.iter().zip(tfs), score);
         }),
         TermScore::Dirichlet { .. } => {
             let known: [f64; 64] = std::array::from_fn(|tf| of_posting(tf as f64, 0));
-            each_block(inverted, info, |documents, tfs| {
+            postings.each_block(|documents, tfs| {
                 add(
                     scores,
                     lengths,
@@ -567,7 +512,7 @@ fn add_postings(
                 );
             })
         }
-        _ => each_block(inverted, info, |documents, tfs| {
+        _ => postings.each_block(|documents, tfs| {
             let score = |tf: u32, length| of_posting(f64::from(tf), length);
             add(scores, lengths, documents.iter().zip(tfs), score);
         }),
@@ -590,8 +535,7 @@ fn add<'a>(
     }
 }
 
-/// What is added up for the documents of one segment.
-#[derive(Default)]
+/// What is added up for the documents.
 struct Scratch {
     scores: Vec<f64>,
     /// Which of the parts that must match do; empty if none must.
@@ -602,12 +546,12 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn begin(&mut self, documents: usize, must: bool) {
-        self.scores.clear();
-        self.scores.resize(documents, UNTOUCHED);
-        self.matched.clear();
-        if must {
-            self.matched.resize(documents, 0);
+    fn new(documents: usize, must: bool) -> Self {
+        Scratch {
+            scores: vec![UNTOUCHED; documents],
+            matched: vec![0; if must { documents } else { 0 }],
+            frequencies: Vec::new(),
+            touched: Vec::new(),
         }
     }
 }

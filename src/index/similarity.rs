@@ -163,25 +163,22 @@ impl Similarity {
         }
     }
 
-    /// Dirichlet's `ln(mu / (mu + length))`, once for each term asked for; none for other formulas.
+    /// `ln(mu / (mu + length))` of both of Dirichlet's formulas; none for others.
     pub fn length_score(&self, length: u32) -> Option<f64> {
         match *self {
-            Similarity::Dirichlet { mu } => Some((mu / (mu + f64::from(length))).ln()),
+            Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => Some((mu / (mu + f64::from(length))).ln()),
             _ => None,
         }
+    }
+
+    /// Whether the length score is added once for each term asked for, in the document or not.
+    pub fn adds_length(&self) -> bool {
+        matches!(self, Similarity::Dirichlet { .. })
     }
 
     /// Whether a term's frequencies in all fields make one score.
     pub fn combines_fields(&self) -> bool {
         matches!(self, Similarity::Bm25f { .. })
-    }
-
-    /// Whether how often a term is in the collection is asked for.
-    pub fn needs_cf(&self) -> bool {
-        !matches!(
-            self,
-            Similarity::Bm25 { .. } | Similarity::Bm25f { .. } | Similarity::TfIdf
-        )
     }
 }
 

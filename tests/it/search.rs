@@ -1,4 +1,4 @@
-//! The index of a text collection: what is found, in which order, whatever threads and segments made it.
+//! The index of a text collection: what is found, in which order, whatever threads and runs made it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,8 @@ fn build_with(collection: &TextCollection, analyzer: &str, dir: &Path, threads: 
     let analyzer = analyzer.parse().unwrap();
     let effort = Effort {
         threads,
-        bytes: 64 << 20,
+        // many: as little memory as can be, so that the index is merged from several runs
+        bytes: if threads > 2 { 1 } else { 64 << 20 },
     };
     Corpus::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
 }
@@ -141,7 +142,7 @@ fn many() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn threads_and_segments_decide_nothing_and_an_explanation_is_the_score() {
+fn threads_and_runs_decide_nothing_and_an_explanation_is_the_score() {
     let documents = many();
     let documents: Vec<_> = documents
         .iter()
@@ -197,6 +198,90 @@ fn threads_and_segments_decide_nothing_and_an_explanation_is_the_score() {
             );
         }
     }
+}
+
+/// Documents enough for many blocks and windows: frequent and rare words, long and short texts, and many that are alike.
+fn zipf(documents: usize) -> (tempfile::TempDir, TextCollection) {
+    let mut state = 11u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let texts: Vec<(String, String, String)> = (0..documents)
+        .map(|n| {
+            // a few hundred words, the nth as frequent as 1/n, and some documents about the rare ones
+            let rare = next() < 0.01;
+            let mut text = |longest: f64| -> String {
+                let length = 1 + (longest * next().powi(3)) as usize;
+                let word = |x: f64| match rare {
+                    true => (400.0 * x) as usize,
+                    false => 400f64.powf(x) as usize - 1,
+                };
+                (0..length).map(|_| format!("w{} ", word(next()))).collect()
+            };
+            (format!("d{:05}", n * 7919 % documents), text(60.0), text(6.0))
+        })
+        .collect();
+    let texts: Vec<_> = texts
+        .iter()
+        .map(|(id, text, conclusion)| (id.as_str(), text.as_str(), conclusion.as_str()))
+        .collect();
+    collection(&texts)
+}
+
+#[test]
+fn what_is_passed_over_is_not_among_the_best() {
+    let (dir, collection) = zipf(30_000);
+    let corpus = built(&collection, "", &dir.path().join("index"));
+    let word = proptest::prop_oneof![0usize..8, 0usize..400, 250usize..400];
+    let words = proptest::collection::vec(word, 1..9);
+    let similarity = proptest::sample::select(vec![
+        BM25,
+        Similarity::Bm25 { k1: 0.0, b: 1.0 },
+        Similarity::Bm25 { k1: 3.2, b: 0.2 },
+        Similarity::Dirichlet { mu: 1000.0 },
+        Similarity::Dirichlet { mu: 2.0 },
+        Similarity::LuceneDirichlet { mu: 1000.0 },
+        Similarity::LuceneDirichlet { mu: 5.0 },
+        Similarity::JelinekMercer { lambda: 0.7 },
+        Similarity::TfIdf,
+        Similarity::Dph,
+    ]);
+    let cut = (
+        proptest::sample::select(vec![1, 3, 10, 100, 1000, 3500]),
+        proptest::bool::ANY,
+    );
+    let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
+        cases: 300,
+        failure_persistence: None,
+        ..Default::default()
+    });
+    runner
+        .run(
+            &(words, 0usize..9, 0.1f64..3.0, similarity, cut),
+            |(words, other, weight, similarity, (k, all))| {
+                let text = |words: &[usize]| -> String {
+                    words.iter().map(|word| format!("w{word} ")).collect()
+                };
+                let other = text(words.get(other..).unwrap_or_default());
+                let asked = query(
+                    &corpus,
+                    &[("premises", 1.0, &text(&words)), ("conclusion", weight, &other)],
+                );
+                let cut = Cut {
+                    k,
+                    short: all,
+                    duplicates: all,
+                };
+                let pruned = corpus.search(&asked, &similarity, cut).unwrap();
+                let whole = corpus.search_exhaustively(&asked, &similarity, cut).unwrap();
+                proptest::prop_assert_eq!(pruned, whole);
+                Ok(())
+            },
+        )
+        .unwrap();
 }
 
 #[test]
@@ -435,7 +520,7 @@ fn an_index_is_used_while_nothing_changed_and_built_anew_otherwise() {
         .replace("gun law", "gun lax");
     fs::write(&file, more).unwrap();
     assert_eq!(build(&collection, "stem=porter"), (false, 1));
-    for broken in ["documents.bin", "riposte.json", "meta.json"] {
+    for broken in ["documents.bin", "riposte.json", "terms.bin", "postings.bin", "texts.bin"] {
         fs::write(place.join(broken), "{").unwrap();
         assert!(Corpus::open(&place).is_err(), "{broken}");
         assert_eq!(build(&collection, "stem=porter"), (false, 1), "{broken}");

@@ -1,25 +1,27 @@
 //! The making of an index: a collection read once, in bounded memory, into a directory that is renamed
 //! into place when it is whole.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use tantivy::indexer::NoMergePolicy;
-use tantivy::{Index, IndexWriter, SegmentReader, TantivyDocument};
 
 use super::columns::{Columns, Entry};
-use super::{
-    Document, FORMAT, Fields, META, Marks, Meta, SHORT_WORDS, TERMS, TextCollection, each_block,
-    schema,
-};
+use super::invert::{Batch, Counted, MOST_BYTES, Worker, merge, write_run};
+use super::texts::TextsWriter;
+use super::{Document, FORMAT, META, Marks, Meta, SHORT_WORDS, TextCollection};
 use crate::index::analyzer::Analyzer;
 use crate::trec::Fault;
+
+/// Documents handed to a thread at once, and the bytes of text after which there are enough of them.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 1 << 19;
 
 /// So many faults are kept with the index.
 const KEPT_FAULTS: usize = 1000;
@@ -163,23 +165,14 @@ pub(super) fn build(
     // where files cannot be locked, nothing that is left is removed
     let _ = lock.lock();
 
-    let (schema, fields) = schema(collection.fields());
-    let index = Index::create_in_dir(place.path(), schema)?;
-    index.tokenizers().register(TERMS, analyzer.build());
-    let threads = effort.threads.max(1);
-    // of each thread tantivy wants 15 MB to 4 GB
-    let bytes = effort
-        .bytes
-        .clamp(threads * (16 << 20), threads * (2 << 30));
-    let mut writer: IndexWriter = index.writer_with_num_threads(threads, bytes)?;
-    // what is merged is written twice, and searched hardly faster
-    writer.set_merge_policy(Box::new(NoMergePolicy));
-    let arrivals = add_all(collection, &writer, &fields, progress)?;
-    writer.commit()?;
-    writer.wait_merging_threads()?;
-
-    let reader = index.reader()?;
-    let columns = columns(reader.searcher().segment_readers(), &fields, &arrivals)?;
+    let mut arrivals = Arrivals::default();
+    let lengths = add_all(
+        (collection, analyzer, effort),
+        &mut arrivals,
+        place.path(),
+        progress,
+    )?;
+    let columns = columns(lengths, &arrivals)?;
     columns.write(place.path())?;
     let count = |marked: fn(&Marks) -> bool| arrivals.marks.iter().filter(|m| marked(m)).count();
     let meta = Meta {
@@ -233,38 +226,129 @@ fn remove_abandoned(parent: &Path, prefix: &str) {
     }
 }
 
+/// Reads the collection, counts its terms and writes everything but the columns and what describes the
+/// index. The lengths of the documents, by field.
 fn add_all(
-    collection: &TextCollection,
-    writer: &IndexWriter,
-    fields: &Fields,
+    (collection, analyzer, effort): (&TextCollection, &Analyzer, Effort),
+    arrivals: &mut Arrivals,
+    dir: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Arrivals> {
-    let mut arrivals = Arrivals::default();
-    for read in collection.documents() {
-        let document = match read {
-            Ok(document) => document,
-            Err(fault) => {
+) -> Result<Vec<Vec<u32>>> {
+    let threads = effort.threads.max(1);
+    let bytes = effort.bytes.clamp(1, MOST_BYTES);
+    let fields = collection.fields().len();
+    let mut lengths = vec![Vec::new(); fields];
+    let mut texts = TextsWriter::create(dir)?;
+    let mut documents = collection.documents();
+    let mut runs = Vec::new();
+    loop {
+        let used = AtomicUsize::new(0);
+        let mut done = Done {
+            waiting: BTreeMap::new(),
+            lengths: &mut lengths,
+            texts: &mut texts,
+        };
+        let (workers, end) = std::thread::scope(|scope| -> Result<_> {
+            let (sender, batches) = crossbeam_channel::bounded::<Batch>(2 * threads);
+            let (counted, receiver) = crossbeam_channel::unbounded();
+            let workers: Vec<_> = (0..threads)
+                .map(|_| {
+                    let (batches, counted, used) = (batches.clone(), counted.clone(), &used);
+                    scope.spawn(move || {
+                        let mut worker = Worker::new(analyzer);
+                        for batch in batches {
+                            // the receiver is gone only when something failed
+                            let _ = counted.send(worker.count(&batch, fields, used));
+                        }
+                        worker
+                    })
+                })
+                .collect();
+            drop((batches, counted));
+            let mut end = false;
+            while !end && used.load(Ordering::Relaxed) < bytes {
+                let batch;
+                (batch, end) = next_batch(&mut documents, arrivals, progress)?;
+                if sender.send(batch).is_err() {
+                    bail!("a thread that counts terms has ended");
+                }
+                for counted in receiver.try_iter() {
+                    done.take(counted)?;
+                }
+            }
+            drop(sender);
+            for counted in receiver {
+                done.take(counted)?;
+            }
+            let workers: Result<Vec<Worker>, _> = workers.into_iter().map(|w| w.join()).collect();
+            let workers = workers.ok().context("a thread that counts terms failed")?;
+            Ok((workers, end))
+        })?;
+        let run = tempfile::tempdir_in(dir)?;
+        write_run(workers, &lengths, bytes / 2, run.path())?;
+        runs.push(run);
+        if end {
+            break;
+        }
+    }
+    texts.finish()?;
+    merge(&runs, &lengths, dir)?;
+    for run in runs {
+        run.close()?;
+    }
+    Ok(lengths)
+}
+
+/// What is counted comes back in any order, and is written in that of the documents.
+struct Done<'a> {
+    waiting: BTreeMap<u32, Counted>,
+    lengths: &'a mut Vec<Vec<u32>>,
+    texts: &'a mut TextsWriter,
+}
+
+impl Done<'_> {
+    fn take(&mut self, counted: Counted) -> Result<()> {
+        self.waiting.insert(counted.first, counted);
+        let written = |lengths: &[Vec<u32>]| lengths.first().map_or(0, Vec::len) as u32;
+        while let Some(next) = self.waiting.remove(&written(self.lengths)) {
+            self.texts.add(&next.packed)?;
+            for (all, own) in self.lengths.iter_mut().zip(&next.lengths) {
+                all.extend(own);
+            }
+            // an empty batch, of an empty collection
+            if next.lengths.first().is_none_or(Vec::is_empty) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The next documents, and whether they are the last.
+fn next_batch(
+    documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
+    arrivals: &mut Arrivals,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Batch, bool)> {
+    let mut batch = Batch {
+        first: arrivals.marks.len() as u32,
+        documents: Vec::new(),
+    };
+    let mut bytes = 0;
+    while batch.documents.len() < BATCH && bytes < BATCH_BYTES {
+        let document = match documents.next() {
+            Some(Ok(document)) => document,
+            Some(Err(fault)) => {
                 arrivals.fault(fault);
                 continue;
             }
+            None => return Ok((batch, true)),
         };
         let Some(place) = arrivals.note(&document)? else {
             continue;
         };
-        let mut entry = TantivyDocument::default();
-        entry.add_u64(fields.place, u64::from(place));
-        for (field, text) in fields.texts.iter().zip(&document.texts) {
-            if !text.is_empty() {
-                entry.add_text(*field, text);
-            }
-        }
-        if let Some(stance) = document.stance {
-            entry.add_text(fields.stance, stance.word());
-        }
-        if let Some(url) = &document.url {
-            entry.add_text(fields.url, url);
-        }
-        writer.add_document(entry)?;
+        bytes += document.texts.iter().map(String::len).sum::<usize>();
+        batch.documents.push(document);
         if place % 8192 == 8191 {
             progress(Progress {
                 documents: u64::from(place) + 1,
@@ -272,82 +356,27 @@ fn add_all(
             });
         }
     }
-    Ok(arrivals)
+    Ok((batch, false))
 }
 
-/// The columns of the documents as the segments have them.
-fn columns(segments: &[SegmentReader], fields: &Fields, arrivals: &Arrivals) -> Result<Columns> {
-    let lengths: Vec<Vec<Vec<u32>>> = segments
-        .par_iter()
-        .map(|segment| {
-            let of_field = |field| count_terms(segment, field);
-            fields.texts.iter().map(|field| of_field(*field)).collect()
-        })
-        .collect::<Result<_>>()?;
-    let mut joined = vec![Vec::new(); fields.texts.len()];
-    for segment in lengths {
-        for (field, lengths) in joined.iter_mut().zip(segment) {
-            field.extend(lengths);
-        }
-    }
-    let mut places: Vec<u32> = Vec::with_capacity(arrivals.places.len());
-    for segment in segments {
-        let column = segment.fast_fields().u64("place")?;
-        for document in 0..segment.max_doc() {
-            let place = column.first(document).context("a document has no place")?;
-            places.push(u32::try_from(place)?);
-        }
-    }
+/// The columns of the documents: their numbers are the places in which they came.
+fn columns(lengths: Vec<Vec<u32>>, arrivals: &Arrivals) -> Result<Columns> {
     let mut ids: Vec<&str> = vec![""; arrivals.places.len()];
     for (id, place) in &arrivals.places {
         if let Some(slot) = ids.get_mut(*place as usize) {
             *slot = id;
         }
     }
-    let mut numbers = vec![0u32; ids.len()];
-    for (number, place) in (0..).zip(&places) {
-        *numbers
-            .get_mut(*place as usize)
-            .context("a place too many")? = number;
-    }
-    let entries: Vec<Entry> = places
+    let entries = ids
         .iter()
-        .map(|place| {
-            let place = *place as usize;
-            let first = arrivals
-                .first
-                .get(place)
-                .and_then(|f| numbers.get(*f as usize));
-            Some(Entry {
-                id: ids.get(place)?,
-                marks: *arrivals.marks.get(place)?,
-                first: *first?,
-            })
-        })
-        .collect::<Option<_>>()
-        .context("a document is missing")?;
-    let segments = segments
-        .iter()
-        .map(|segment| (segment.segment_id().uuid_string(), segment.max_doc()))
-        .collect();
-    Columns::new(segments, joined, entries.into_iter())
-}
-
-/// How many terms each document of a segment has in a field: the sum of its terms' frequencies.
-fn count_terms(segment: &SegmentReader, field: tantivy::schema::Field) -> Result<Vec<u32>> {
-    let mut lengths = vec![0u32; segment.max_doc() as usize];
-    let inverted = segment.inverted_index(field)?;
-    let mut terms = inverted.terms().stream()?;
-    while terms.advance() {
-        each_block(&inverted, terms.value(), |documents, frequencies| {
-            for (document, frequency) in documents.iter().zip(frequencies) {
-                if let Some(length) = lengths.get_mut(*document as usize) {
-                    *length += frequency;
-                }
-            }
-        })?;
-    }
-    Ok(lengths)
+        .zip(&arrivals.marks)
+        .zip(&arrivals.first)
+        .map(|((id, marks), first)| Entry {
+            id,
+            marks: *marks,
+            first: *first,
+        });
+    Columns::new(lengths, entries)
 }
 
 /// A file's name, size, time of change, first and last bytes.

@@ -1,7 +1,6 @@
 //! What a ranking needs of every document at once: ids and their order, exact lengths, marks.
 //!
-//! One file beside tantivy's, read whole. tantivy keeps lengths as bytes, and its fast columns cannot hold an
-//! order over all segments; lengths are counted from the postings, so that no text is analysed twice.
+//! One file, read whole.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -12,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::Marks;
 
 const FILE: &str = "documents.bin";
-const MAGIC: &[u8; 8] = b"RIPOSTE1";
+const MAGIC: &[u8; 8] = b"RIPOSTE2";
 
 const SHORT: u8 = 1;
 const DUPLICATE: u8 = 2;
@@ -20,8 +19,6 @@ const DUPLICATE: u8 = 2;
 /// Columns over all documents, by number.
 #[derive(Debug, Default, PartialEq)]
 pub struct Columns {
-    /// The segments' ids and numbers of documents, in the order of the documents' numbers.
-    pub segments: Vec<(String, u32)>,
     /// For each field, each document's number of terms.
     pub lengths: Vec<Vec<u32>>,
     /// Each document's place among all ids: ties are broken by it.
@@ -47,12 +44,10 @@ pub struct Entry<'a> {
 impl Columns {
     /// Columns of documents in the order of their numbers.
     pub fn new<'a>(
-        segments: Vec<(String, u32)>,
         lengths: Vec<Vec<u32>>,
         entries: impl Iterator<Item = Entry<'a>>,
     ) -> Result<Self> {
         let mut columns = Columns {
-            segments,
             lengths,
             ..Columns::default()
         };
@@ -87,9 +82,7 @@ impl Columns {
 
     fn check(&self) -> Result<()> {
         let n = self.id_ends.len();
-        let segments: u64 = self.segments.iter().map(|(_, n)| u64::from(*n)).sum();
-        let whole = segments == n as u64
-            && self.lengths.iter().all(|lengths| lengths.len() == n)
+        let whole = self.lengths.iter().all(|lengths| lengths.len() == n)
             && [&self.order, &self.by_id, &self.first].map(Vec::len) == [n; 3]
             && self.marks.len() == n
             && [&self.order, &self.by_id, &self.first]
@@ -151,13 +144,8 @@ impl Columns {
     pub fn write(&self, dir: &Path) -> Result<()> {
         let mut file = BufWriter::new(File::create(dir.join(FILE))?);
         file.write_all(MAGIC)?;
-        for count in [self.segments.len(), self.lengths.len(), self.id_ends.len()] {
+        for count in [self.lengths.len(), self.id_ends.len()] {
             file.write_all(&(count as u32).to_le_bytes())?;
-        }
-        for (id, documents) in &self.segments {
-            ensure!(id.len() == 32, "a segment's id is not 32 digits long");
-            file.write_all(id.as_bytes())?;
-            file.write_all(&documents.to_le_bytes())?;
         }
         let columns =
             self.lengths
@@ -179,15 +167,10 @@ impl Columns {
         let bytes = fs::read(dir.join(FILE))?;
         let mut rest = bytes.as_slice();
         ensure!(take(&mut rest, 8)? == MAGIC, "its columns are none");
-        let segment_count = take_number(&mut rest)?;
         let field_count = take_number(&mut rest)? as usize;
         let documents = take_number(&mut rest)? as usize;
         ensure!(field_count == fields, "its columns are of other fields");
         let mut columns = Columns::default();
-        for _ in 0..segment_count {
-            let id = std::str::from_utf8(take(&mut rest, 32)?)?.to_owned();
-            columns.segments.push((id, take_number(&mut rest)?));
-        }
         for _ in 0..fields {
             columns.lengths.push(take_column(&mut rest, documents)?);
         }

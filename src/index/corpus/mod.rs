@@ -1,11 +1,14 @@
-//! The index of a text collection on disk: terms in tantivy, and beside them what a ranking needs
+//! The index of a text collection on disk: terms (`dictionary`) with their postings, the texts, and what a ranking needs
 //! of every document at once (`columns`). Which documents, and what they say; how they are scored is
 //! [`super::search`]'s question.
 
 mod build;
 mod columns;
+mod dictionary;
+mod invert;
+mod postings;
+mod texts;
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,24 +16,23 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tantivy::postings::TermInfo;
-use tantivy::schema::{
-    FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value,
-};
-use tantivy::{DocAddress, Index, InvertedIndexReader, Searcher, TantivyDocument, Term};
 
 pub use build::{Effort, Progress};
 
 use super::analyzer::Analyzer;
-use super::similarity::{FieldCounts, TermCounts};
+use super::similarity::{FieldCounts, Similarity};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::trec::{DocId, Fault, Stance};
 pub(super) use columns::Columns;
+use dictionary::Dictionary;
+pub(super) use dictionary::Found;
+pub(super) use postings::{Block, Cursor, Postings};
+use texts::Texts;
 
 /// Another number, another index: to be raised with every change of what is written or of what an
 /// analyzer makes of a text.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What describes the index; it is written last.
 const META: &str = "riposte.json";
@@ -38,6 +40,9 @@ const META: &str = "riposte.json";
 /// A text with fewer words is marked as short: it is hardly an argument, but length normalisation
 /// likes it.
 pub const SHORT_WORDS: usize = 20;
+
+/// A longer document's length score is computed when it is needed.
+const KNOWN_LENGTHS: u32 = 1 << 14;
 
 /// What is indexed.
 #[derive(Clone, Debug)]
@@ -150,67 +155,18 @@ pub struct Marks {
     pub duplicate: bool,
 }
 
-/// A stored index, open for search. Documents have numbers from 0; which number a document has
-/// differs from build to build and decides nothing.
+/// A stored index, open for search. Documents have numbers from 0, in the order in which they came.
 pub struct Corpus {
     meta: Meta,
-    searcher: Searcher,
-    schema: Fields,
-    pub(super) segments: Vec<Segment>,
+    dictionary: Dictionary,
+    texts: Texts,
     pub(super) columns: Columns,
     longest: u32,
-    /// How often terms are in the collection, as far as it was asked for.
-    cf: Mutex<HashMap<(usize, String), u64>>,
+    length_scores: Mutex<Kept>,
 }
 
-/// A part of the index: documents `base..base + documents`.
-pub(super) struct Segment {
-    pub base: u32,
-    pub documents: u32,
-    /// Its place among tantivy's.
-    ord: u32,
-    /// One a field.
-    pub inverted: Vec<Arc<InvertedIndexReader>>,
-}
-
-/// A term's postings in each segment, and its counts.
-pub(super) struct TermPostings {
-    pub by_segment: Vec<Option<TermInfo>>,
-    pub counts: TermCounts,
-}
-
-/// The schema's fields.
-#[derive(Clone)]
-struct Fields {
-    /// A document's place in the collection: from it the segments' documents are known again.
-    place: Field,
-    stance: Field,
-    url: Field,
-    texts: Vec<Field>,
-}
-
-/// The name under which the index knows its analyzer.
-const TERMS: &str = "terms";
-
-fn schema(names: &[&str]) -> (Schema, Fields) {
-    let mut schema = Schema::builder();
-    let text = TextOptions::default().set_stored().set_indexing_options(
-        TextFieldIndexing::default()
-            .set_tokenizer(TERMS)
-            .set_fieldnorms(false)
-            .set_index_option(IndexRecordOption::WithFreqs),
-    );
-    let fields = Fields {
-        place: schema.add_u64_field("place", FAST),
-        stance: schema.add_text_field("stance", STORED),
-        url: schema.add_text_field("url", STORED),
-        texts: names
-            .iter()
-            .map(|name| schema.add_text_field(name, text.clone()))
-            .collect(),
-    };
-    (schema.build(), fields)
-}
+/// The length scores by the similarity that was asked for last.
+type Kept = Option<(Similarity, Arc<[f64]>)>;
 
 /// Where the index by this analyzer goes, beside `base` (the evidence's file, say): each analyzer's
 /// has a place of its own.
@@ -263,46 +219,19 @@ impl Corpus {
             "it is of version {}, not {FORMAT}",
             meta.format
         );
-        let names: Vec<&str> = meta.fields.iter().map(String::as_str).collect();
-        let (_, fields) = schema(&names);
-        let searcher = Index::open_in_dir(dir)?.reader()?.searcher();
-        let columns = Columns::read(dir, meta.fields.len())?;
+        let fields = meta.fields.len();
+        let columns = Columns::read(dir, fields)?;
         ensure!(
-            columns.segments.len() == searcher.segment_readers().len()
-                && u64::from(columns.documents()) == meta.documents
-                && meta.tokens.len() == meta.fields.len(),
+            u64::from(columns.documents()) == meta.documents && meta.tokens.len() == fields,
             "its parts do not fit together"
         );
-        let mut segments = Vec::new();
-        let mut base = 0;
-        for (id, documents) in &columns.segments {
-            let readers = searcher.segment_readers();
-            let ord = readers
-                .iter()
-                .position(|reader| reader.segment_id().uuid_string() == *id)
-                .context("a segment is missing")?;
-            let reader = &readers[ord];
-            ensure!(reader.max_doc() == *documents, "a segment is another");
-            segments.push(Segment {
-                base,
-                documents: *documents,
-                ord: ord as u32,
-                inverted: fields
-                    .texts
-                    .iter()
-                    .map(|field| reader.inverted_index(*field))
-                    .collect::<tantivy::Result<_>>()?,
-            });
-            base += documents;
-        }
         Ok(Corpus {
-            meta,
-            searcher,
-            schema: fields,
-            segments,
+            dictionary: Dictionary::open(dir, fields)?,
+            texts: Texts::open(dir)?,
             longest: columns.lengths.iter().flatten().copied().max().unwrap_or(0),
             columns,
-            cf: Mutex::default(),
+            meta,
+            length_scores: Mutex::default(),
         })
     }
 
@@ -364,30 +293,10 @@ impl Corpus {
             .number(id)
             .context("there is none")
             .with_context(reading)?;
-        let (segment, local) = self.locate(number).with_context(reading)?;
-        let address = DocAddress::new(segment.ord, local);
-        let stored: TantivyDocument = self.searcher.doc(address).with_context(reading)?;
-        let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str());
-        Ok(Document {
-            id: id.clone(),
-            texts: self
-                .schema
-                .texts
-                .iter()
-                .map(|field| text(*field).unwrap_or_default().to_owned())
-                .collect(),
-            stance: text(self.schema.stance)
-                .and_then(|word| Stance::BOTH.into_iter().find(|s| s.word() == word)),
-            url: text(self.schema.url).map(str::to_owned),
-        })
-    }
-
-    /// The segment with that document, and its number there.
-    pub(super) fn locate(&self, number: u32) -> Option<(&Segment, u32)> {
-        self.segments
-            .iter()
-            .find(|s| (s.base..s.base + s.documents).contains(&number))
-            .map(|segment| (segment, number - segment.base))
+        self.texts
+            .document(number, id, self.meta.fields.len())
+            .context("it is not whole")
+            .with_context(reading)
     }
 
     /// What is counted of a field.
@@ -398,70 +307,25 @@ impl Corpus {
         }
     }
 
-    /// A term's postings; its `cf` is counted only if it is asked for (else 0).
-    pub(super) fn postings(&self, field: usize, text: &str, cf: bool) -> Result<TermPostings> {
-        let reading = || format!("cannot read the postings of {text:?}");
-        let schema_field = *self
-            .schema
-            .texts
-            .get(field)
-            .context("there is no such field")?;
-        let term = Term::from_field_text(schema_field, text);
-        let mut found = TermPostings {
-            by_segment: Vec::with_capacity(self.segments.len()),
-            counts: TermCounts { df: 0, cf: 0 },
-        };
-        for segment in &self.segments {
-            let info = match segment.inverted.get(field) {
-                Some(inverted) => inverted.get_term_info(&term).with_context(reading)?,
-                None => None,
-            };
-            found.counts.df += info.as_ref().map_or(0, |info| u64::from(info.doc_freq));
-            found.by_segment.push(info);
-        }
-        if cf && found.counts.df > 0 {
-            found.counts.cf = self
-                .cf(field, text, &found.by_segment)
-                .with_context(reading)?;
-        }
-        Ok(found)
-    }
-
-    fn cf(&self, field: usize, text: &str, infos: &[Option<TermInfo>]) -> Result<u64> {
-        let key = (field, text.to_owned());
-        // a thread that panicked while it held the map has left whole numbers in it
-        let known = || {
-            self.cf
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-        };
-        if let Some(cf) = known().get(&key) {
-            return Ok(*cf);
-        }
-        let mut cf = 0;
-        for (segment, info) in self.segments.iter().zip(infos) {
-            if let (Some(inverted), Some(info)) = (segment.inverted.get(field), info) {
-                each_block(inverted, info, |_, tfs| {
-                    cf += tfs.iter().map(|tf| u64::from(*tf)).sum::<u64>();
-                })?;
+    /// The length score of each length that documents have, up to [`KNOWN_LENGTHS`]; empty where lengths have none.
+    pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<[f64]> {
+        // a thread that panicked while it held them has left whole ones
+        let mut kept = self.length_scores.lock().unwrap_or_else(|p| p.into_inner());
+        match &*kept {
+            Some((of, scores)) if of == similarity => scores.clone(),
+            _ => {
+                let scores: Arc<[f64]> = (0..=self.longest.min(KNOWN_LENGTHS))
+                    .map_while(|length| similarity.length_score(length))
+                    .collect();
+                *kept = Some((similarity.clone(), scores.clone()));
+                scores
             }
         }
-        known().insert(key, cf);
-        Ok(cf)
     }
-}
 
-/// Calls with the numbers and frequencies of the documents that have a term, a block at a time.
-pub(super) fn each_block(
-    inverted: &InvertedIndexReader,
-    info: &TermInfo,
-    mut each: impl FnMut(&[u32], &[u32]),
-) -> Result<()> {
-    let mut block =
-        inverted.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-    while !block.docs().is_empty() {
-        each(block.docs(), block.freqs());
-        block.advance();
+    /// A term's postings and counts; none if the collection does not have it. Errors: no such field.
+    pub(super) fn find(&self, field: usize, text: &str) -> Result<Option<Found<'_>>> {
+        ensure!(field < self.meta.fields.len(), "there is no such field");
+        Ok(self.dictionary.find(field, text))
     }
-    Ok(())
 }

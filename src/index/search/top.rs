@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::index::corpus::Corpus;
+
 /// A document that a query finds.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
@@ -22,7 +24,7 @@ impl Found {
 
 /// The best k of what it was given, and some more.
 pub struct Top {
-    k: usize,
+    pub k: usize,
     found: Vec<Found>,
     /// What has a lower score is not among the best k.
     pub threshold: f64,
@@ -41,11 +43,17 @@ impl Top {
         }
     }
 
-    pub fn push(&mut self, found: Found) {
+    /// Adds a document of the corpus.
+    pub fn push(&mut self, corpus: &Corpus, score: f64, number: u32) {
         if self.k == 0 {
             return;
         }
-        self.found.push(found);
+        let order = corpus.columns.order.get(number as usize);
+        self.found.push(Found {
+            score,
+            order: order.copied().unwrap_or(0),
+            number,
+        });
         if self.found.len() >= self.k.saturating_mul(4) {
             self.prune();
         }

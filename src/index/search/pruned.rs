@@ -1,0 +1,492 @@
+//! The best documents without a look at most of the others.
+//!
+//! First estimates in single precision, a window of documents at a time: what a block of postings can add at most is known
+//! from its head, so terms that cannot bring a document among the best by themselves are looked up
+//! only for documents that others bring close (Turtle and Flood 1995, MaxScore; Ding and Suel 2011, block-max indexes).
+//! Then the documents whose estimate may be among the best k get the score that [`super::Plan`] would
+//! have added up, in its order: the ranking is the exhaustive one.
+
+use super::{Asked, Plan, Top, UNTOUCHED};
+use crate::index::corpus::{Block, Corpus, Cursor, Postings};
+use crate::index::similarity::{Similarity, TermScore};
+
+/// Documents whose estimates are added up at once: few enough for the fastest memory.
+const WINDOW: usize = 1 << 12;
+
+/// Of a single-precision sum of n summands, each of a few roundings, the error is below (n + so many) × this × their
+/// magnitudes.
+const ROUNDING: f32 = f32::EPSILON / 2.0;
+const ROUNDINGS: usize = 16;
+
+/// Frequencies whose share in an estimate is computed once.
+const KNOWN_FREQUENCIES: usize = 64;
+
+impl Plan<'_> {
+    /// Whether blocks bound scores: no score falls with the frequency or grows with the length, none is taken away, and
+    /// any term makes a document found.
+    pub(super) fn can_prune(&self, k: usize, documents: u32) -> bool {
+        let monotone = match self.similarity {
+            Similarity::Bm25 { .. }
+            | Similarity::Dirichlet { .. }
+            | Similarity::LuceneDirichlet { .. }
+            | Similarity::JelinekMercer { .. }
+            | Similarity::TfIdf => true,
+            Similarity::Bm25f { .. } | Similarity::Dph => false,
+        };
+        let added = |asked: &Asked| asked.field_weight * asked.term_weight >= 0.0;
+        monotone
+            && self.must == 0
+            && self.groups.iter().flatten().all(added)
+            && self.lengths.iter().all(|(_, weight)| *weight >= 0.0)
+            // of many documents the scores are wanted anyway
+            && k < documents as usize / 8
+    }
+
+    /// Gives the documents that can be among the best to the top.
+    pub(super) fn search_pruned(&self, corpus: &Corpus, left_out: u8, top: &mut Top) {
+        let mut pool = Estimates::collect(self, corpus, left_out, top.k);
+        pool.sort_unstable();
+        let mut scores = vec![UNTOUCHED; pool.len()];
+        for asked in self.groups.iter().flatten() {
+            let weight = asked.field_weight * asked.term_weight;
+            let lengths = asked.lengths(corpus);
+            let mut cursor = Cursor::new(asked.postings);
+            for (number, sum) in pool.iter().zip(&mut scores) {
+                let tf = cursor.frequency(*number);
+                if tf > 0 {
+                    let length = lengths.get(*number as usize).copied().unwrap_or(0);
+                    *sum += weight * asked.score.score(f64::from(tf), length) + 0.0;
+                }
+            }
+        }
+        for (number, mut score) in pool.into_iter().zip(scores) {
+            for (field, weight) in &self.lengths {
+                score += self.length_part(corpus, *field, *weight, number);
+            }
+            top.push(corpus, score, number);
+        }
+    }
+}
+
+/// How much a posting adds to an estimate.
+enum Estimate {
+    Bm25 {
+        factor: f32,
+        floor: f32,
+        slope: f32,
+    },
+    /// By frequency, and for Lucene's Dirichlet by length, never below 0.
+    Sum {
+        known: Box<[f32; KNOWN_FREQUENCIES]>,
+        mu_p: f64,
+        weight: f64,
+        by_length: bool,
+    },
+    Other {
+        weight: f64,
+        score: TermScore,
+    },
+}
+
+/// A term's postings, and how far they have been read.
+struct List<'a> {
+    postings: Postings<'a>,
+    lengths: &'a [u32],
+    estimate: Estimate,
+    /// The first block that does not end before the window, whether it was read, and how far.
+    at: usize,
+    read: bool,
+    block: Block,
+    place: usize,
+    /// Blocks' bounds, as far as they were needed.
+    bounds: Vec<Option<Bound>>,
+    /// Of the postings in the window.
+    bound: Bound,
+}
+
+/// What a posting adds at most.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    /// With its share of the document's length score, where that is a sum of its own.
+    whole: f32,
+    /// Without.
+    own: f32,
+}
+
+/// Estimates of the documents in a window, and what may be among the best so far.
+struct Estimates<'a> {
+    corpus: &'a Corpus,
+    plan: &'a Plan<'a>,
+    left_out: u8,
+    lists: Vec<List<'a>>,
+    k: usize,
+    pool: Vec<(f32, u32)>,
+    full: usize,
+    /// What is estimated lower is not among the best k.
+    threshold: f32,
+    slack: f32,
+}
+
+impl<'a> Estimates<'a> {
+    /// The documents that may be among the best k.
+    fn collect(plan: &'a Plan<'a>, corpus: &'a Corpus, left_out: u8, k: usize) -> Vec<u32> {
+        if k == 0 {
+            return Vec::new();
+        }
+        let lists: Vec<List> = plan
+            .groups
+            .iter()
+            .flatten()
+            .map(|asked| List::new(asked, corpus))
+            .collect();
+        let magnitude: f32 = lists.iter().map(|l| l.magnitude(plan, corpus)).sum();
+        let roundings = lists.len() + plan.lengths.len() + ROUNDINGS;
+        let mut estimates = Estimates {
+            corpus,
+            plan,
+            left_out,
+            lists,
+            k,
+            pool: Vec::new(),
+            full: 2 * k.max(8),
+            threshold: f32::NEG_INFINITY,
+            // of the document's estimate and of the one that it is held against
+            slack: 2.0 * roundings as f32 * ROUNDING * magnitude,
+        };
+        estimates.windows();
+        let mut pool = std::mem::take(&mut estimates.pool);
+        estimates.cut(&mut pool);
+        pool.into_iter().map(|(_, number)| number).collect()
+    }
+
+    fn windows(&mut self) {
+        let mut sums = vec![0f32; WINDOW];
+        let mut touched = [0u64; WINDOW / 64];
+        let mut order: Vec<usize> = (0..self.lists.len()).collect();
+        let mut start = 0;
+        while let Some(next) = self.lists.iter_mut().filter_map(|l| l.go_to(start)).min() {
+            start = next;
+            let end = start.saturating_add(WINDOW as u32);
+            for list in &mut self.lists {
+                list.bound_before(end, self.plan);
+            }
+            // those that cannot bring a document among the best by themselves come first
+            order.sort_unstable_by(|a, b| {
+                let bound = |at: usize| self.lists.get(at).map_or(0.0, |l| l.bound.whole);
+                bound(*a).total_cmp(&bound(*b)).then(a.cmp(b))
+            });
+            let mut sum = 0.0;
+            let few = order
+                .iter()
+                .take_while(|at| {
+                    sum += self.lists.get(**at).map_or(0.0, |l| l.bound.whole.max(0.0));
+                    sum + self.slack < self.threshold
+                })
+                .count();
+            let (looked_up, read) = order.split_at(few);
+            for at in read {
+                if let Some(list) = self.lists.get_mut(*at) {
+                    list.add(start, end, self.plan, &mut sums, &mut touched);
+                }
+            }
+            if !read.is_empty() {
+                self.weigh(start, looked_up, &mut sums, &mut touched);
+            }
+            if end == u32::MAX {
+                break;
+            }
+            start = end;
+        }
+    }
+
+    /// Takes the window's documents that may be among the best; clears the window.
+    fn weigh(&mut self, start: u32, looked_up: &[usize], sums: &mut [f32], touched: &mut [u64]) {
+        let own = |lists: &[List], at: &usize| lists.get(*at).map_or(0.0, |l| l.bound.own.max(0.0));
+        let rest: f32 = looked_up.iter().map(|at| own(&self.lists, at)).sum();
+        for (word, bits) in touched.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                let place = 64 * word + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let Some(sum) = sums.get_mut(place).map(std::mem::take) else {
+                    continue;
+                };
+                let number = start + place as u32;
+                let low = self.threshold - self.slack;
+                // a length score is never above 0
+                if sum + rest < low {
+                    continue;
+                }
+                let mut estimate = sum + self.length_part(number);
+                let mut rest = rest;
+                if estimate + rest < low || self.corpus.columns.has_mark(number, self.left_out) {
+                    continue;
+                }
+                for at in looked_up.iter().rev() {
+                    rest -= own(&self.lists, at);
+                    if let Some(list) = self.lists.get_mut(*at) {
+                        estimate += list.look_up(number, self.plan);
+                    }
+                    if estimate + rest < low {
+                        break;
+                    }
+                }
+                if estimate >= low {
+                    self.take(estimate, number);
+                }
+            }
+        }
+    }
+
+    fn length_part(&self, number: u32) -> f32 {
+        let parts = self.plan.lengths.iter();
+        parts
+            .map(|(field, weight)| {
+                self.plan.length_part(self.corpus, *field, *weight, number) as f32
+            })
+            .sum()
+    }
+
+    fn take(&mut self, estimate: f32, number: u32) {
+        self.pool.push((estimate, number));
+        if self.pool.len() >= self.full {
+            let mut pool = std::mem::take(&mut self.pool);
+            self.cut(&mut pool);
+            // where many are equal, all of them stay
+            self.full = self.full.max(2 * pool.len());
+            self.pool = pool;
+        }
+    }
+
+    fn cut(&mut self, pool: &mut Vec<(f32, u32)>) {
+        if pool.len() > self.k {
+            let by_estimate = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0);
+            let (_, last, _) = pool.select_nth_unstable_by(self.k - 1, by_estimate);
+            self.threshold = last.0;
+            let low = self.threshold - self.slack;
+            pool.retain(|(estimate, _)| *estimate >= low);
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    fn new(asked: &Asked<'a>, corpus: &'a Corpus) -> Self {
+        let weight = asked.field_weight * asked.term_weight;
+        let by_frequency = |mu_p: f64, by_length| Estimate::Sum {
+            known: Box::new(std::array::from_fn(|tf| {
+                (weight * (1.0 + tf as f64 / mu_p).ln()) as f32
+            })),
+            mu_p,
+            weight,
+            by_length,
+        };
+        List {
+            postings: asked.postings,
+            lengths: asked.lengths(corpus),
+            estimate: match asked.score {
+                TermScore::Bm25 { idf, floor, slope } => Estimate::Bm25 {
+                    factor: (weight * idf) as f32,
+                    floor: floor as f32,
+                    slope: slope as f32,
+                },
+                TermScore::Dirichlet { mu_p } => by_frequency(mu_p, false),
+                TermScore::LuceneDirichlet { mu_p, .. } => by_frequency(mu_p, true),
+                score => Estimate::Other { weight, score },
+            },
+            at: 0,
+            read: false,
+            block: Block::default(),
+            place: 0,
+            bounds: vec![None; asked.postings.blocks()],
+            bound: Bound::default(),
+        }
+    }
+
+    /// At least as large as what a posting's summands can be.
+    fn magnitude(&self, plan: &Plan, corpus: &Corpus) -> f32 {
+        let longest = plan.length_score(corpus.longest()).abs() as f32;
+        match &self.estimate {
+            Estimate::Bm25 { factor, .. } => *factor,
+            Estimate::Sum { weight, mu_p, .. } => {
+                let most = (1.0 + f64::from(u32::MAX) / mu_p).ln();
+                *weight as f32 * (most as f32 + longest)
+            }
+            Estimate::Other { weight, score } => {
+                (weight * score.score(f64::from(corpus.longest()), 1)) as f32
+            }
+        }
+    }
+
+    /// What a posting adds to its document's estimate.
+    #[inline(always)]
+    fn estimate(estimate: &Estimate, plan: &Plan, tf: u32, length: u32) -> f32 {
+        match estimate {
+            Estimate::Bm25 {
+                factor,
+                floor,
+                slope,
+            } => {
+                let tf = tf as f32;
+                factor * (tf / (tf + (floor + slope * length as f32)))
+            }
+            Estimate::Sum {
+                known,
+                mu_p,
+                weight,
+                by_length,
+            } => {
+                let own = match known.get(tf as usize) {
+                    Some(own) => *own,
+                    None => (weight * (1.0 + f64::from(tf) / mu_p).ln()) as f32,
+                };
+                match by_length {
+                    true => (own + (weight * plan.length_score(length)) as f32).max(0.0),
+                    false => own,
+                }
+            }
+            Estimate::Other { weight, score } => {
+                (weight * score.score(f64::from(tf), length)) as f32
+            }
+        }
+    }
+
+    /// Passes over the blocks that end before that document: where the next posting may be at the earliest.
+    fn go_to(&mut self, start: u32) -> Option<u32> {
+        while self.postings.last(self.at)? < start {
+            self.at += 1;
+            self.read = false;
+        }
+        if self.read {
+            let next = self.block.documents().get(self.place);
+            return Some(next.copied().unwrap_or(start).max(start));
+        }
+        let before = self.at.checked_sub(1).and_then(|at| self.postings.last(at));
+        Some(before.map_or(0, |last| last + 1).max(start))
+    }
+
+    /// Finds out what the postings before `end` add at most.
+    fn bound_before(&mut self, end: u32, plan: &Plan) {
+        self.bound = Bound::default();
+        let mut at = self.at;
+        let mut begins = match self.read {
+            true => self.block.documents().get(self.place).copied(),
+            false => None,
+        };
+        while let Some(last) = self.postings.last(at) {
+            if begins.is_some_and(|begins| begins >= end) {
+                break;
+            }
+            let bound = self.bound_of(at, plan);
+            self.bound.whole = self.bound.whole.max(bound.whole);
+            self.bound.own = self.bound.own.max(bound.own);
+            begins = last.checked_add(1);
+            at += 1;
+        }
+    }
+
+    fn bound_of(&mut self, at: usize, plan: &Plan) -> Bound {
+        if let Some(Some(known)) = self.bounds.get(at) {
+            return *known;
+        }
+        let mut bound = Bound {
+            whole: f32::NEG_INFINITY,
+            own: 0.0,
+        };
+        for corner in self.postings.head(at).iter().flat_map(|h| h.corners) {
+            let own = Self::estimate(&self.estimate, plan, corner.tf, corner.length);
+            let share = match &self.estimate {
+                Estimate::Sum {
+                    weight,
+                    by_length: false,
+                    ..
+                } => (weight * plan.length_score(corner.length)) as f32,
+                _ => 0.0,
+            };
+            bound.own = bound.own.max(own);
+            bound.whole = bound.whole.max(own + share);
+        }
+        if let Some(slot) = self.bounds.get_mut(at) {
+            *slot = Some(bound);
+        }
+        bound
+    }
+
+    fn read_block(&mut self) {
+        if !self.read {
+            self.postings.read(self.at, &mut self.block);
+            self.read = true;
+            self.place = 0;
+        }
+    }
+
+    /// Adds the postings of the window's documents.
+    fn add(
+        &mut self,
+        start: u32,
+        end: u32,
+        plan: &Plan,
+        sums: &mut [f32],
+        touched: &mut [u64],
+    ) {
+        while self.at < self.postings.blocks() {
+            self.read_block();
+            let documents = self.block.documents().get(self.place..).unwrap_or_default();
+            let from = documents.partition_point(|number| *number < start);
+            let to = match documents.last() {
+                Some(last) if *last < end => documents.len(),
+                _ => documents.partition_point(|number| *number < end),
+            };
+            let tfs = self.block.frequencies().get(self.place..);
+            let postings = documents
+                .iter()
+                .zip(tfs.unwrap_or_default())
+                .take(to)
+                .skip(from);
+            let lengths = self.lengths;
+            let mut add = |document: u32, estimate: f32| {
+                let place = (document - start) as usize;
+                if let (Some(sum), Some(bits)) = (sums.get_mut(place), touched.get_mut(place / 64)) {
+                    *sum += estimate;
+                    *bits |= 1 << (place % 64);
+                }
+            };
+            let length = |document: u32| lengths.get(document as usize).copied().unwrap_or(0);
+            let of = |tf, length| Self::estimate(&self.estimate, plan, tf, length);
+            // a loop for each, in which the compiler knows which it is
+            match &self.estimate {
+                Estimate::Bm25 { .. } => {
+                    postings.for_each(|(document, tf)| add(*document, of(*tf, length(*document))));
+                }
+                Estimate::Sum {
+                    by_length: false, ..
+                } => postings.for_each(|(document, tf)| add(*document, of(*tf, 0))),
+                _ => postings.for_each(|(document, tf)| add(*document, of(*tf, length(*document)))),
+            }
+            let whole = to == documents.len();
+            self.place += to;
+            if !whole {
+                return;
+            }
+            self.at += 1;
+            self.read = false;
+        }
+    }
+
+    /// What the term adds for a document, which is asked for in ascending order.
+    fn look_up(&mut self, number: u32, plan: &Plan) -> f32 {
+        if self.go_to(number) != Some(number) {
+            return 0.0;
+        }
+        self.read_block();
+        let rest = self.block.documents().get(self.place..).unwrap_or_default();
+        self.place += rest.partition_point(|found| *found < number);
+        let tf = match self.block.documents().get(self.place) {
+            Some(found) if *found == number => {
+                self.block.frequencies().get(self.place).copied().unwrap_or(0)
+            }
+            _ => return 0.0,
+        };
+        let length = self.lengths.get(number as usize).copied().unwrap_or(0);
+        Self::estimate(&self.estimate, plan, tf, length)
+    }
+}
