@@ -91,7 +91,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         .iter()
         .take(count)
         .map(|e| e.id.clone());
-    let mut index = ImageIndex::load(&work.store, ids)?;
+    let index = ImageIndex::load(&work.store, ids)?;
     let indexed = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let pairs = match settings.approach.stance {
@@ -107,7 +107,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let mut shown = Counted::new("topics", topics.len(), args.collection.quiet);
     let stop = work.stop.clone();
     let ranking = rank(
-        &mut index,
+        &index,
         &mut work.store,
         encoders,
         corpus,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::ocr::OcrLine;
@@ -24,6 +25,9 @@ use rows::{fault_of, read_document, tables, write_record};
 
 /// Changes when the tables do.
 const SCHEMA_VERSION: i64 = 1;
+
+/// So much of a store that is only read is mapped into memory.
+const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
@@ -100,8 +104,13 @@ impl Store {
     /// Opens the store at `path` for reading; it must be there.
     pub fn open_to_read(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .with_context(opening)?;
+        // a connection is one thread's
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).with_context(opening)?;
+        keep_plans(&connection).with_context(opening)?;
+        // rows are looked up all over the file: the system keeps its pages better than SQLite's few megabytes do
+        let mapped = connection.pragma_update(None, "mmap_size", MAPPED_BYTES);
+        mapped.with_context(opening)?;
         if version(&connection).with_context(opening)? != SCHEMA_VERSION {
             bail!(
                 "{} is no evidence store of this version of riposte",
@@ -117,6 +126,7 @@ impl Store {
 
     fn prepare(connection: &Connection) -> Result<()> {
         connection.busy_timeout(Duration::from_secs(10))?;
+        keep_plans(connection)?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         match version(connection)? {
             SCHEMA_VERSION => Ok(()),
@@ -304,6 +314,13 @@ impl Store {
         read(&self.connection)
             .with_context(|| format!("cannot read the evidence store {}", self.path.display()))
     }
+}
+
+/// Without it SQLite plans a statement anew for each value that it looks up, which takes as long as to look it up.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map(|_| ())
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, SimpleTokenizer, StopWordFilter,
-    TextAnalyzer, Token, TokenStream, Tokenizer,
+    TextAnalyzer, Token, TokenFilter, TokenStream, Tokenizer,
 };
 
 use super::stop_words;
@@ -30,10 +30,77 @@ pub fn english() -> TextAnalyzer {
         .filter(RemoveLongFilter::limit(MAX_TOKEN_BYTES))
         .filter(LowerCaser)
         .filter(AsciiFoldingFilter);
-    let stemmer = tantivy::tokenizer::Stemmer::new(Language::English);
     match StopWordFilter::new(Language::English) {
-        Some(stop_words) => builder.filter(stop_words).filter(stemmer).build(),
-        None => builder.filter(stemmer).build(),
+        Some(stop_words) => builder.filter(stop_words).filter(KnownStems).build(),
+        None => builder.filter(KnownStems).build(),
+    }
+}
+
+/// tantivy's stemmer with a memory.
+#[derive(Clone)]
+struct KnownStems;
+
+/// Tokens before stemming, and the stems of the words seen so far.
+#[derive(Clone)]
+struct Stemming<T> {
+    tokens: T,
+    stems: FxHashMap<Box<str>, Box<str>>,
+}
+
+/// Tokens of one text, stemmed.
+struct Stemmed<'a, T> {
+    tokens: T,
+    stems: &'a mut FxHashMap<Box<str>, Box<str>>,
+}
+
+impl TokenFilter for KnownStems {
+    type Tokenizer<T: Tokenizer> = Stemming<T>;
+
+    fn transform<T: Tokenizer>(self, tokens: T) -> Stemming<T> {
+        Stemming {
+            tokens,
+            stems: FxHashMap::default(),
+        }
+    }
+}
+
+impl<T: Tokenizer> Tokenizer for Stemming<T> {
+    type TokenStream<'a> = Stemmed<'a, T::TokenStream<'a>>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
+        Stemmed {
+            tokens: self.tokens.token_stream(text),
+            stems: &mut self.stems,
+        }
+    }
+}
+
+impl<T: TokenStream> TokenStream for Stemmed<'_, T> {
+    fn advance(&mut self) -> bool {
+        if !self.tokens.advance() {
+            return false;
+        }
+        let token = self.tokens.token_mut();
+        if let Some(stem) = self.stems.get(token.text.as_str()) {
+            token.text.clear();
+            token.text.push_str(stem);
+            return true;
+        }
+        let stem = Stemmer::Snowball.stem(&token.text);
+        if self.stems.len() < KEPT_WORDS {
+            let word = std::mem::take(&mut token.text);
+            self.stems.insert(word.into(), stem.as_str().into());
+        }
+        token.text = stem;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.tokens.token()
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.tokens.token_mut()
     }
 }
 
@@ -373,8 +440,10 @@ fn next_word(text: &str, at: &mut usize, word: &mut String) -> Option<(usize, us
 /// costs one look into a table.
 pub struct Vocabulary {
     rules: Analyzer,
-    /// Each word's term; none if it is left out.
-    words: FxHashMap<Box<str>, Option<u32>>,
+    /// Each word's term, or [`LEFT_OUT`]. Short words lie in the table itself: memory is looked into
+    /// once for them, not twice.
+    short_words: FxHashMap<[u64; 2], u32>,
+    words: FxHashMap<Box<str>, u32>,
     terms: FxHashMap<Box<str>, u32>,
     word: String,
     /// For terms of several words.
@@ -385,6 +454,7 @@ impl Vocabulary {
     pub fn new(rules: &Analyzer) -> Self {
         Vocabulary {
             rules: rules.clone(),
+            short_words: FxHashMap::default(),
             words: FxHashMap::default(),
             terms: FxHashMap::default(),
             word: String::new(),
@@ -422,19 +492,40 @@ impl Vocabulary {
         }
         let mut at = 0;
         while next_word(text, &mut at, &mut self.word).is_some() {
-            let known = match self.words.get(self.word.as_str()) {
+            let short = short_key(&self.word);
+            let known = match &short {
+                Some(key) => self.short_words.get(key),
+                None => self.words.get(self.word.as_str()),
+            };
+            let known = match known {
                 Some(known) => *known,
                 None => {
-                    let known = self.rules.term(&self.word).map(|term| number(&term));
-                    self.words.insert(self.word.as_str().into(), known);
+                    let term = self.rules.term(&self.word);
+                    let known = term.map_or(LEFT_OUT, |term| number(&term));
+                    match short {
+                        Some(key) => self.short_words.insert(key, known),
+                        None => self.words.insert(self.word.as_str().into(), known),
+                    };
                     known
                 }
             };
-            if let Some(number) = known {
-                each(number);
+            if known != LEFT_OUT {
+                each(known);
             }
         }
     }
+}
+
+/// The term of a word that has none.
+const LEFT_OUT: u32 = u32::MAX;
+
+/// A word of at most 15 bytes as numbers, its length in the last byte.
+fn short_key(word: &str) -> Option<[u64; 2]> {
+    let mut bytes = [0; 16];
+    bytes.get_mut(..15)?.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    bytes[15] = word.len() as u8;
+    let (halves, _) = bytes.as_chunks::<8>();
+    Some([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
 }
 
 impl TokenStream for Terms<'_> {

@@ -2,6 +2,10 @@
 //! vectors, and the small facts about each. Made from stored evidence in one pass; the pages' long
 //! texts go to the index and are not kept.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use anyhow::Result;
 use tantivy::tokenizer::TextAnalyzer;
 
@@ -10,7 +14,7 @@ use super::{analyzer, vector};
 use crate::collection::images::CrawlRank;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
-use crate::evidence::{AfinnValence, OfPart, Part};
+use crate::evidence::{AfinnValence, Evidence, OfPart, PageEvidence, Part};
 use crate::trec::DocId;
 
 /// The fields of the text index, by number.
@@ -49,41 +53,57 @@ pub struct ImageIndex {
     analyzer: TextAnalyzer,
 }
 
+/// Documents that are read at once by one thread.
+const READ_TOGETHER: usize = 64;
+
 impl ImageIndex {
     /// Reads the evidence of these documents; those that the store does not have are left out.
     pub fn load(store: &Store, ids: impl Iterator<Item = DocId>) -> Result<Self> {
+        let ids: Vec<DocId> = ids.collect();
+        let parts: Vec<&[DocId]> = ids.chunks(READ_TOGETHER).collect();
+        let threads = rayon::current_num_threads();
+        let path = store.path();
         let mut writer = TextIndexWriter::in_memory(&FIELDS)?;
-        let mut images = Vec::new();
-        for id in ids {
-            let Some(evidence) = store.read(&id)? else {
-                continue;
-            };
-            let joined = |text: &dyn Fn(&crate::evidence::PageEvidence) -> String| {
-                let mut texts: Vec<String> = evidence.pages.iter().map(text).collect();
-                texts.dedup();
-                texts.join(" ")
-            };
-            let ocr_text = evidence.ocr_text();
-            let title = joined(&|p| format!("{} {}", p.words.title, p.words.headings));
-            let near = joined(&|p| p.near());
-            let main = joined(&|p| format!("{} {}", p.words.description, p.words.main));
-            writer.add(&[&ocr_text, &title, &near, &main])?;
-            images.push(Image {
-                id,
-                ocr_text,
-                near_text: joined(&|p| format!("{}. {}", p.words.title, p.near())),
-                picture: evidence.picture,
-                clip: evidence.clip,
-                sentences: evidence.sentences,
-                vader: evidence.vader,
-                afinn: evidence.afinn,
-                rankings: evidence
-                    .pages
-                    .into_iter()
-                    .flat_map(|p| p.rankings)
-                    .collect(),
-            });
-        }
+        let mut images = Vec::with_capacity(ids.len());
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| -> Result<()> {
+            let (sender, receiver) = crossbeam_channel::bounded(threads);
+            for _ in 0..threads {
+                let (sender, next, parts) = (sender.clone(), &next, &parts);
+                scope.spawn(move || {
+                    let mut own = None;
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(part) = parts.get(at) else {
+                            break;
+                        };
+                        let read = read_part(&mut own, path, part);
+                        let failed = read.is_err();
+                        // the receiver is gone only when the loading failed
+                        if sender.send((at, read)).is_err() || failed {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            // what comes early waits: documents are numbered by id
+            let mut waiting = BTreeMap::new();
+            let mut wanted = 0;
+            // dropped before the scope ends, however it ends, so that no thread waits for a reader
+            let receiver = receiver;
+            for (at, read) in &receiver {
+                waiting.insert(at, read?);
+                while let Some(read) = waiting.remove(&wanted) {
+                    wanted += 1;
+                    for (image, texts) in read {
+                        writer.add(&texts.each_ref().map(String::as_str))?;
+                        images.push(image);
+                    }
+                }
+            }
+            Ok(())
+        })?;
         Ok(ImageIndex {
             images,
             text: writer.finish()?,
@@ -92,9 +112,58 @@ impl ImageIndex {
     }
 
     /// BM25 of every image in one field; 0 where no term of the query is.
-    pub fn bm25(&mut self, field: Field, query: &str) -> Result<Vec<f32>> {
-        self.text.bm25(field as usize, &mut self.analyzer, query)
+    pub fn bm25(&self, field: Field, query: &str) -> Result<Vec<f32>> {
+        let mut analyzer = self.analyzer.clone();
+        self.text.bm25(field as usize, &mut analyzer, query)
     }
+}
+
+type Read = (Image, [String; FIELDS.len()]);
+
+/// Reads some documents with a connection of the thread's own.
+fn read_part(own: &mut Option<Store>, path: &Path, part: &[DocId]) -> Result<Vec<Read>> {
+    let store = match own {
+        Some(store) => store,
+        None => own.insert(Store::open_to_read(path)?),
+    };
+    let mut read = Vec::with_capacity(part.len());
+    for id in part {
+        read.extend(store.read(id)?.map(image_of));
+    }
+    Ok(read)
+}
+
+/// What is kept of an image, and its texts, by field.
+fn image_of(evidence: Evidence) -> Read {
+    let joined = |text: &dyn Fn(&PageEvidence) -> String| {
+        let mut texts: Vec<String> = evidence.pages.iter().map(text).collect();
+        texts.dedup();
+        texts.join(" ")
+    };
+    let ocr_text = evidence.ocr_text();
+    let texts = [
+        ocr_text.clone(),
+        joined(&|p| format!("{} {}", p.words.title, p.words.headings)),
+        joined(&|p| p.near()),
+        joined(&|p| format!("{} {}", p.words.description, p.words.main)),
+    ];
+    let near_text = joined(&|p| format!("{}. {}", p.words.title, p.near()));
+    let image = Image {
+        id: evidence.id,
+        ocr_text,
+        near_text,
+        picture: evidence.picture,
+        clip: evidence.clip,
+        sentences: evidence.sentences,
+        vader: evidence.vader,
+        afinn: evidence.afinn,
+        rankings: evidence
+            .pages
+            .into_iter()
+            .flat_map(|p| p.rankings)
+            .collect(),
+    };
+    (image, texts)
 }
 
 impl Image {

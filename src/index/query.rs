@@ -160,15 +160,9 @@ fn is_against(word: &str) -> bool {
     AGAINST.iter().any(|stem| {
         // the short ones only as words of their own with an ending
         match stem.len() {
-            0..=3 => [
-                *stem,
-                &format!("{stem}s"),
-                &format!("{stem}ned"),
-                &format!("{stem}ning"),
-                &format!("{stem}ed"),
-                &format!("{stem}ting"),
-            ]
-            .contains(&word),
+            0..=3 => word
+                .strip_prefix(stem)
+                .is_some_and(|ending| ["", "s", "ned", "ning", "ed", "ting"].contains(&ending)),
             _ => word.starts_with(stem),
         }
     }) && !NOT_AGAINST.iter().any(|other| word.starts_with(other))

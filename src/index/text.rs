@@ -10,52 +10,36 @@ use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 use super::analyzer;
 
-/// Memory for the segment being written. One thread writes: segments, and with them the order in
-/// which tantivy adds up a score, are the same on every machine.
+/// Memory for the segment being written, a field. Each field is an index of its own, and one thread writes it: fields
+/// are written at once, and segments, and with them the order in which tantivy adds up a score, are the same on every machine.
 const WRITER_BYTES: usize = 128 << 20;
 
 /// An index being filled.
 pub struct TextIndexWriter {
+    fields: Vec<FieldWriter>,
+    documents: u64,
+}
+
+/// One field's part of it.
+struct FieldWriter {
     writer: IndexWriter,
     index: Index,
     number: Field,
-    fields: Vec<Field>,
-    documents: u64,
+    text: Field,
 }
 
 /// Documents, numbered from 0 in the order in which they were added, with named text fields.
 pub struct TextIndex {
-    searcher: Searcher,
-    fields: Vec<Field>,
+    fields: Vec<(Searcher, Field)>,
     documents: usize,
 }
 
 impl TextIndexWriter {
     /// An empty index in memory with these fields.
     pub fn in_memory(field_names: &[&str]) -> Result<Self> {
-        let mut schema = Schema::builder();
-        let number = schema.add_u64_field("number", FAST);
-        let options = TextOptions::default().set_indexing_options(
-            TextFieldIndexing::default()
-                .set_tokenizer(analyzer::ENGLISH)
-                .set_index_option(IndexRecordOption::WithFreqs),
-        );
-        let fields = field_names
-            .iter()
-            .map(|name| schema.add_text_field(name, options.clone()))
-            .collect();
-        let index = Index::create_in_ram(schema.build());
-        index
-            .tokenizers()
-            .register(analyzer::ENGLISH, analyzer::english());
-        let writer = index
-            .writer_with_num_threads(1, WRITER_BYTES)
-            .context("cannot make the text index")?;
+        let fields = field_names.iter().map(|name| FieldWriter::in_memory(name));
         Ok(TextIndexWriter {
-            writer,
-            index,
-            number,
-            fields,
+            fields: fields.collect::<Result<_>>()?,
             documents: 0,
         })
     }
@@ -65,29 +49,72 @@ impl TextIndexWriter {
         if texts.len() != self.fields.len() {
             bail!("{} texts for {} fields", texts.len(), self.fields.len());
         }
-        let mut document = TantivyDocument::default();
-        document.add_u64(self.number, self.documents);
         for (field, text) in self.fields.iter().zip(texts) {
-            document.add_text(*field, text);
+            let mut document = TantivyDocument::default();
+            document.add_u64(field.number, self.documents);
+            document.add_text(field.text, text);
+            field
+                .writer
+                .add_document(document)
+                .context("cannot add a document to the text index")?;
         }
-        self.writer
-            .add_document(document)
-            .context("cannot add a document to the text index")?;
         self.documents += 1;
         Ok(())
     }
 
     /// Ends the writing.
-    pub fn finish(mut self) -> Result<TextIndex> {
-        let finishing = "cannot finish the text index";
-        self.writer.commit().context(finishing)?;
-        self.writer.wait_merging_threads().context(finishing)?;
-        let searcher = self.index.reader().context(finishing)?.searcher();
+    pub fn finish(self) -> Result<TextIndex> {
+        // each field's thread has its last documents still to write
+        let fields: Vec<Result<(Searcher, Field)>> = std::thread::scope(|scope| {
+            let ends: Vec<_> = self
+                .fields
+                .into_iter()
+                .map(|field| scope.spawn(|| field.finish()))
+                .collect();
+            let joined = ends.into_iter().map(|end| end.join());
+            joined
+                .map(|end| end.unwrap_or_else(|_| bail!("a thread of the text index failed")))
+                .collect()
+        });
         Ok(TextIndex {
-            searcher,
-            fields: self.fields,
+            fields: fields
+                .into_iter()
+                .collect::<Result<_>>()
+                .context("cannot finish the text index")?,
             documents: self.documents as usize,
         })
+    }
+}
+
+impl FieldWriter {
+    fn in_memory(name: &str) -> Result<Self> {
+        let mut schema = Schema::builder();
+        let number = schema.add_u64_field("number", FAST);
+        let options = TextOptions::default().set_indexing_options(
+            TextFieldIndexing::default()
+                .set_tokenizer(analyzer::ENGLISH)
+                .set_index_option(IndexRecordOption::WithFreqs),
+        );
+        let text = schema.add_text_field(name, options);
+        let index = Index::create_in_ram(schema.build());
+        index
+            .tokenizers()
+            .register(analyzer::ENGLISH, analyzer::english());
+        let writer = index
+            .writer_with_num_threads(1, WRITER_BYTES)
+            .context("cannot make the text index")?;
+        Ok(FieldWriter {
+            writer,
+            index,
+            number,
+            text,
+        })
+    }
+
+    fn finish(mut self) -> Result<(Searcher, Field)> {
+        self.writer.commit()?;
+        self.writer.wait_merging_threads()?;
+        Ok((self.index.reader()?.searcher(), self.text))
     }
 }
 
@@ -96,7 +123,7 @@ impl TextIndex {
     /// document, 0 where no term matches. A term's weight is how often the query has it.
     pub fn bm25(&self, field: usize, analyzer: &mut TextAnalyzer, query: &str) -> Result<Vec<f32>> {
         let mut scores = vec![0.0; self.documents];
-        let field = *self.fields.get(field).context("no such field")?;
+        let (searcher, field) = self.fields.get(field).context("no such field")?;
         let mut terms: Vec<(String, f32)> = Vec::new();
         for term in analyzer::terms(analyzer, query) {
             match terms.iter_mut().find(|(t, _)| *t == term) {
@@ -110,7 +137,7 @@ impl TextIndex {
         let clauses = terms
             .into_iter()
             .map(|(term, count)| {
-                let term = Term::from_field_text(field, &term);
+                let term = Term::from_field_text(*field, &term);
                 let query: Box<dyn Query> = Box::new(BoostQuery::new(
                     Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)),
                     count,
@@ -118,15 +145,13 @@ impl TextIndex {
                 (Occur::Should, query)
             })
             .collect::<Vec<_>>();
-        let found = self
-            .searcher
+        let found = searcher
             .search(
                 &BooleanQuery::new(clauses),
                 &TopDocs::with_limit(self.documents).order_by_score(),
             )
             .context("cannot search the text index")?;
-        let numbers = self
-            .searcher
+        let numbers = searcher
             .segment_readers()
             .iter()
             .map(|segment| segment.fast_fields().u64("number"))

@@ -230,7 +230,11 @@ impl Model {
     /// What the text is towards the claim; `logits` of its [`pieces`] with the claim, none without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
         let (sides, rest) = features(claim, text);
-        let words = self.sides.log_odds(&sides);
+        self.stances_of(&sides, &rest, logits)
+    }
+
+    fn stances_of(&self, sides: &[f64], rest: &[f64], logits: Option<&[Logits]>) -> Stances {
+        let words = self.sides.log_odds(sides);
         let (pro, neither) = match logits.and_then(Opinions::of) {
             Some(o) => {
                 let w = &self.weights;
@@ -239,7 +243,7 @@ impl Model {
                     w.neither * o.neither + w.neither_bias,
                 )
             }
-            None => (words, self.neither.log_odds(&rest)),
+            None => (words, self.neither.log_odds(rest)),
         };
         let neither = logistic(neither);
         Stances {
@@ -257,8 +261,19 @@ impl Model {
         text: &str,
         logits: Option<&[Logits]>,
     ) -> Explanation {
-        let stances = self.stances(claim, text, logits);
+        self.opened(name, claim, text, logits).1
+    }
+
+    /// Both, for what takes most of the time once.
+    pub fn opened(
+        &self,
+        name: &str,
+        claim: &str,
+        text: &str,
+        logits: Option<&[Logits]>,
+    ) -> (Stances, Explanation) {
         let (sides, rest) = features(claim, text);
+        let stances = self.stances_of(&sides, &rest, logits);
         let sum = self.sides.log_odds(&sides);
         let w = &self.weights;
         let mut parts = Vec::new();
@@ -306,7 +321,7 @@ impl Model {
             parts.push(self.neither.opened("neither", &rest));
         }
         let share = stances.pro / (stances.pro + stances.con);
-        Explanation {
+        let opened = Explanation {
             name: name.to_owned(),
             value: stances.balance(),
             how: format!(
@@ -317,7 +332,8 @@ impl Model {
                 log_odds(share),
             ),
             parts,
-        }
+        };
+        (stances, opened)
     }
 }
 

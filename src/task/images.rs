@@ -11,6 +11,7 @@ mod opinions;
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, ensure};
+use rayon::prelude::*;
 
 use super::approach::{ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
 use super::likeness::{Arguments, Likeness, Sides};
@@ -29,11 +30,14 @@ use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance, TopicId};
 use asked::{Asked, TopicVectors};
-use opinions::{TextsSay, argues, sides};
+use opinions::{TextsRead, TextsSay, argues, sides};
 
 /// Candidates a topic: five times as many as are listed, so that stance has a choice, few enough
 /// that it cannot lift what is off topic.
 const POOL: usize = 100;
+
+/// Topics that are ranked at once: enough for the threads, few enough for their columns to fit in memory.
+const TOGETHER: usize = 8;
 
 /// What a user sets.
 #[derive(Clone, Debug)]
@@ -68,7 +72,7 @@ pub struct ImageRanking {
 ///
 /// Errors are about the store or a model; or it was told to stop, and what has been read is kept.
 pub fn rank(
-    index: &mut ImageIndex,
+    index: &ImageIndex,
     store: &mut Store,
     encoders: Encoders,
     arguments: Option<Arguments>,
@@ -99,23 +103,38 @@ pub fn rank(
         let reading = (&reader, &mut *store);
         asked.hear(&arguments, &queries, reading, encoders, notes, told)?;
     }
-    for (done, ((topic, query), vectors)) in
-        topics.iter().zip(&queries).zip(&asked.topics).enumerate()
-    {
-        ensure!(
-            told(done),
-            "stopped before the end: what has been read is kept"
-        );
-        let relevance = relevance(index, topic, query, vectors, settings)?;
-        let candidates = judge(
-            index,
-            (topic, query, vectors),
-            &asked.kinds,
-            &relevance,
-            settings,
-            (&reader, store),
-        )?;
-        list(topic, candidates, settings, &mut ranking);
+    let reader = &reader;
+    let asked_for: Vec<_> = topics.iter().zip(&queries).zip(&asked.topics).collect();
+    let mut done = 0;
+    for some in asked_for.chunks(TOGETHER) {
+        let pools = pools(index, some, settings)?;
+        let mut said = Vec::new();
+        for (((_, query), _), pool) in some.iter().zip(&pools) {
+            ensure!(
+                told(done),
+                "stopped before the end: what has been read is kept"
+            );
+            done += 1;
+            // the baselines read no text so
+            said.push(match settings.approach.stance {
+                StanceRecipe::Beliefs => Some(TextsRead::of(pool, query, reader, store)?),
+                _ => None,
+            });
+        }
+        let judged: Vec<Vec<Judged>> = some
+            .par_iter()
+            .zip(pools)
+            .zip(said)
+            .map(|((((topic, query), vectors), pool), said)| {
+                if settings.approach.stance == StanceRecipe::Crawl {
+                    return crawl_lists(index, topic);
+                }
+                judge(pool, (query, vectors), &asked.kinds, said, settings)
+            })
+            .collect();
+        for (((topic, _), _), judged) in some.iter().zip(judged) {
+            list(topic, judged, settings, &mut ranking);
+        }
     }
     told(topics.len());
     // what holds for every topic is said once
@@ -143,12 +162,72 @@ impl Relevance {
     }
 }
 
-/// What each channel of the approach says of every image.
+/// A topic, what it asks, and that as vectors.
+type AskedFor<'a> = ((&'a Topic, &'a Query), &'a TopicVectors);
+
+/// The best images for each of the topics, the best first, with their relevance.
+fn pools<'a>(
+    index: &'a ImageIndex,
+    topics: &[AskedFor],
+    settings: &Settings,
+) -> Result<Vec<Vec<(&'a Image, Explanation)>>> {
+    let likeness = sentence_columns(index, topics, settings);
+    topics
+        .par_iter()
+        .zip(likeness)
+        .map(|(((topic, query), vectors), likeness)| {
+            if settings.approach.stance == StanceRecipe::Crawl {
+                return Ok(Vec::new());
+            }
+            let relevance = relevance(index, topic, query, vectors, likeness, settings)?;
+            Ok(pool(index, &relevance))
+        })
+        .collect()
+}
+
+/// For each topic, by channel, the likeness of its words to one of the texts of every image. An image's vectors are held
+/// against all topics while they are at hand: to fetch them from memory takes longer.
+fn sentence_columns(
+    index: &ImageIndex,
+    topics: &[AskedFor],
+    settings: &Settings,
+) -> Vec<BTreeMap<R, Vec<Option<f64>>>> {
+    let mut columns: Vec<BTreeMap<R, Vec<Option<f64>>>> = vec![BTreeMap::new(); topics.len()];
+    for (channel, part) in [
+        (R::SentenceOcr, Part::Ocr),
+        (R::SentenceTitle, Part::Title),
+        (R::SentenceNear, Part::Near),
+    ] {
+        if !settings.approach.relevance.channels.contains_key(&channel) {
+            continue;
+        }
+        let rows: Vec<Vec<Option<f64>>> = index
+            .images
+            .par_iter()
+            .map(|image| {
+                let likeness = |(_, vectors): &AskedFor| {
+                    image.likeness(part, vectors.words.as_deref()?)
+                };
+                topics.iter().map(likeness).collect()
+            })
+            .collect();
+        for (at, ((_, vectors), columns)) in topics.iter().zip(&mut columns).enumerate() {
+            if vectors.words.is_some() {
+                let column = rows.iter().map(|row| row.get(at).copied().flatten());
+                columns.insert(channel, column.collect());
+            }
+        }
+    }
+    columns
+}
+
+/// What each channel of the approach says of every image; what the sentence vectors say is known already.
 fn relevance(
-    index: &mut ImageIndex,
+    index: &ImageIndex,
     topic: &Topic,
     query: &Query,
     vectors: &TopicVectors,
+    mut likeness: BTreeMap<R, Vec<Option<f64>>>,
     settings: &Settings,
 ) -> Result<Relevance> {
     let recipe = &settings.approach.relevance;
@@ -157,18 +236,12 @@ fn relevance(
         let Some(&weight) = recipe.channels.get(&channel) else {
             continue;
         };
-        let part = |part: Part, images: &[Image]| {
-            let words = vectors.words.as_ref()?;
-            Some(images.iter().map(|i| i.likeness(part, words)).collect())
-        };
         let column = match channel {
             R::Bm25Ocr => Some(bm25(index, Field::Ocr, query, recipe.scale)?),
             R::Bm25Title => Some(bm25(index, Field::Title, query, recipe.scale)?),
             R::Bm25Near => Some(bm25(index, Field::Near, query, recipe.scale)?),
             R::Bm25Main => Some(bm25(index, Field::Main, query, recipe.scale)?),
-            R::SentenceOcr => part(Part::Ocr, &index.images),
-            R::SentenceTitle => part(Part::Title, &index.images),
-            R::SentenceNear => part(Part::Near, &index.images),
+            R::SentenceOcr | R::SentenceTitle | R::SentenceNear => likeness.remove(&channel),
             R::ClipTopic => vectors.clip.as_ref().map(|clip| {
                 index
                     .images
@@ -212,7 +285,7 @@ fn argued(image: &Image, sides: &Sides) -> Option<f64> {
 }
 
 fn bm25(
-    index: &mut ImageIndex,
+    index: &ImageIndex,
     field: Field,
     query: &Query,
     scale: Scale,
@@ -256,18 +329,8 @@ struct Judged {
     con: Option<Explanation>,
 }
 
-/// Whether the candidates argue, and for which side.
-fn judge(
-    index: &ImageIndex,
-    (topic, query, vectors): (&Topic, &Query, &TopicVectors),
-    kinds: &[(bool, Vec<f32>)],
-    relevance: &Relevance,
-    settings: &Settings,
-    (reader, store): (&Reader, &mut Store),
-) -> Result<Vec<Judged>> {
-    if settings.approach.stance == StanceRecipe::Crawl {
-        return Ok(crawl_lists(index, topic));
-    }
+/// The best hundred images, the best first, with their relevance.
+fn pool<'a>(index: &'a ImageIndex, relevance: &Relevance) -> Vec<(&'a Image, Explanation)> {
     let mut order: Vec<(f64, usize)> = (0..index.images.len())
         .map(|at| (weighted_mean(&relevance.opinions(at)), at))
         .filter(|(value, _)| *value > 0.0)
@@ -275,23 +338,30 @@ fn judge(
     // images are numbered by id
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     order.truncate(POOL);
-    let pool: Vec<(&Image, Explanation)> = order
+    order
         .into_iter()
         .map(|(_, at)| {
             let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
             (&index.images[at], opened)
         })
-        .collect();
+        .collect()
+}
 
-    // the baselines read no text so
-    let said = match settings.approach.stance {
-        StanceRecipe::Beliefs => TextsSay::all(&pool, query, reader, store)?,
-        _ => vec![TextsSay::default(); pool.len()],
+/// Whether the candidates argue, and for which side.
+fn judge(
+    pool: Vec<(&Image, Explanation)>,
+    (query, vectors): (&Query, &TopicVectors),
+    kinds: &[(bool, Vec<f32>)],
+    read: Option<TextsRead>,
+    settings: &Settings,
+) -> Vec<Judged> {
+    let said = match read {
+        Some(read) => read.say(query),
+        None => vec![TextsSay::default(); pool.len()],
     };
     let argues = argues(&pool, kinds, &said, settings.approach.argument);
     let sides = sides(&pool, query, vectors, &said, settings.approach.stance);
-    let judged = pool
-        .into_iter()
+    pool.into_iter()
         .zip(argues)
         .zip(sides)
         .map(|(((image, relevance), argues), sides)| {
@@ -305,8 +375,7 @@ fn judge(
                 con: worth(sides.1),
             }
         })
-        .collect();
-    Ok(judged)
+        .collect()
 }
 
 fn worth(

@@ -27,7 +27,7 @@ use crate::trec::{DocId, Fault, Stance};
 pub(super) use columns::Columns;
 use dictionary::Dictionary;
 pub(super) use dictionary::Found;
-pub(super) use postings::{Block, Cursor, Postings};
+pub(super) use postings::{BLOCK, Block, Cursor, Postings};
 use texts::Texts;
 
 /// Another number, another index: to be raised with every change of what is written or of what an

@@ -77,6 +77,11 @@ impl<'a> Postings<'a> {
         Some(Postings { heads, data, df })
     }
 
+    /// How many documents have the term.
+    pub fn df(&self) -> usize {
+        self.df
+    }
+
     pub fn blocks(&self) -> usize {
         self.heads.len()
     }

@@ -7,11 +7,21 @@
 //! have added up, in its order: the ranking is the exhaustive one.
 
 use super::{Asked, Plan, Top, UNTOUCHED};
-use crate::index::corpus::{Block, Corpus, Cursor, Postings};
+use crate::index::corpus::{BLOCK, Block, Corpus, Cursor, Postings};
 use crate::index::similarity::{Similarity, TermScore};
 
 /// Documents whose estimates are added up at once: few enough for the fastest memory.
 const WINDOW: usize = 1 << 12;
+
+/// A window to which more postings were added is gone through from end to end, so many sums at once.
+const MANY: usize = WINDOW / 16;
+const PART: usize = 16;
+
+/// To look up a document in a list takes as long as to add so many of its postings.
+const LOOK_UP: usize = 12;
+
+/// No sum of contributions: those are never minus zero.
+const NONE: f32 = -0.0;
 
 /// Of a single-precision sum of n summands, each of a few roundings, the error is below (n + so many) × this × their
 /// magnitudes.
@@ -64,6 +74,95 @@ impl Plan<'_> {
                 score += self.length_part(corpus, *field, *weight, number);
             }
             top.push(corpus, score, number);
+        }
+    }
+}
+
+/// The sums of a window's documents.
+struct Window {
+    sums: Vec<f32>,
+    /// A bit for each document with a sum.
+    touched: [u64; WINDOW / 64],
+    /// How many postings were added.
+    added: usize,
+    /// What is returned for a place outside.
+    outside: f32,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Window {
+            sums: vec![NONE; WINDOW],
+            touched: [0; WINDOW / 64],
+            added: 0,
+            outside: 0.0,
+        }
+    }
+}
+
+impl Window {
+    fn add(&mut self, documents: &[u32], added: &[f32; BLOCK], start: u32) {
+        self.added += documents.len();
+        for (document, added) in documents.iter().zip(added) {
+            let place = (document - start) as usize;
+            if let (Some(sum), Some(bits)) =
+                (self.sums.get_mut(place), self.touched.get_mut(place / 64))
+            {
+                *sum += added + 0.0;
+                *bits |= 1 << (place % 64);
+            }
+        }
+    }
+
+    fn sum(&mut self, place: u32) -> &mut f32 {
+        self.sums
+            .get_mut(place as usize)
+            .unwrap_or(&mut self.outside)
+    }
+
+    /// The places of the sums that are not below `low`.
+    fn find(&self, low: f32, near: &mut Vec<u32>) {
+        near.clear();
+        if self.added > MANY {
+            for (part, sums) in self.sums.chunks_exact(PART).enumerate() {
+                if !sums.iter().fold(false, |some, sum| some | (*sum >= low)) {
+                    continue;
+                }
+                for (place, sum) in (part * PART..).zip(sums) {
+                    if *sum >= low && sum.to_bits() != NONE.to_bits() {
+                        near.push(place as u32);
+                    }
+                }
+            }
+            return;
+        }
+        for (word, bits) in (0..).zip(&self.touched) {
+            let mut left = *bits;
+            while left != 0 {
+                let place = 64 * word + left.trailing_zeros();
+                left &= left - 1;
+                if self.sums.get(place as usize).is_some_and(|sum| *sum >= low) {
+                    near.push(place);
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.added) > MANY {
+            self.sums.fill(NONE);
+            self.touched.fill(0);
+            return;
+        }
+        for (word, bits) in self.touched.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                let place = 64 * word + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if let Some(sum) = self.sums.get_mut(place) {
+                    *sum = NONE;
+                }
+            }
         }
     }
 }
@@ -160,8 +259,8 @@ impl<'a> Estimates<'a> {
     }
 
     fn windows(&mut self) {
-        let mut sums = vec![0f32; WINDOW];
-        let mut touched = [0u64; WINDOW / 64];
+        let mut window = Window::default();
+        let mut near = Vec::new();
         let mut order: Vec<usize> = (0..self.lists.len()).collect();
         let mut start = 0;
         while let Some(next) = self.lists.iter_mut().filter_map(|l| l.go_to(start)).min() {
@@ -186,11 +285,12 @@ impl<'a> Estimates<'a> {
             let (looked_up, read) = order.split_at(few);
             for at in read {
                 if let Some(list) = self.lists.get_mut(*at) {
-                    list.add(start, end, self.plan, &mut sums, &mut touched);
+                    list.add(start, end, self.plan, &mut window);
                 }
             }
             if !read.is_empty() {
-                self.weigh(start, looked_up, &mut sums, &mut touched);
+                self.weigh((start, end), looked_up, &mut window, &mut near);
+                window.clear();
             }
             if end == u32::MAX {
                 break;
@@ -199,52 +299,51 @@ impl<'a> Estimates<'a> {
         }
     }
 
-    /// Takes the window's documents that may be among the best; clears the window.
-    fn weigh(&mut self, start: u32, looked_up: &[usize], sums: &mut [f32], touched: &mut [u64]) {
+    /// Takes the window's documents that may be among the best; `near` is room for them.
+    fn weigh(
+        &mut self,
+        (start, end): (u32, u32),
+        looked_up: &[usize],
+        window: &mut Window,
+        near: &mut Vec<u32>,
+    ) {
         let own = |lists: &[List], at: &usize| lists.get(*at).map_or(0.0, |l| l.bound.own.max(0.0));
-        let rest: f32 = looked_up.iter().map(|at| own(&self.lists, at)).sum();
-        for (word, bits) in touched.iter_mut().enumerate() {
-            let mut left = std::mem::take(bits);
-            while left != 0 {
-                let place = 64 * word + left.trailing_zeros() as usize;
-                left &= left - 1;
-                let Some(sum) = sums.get_mut(place).map(std::mem::take) else {
-                    continue;
-                };
-                let number = start + place as u32;
-                let low = self.threshold - self.slack;
-                // a length score is never above 0
-                if sum + rest < low {
-                    continue;
-                }
-                let mut estimate = sum + self.length_part(number);
-                let mut rest = rest;
-                if estimate + rest < low || self.corpus.columns.has_mark(number, self.left_out) {
-                    continue;
-                }
-                for at in looked_up.iter().rev() {
-                    rest -= own(&self.lists, at);
-                    if let Some(list) = self.lists.get_mut(*at) {
-                        estimate += list.look_up(number, self.plan);
-                    }
-                    if estimate + rest < low {
-                        break;
-                    }
-                }
-                if estimate >= low {
-                    self.take(estimate, number);
+        let mut rest: f32 = looked_up.iter().map(|at| own(&self.lists, at)).sum();
+        let low = self.threshold - self.slack;
+        // a length score is never above 0
+        window.find(low - rest, near);
+        if !self.plan.lengths.is_empty() {
+            near.retain(|place| {
+                let part = self.length_part(start + place);
+                let sum = window.sum(*place);
+                *sum += part;
+                *sum + rest >= low
+            });
+        }
+        let (columns, left_out) = (&self.corpus.columns, self.left_out);
+        near.retain(|place| !columns.has_mark(start + place, left_out));
+        let documents = self.corpus.documents() as usize;
+        for at in looked_up.iter().rev() {
+            rest -= own(&self.lists, at);
+            let Some(list) = self.lists.get_mut(*at) else {
+                continue;
+            };
+            let postings = list.postings.df() * WINDOW / documents.max(1);
+            if postings < LOOK_UP * near.len() {
+                list.add(start, end, self.plan, window);
+            } else {
+                for place in near.iter() {
+                    *window.sum(*place) += list.look_up(start + place, self.plan);
                 }
             }
+            near.retain(|place| *window.sum(*place) + rest >= low);
         }
-    }
-
-    fn length_part(&self, number: u32) -> f32 {
-        let parts = self.plan.lengths.iter();
-        parts
-            .map(|(field, weight)| {
-                self.plan.length_part(self.corpus, *field, *weight, number) as f32
-            })
-            .sum()
+        for place in near.iter() {
+            let estimate = *window.sum(*place);
+            if estimate >= self.threshold - self.slack {
+                self.take(estimate, start + place);
+            }
+        }
     }
 
     fn take(&mut self, estimate: f32, number: u32) {
@@ -256,6 +355,15 @@ impl<'a> Estimates<'a> {
             self.full = self.full.max(2 * pool.len());
             self.pool = pool;
         }
+    }
+
+    fn length_part(&self, number: u32) -> f32 {
+        let parts = self.plan.lengths.iter();
+        parts
+            .map(|(field, weight)| {
+                self.plan.length_part(self.corpus, *field, *weight, number) as f32
+            })
+            .sum()
     }
 
     fn cut(&mut self, pool: &mut Vec<(f32, u32)>) {
@@ -420,14 +528,7 @@ impl<'a> List<'a> {
     }
 
     /// Adds the postings of the window's documents.
-    fn add(
-        &mut self,
-        start: u32,
-        end: u32,
-        plan: &Plan,
-        sums: &mut [f32],
-        touched: &mut [u64],
-    ) {
+    fn add(&mut self, start: u32, end: u32, plan: &Plan, window: &mut Window) {
         while self.at < self.postings.blocks() {
             self.read_block();
             let documents = self.block.documents().get(self.place..).unwrap_or_default();
@@ -436,39 +537,51 @@ impl<'a> List<'a> {
                 Some(last) if *last < end => documents.len(),
                 _ => documents.partition_point(|number| *number < end),
             };
-            let tfs = self.block.frequencies().get(self.place..);
-            let postings = documents
-                .iter()
-                .zip(tfs.unwrap_or_default())
-                .take(to)
-                .skip(from);
-            let lengths = self.lengths;
-            let mut add = |document: u32, estimate: f32| {
-                let place = (document - start) as usize;
-                if let (Some(sum), Some(bits)) = (sums.get_mut(place), touched.get_mut(place / 64)) {
-                    *sum += estimate;
-                    *bits |= 1 << (place % 64);
-                }
-            };
-            let length = |document: u32| lengths.get(document as usize).copied().unwrap_or(0);
-            let of = |tf, length| Self::estimate(&self.estimate, plan, tf, length);
-            // a loop for each, in which the compiler knows which it is
-            match &self.estimate {
-                Estimate::Bm25 { .. } => {
-                    postings.for_each(|(document, tf)| add(*document, of(*tf, length(*document))));
-                }
-                Estimate::Sum {
-                    by_length: false, ..
-                } => postings.for_each(|(document, tf)| add(*document, of(*tf, 0))),
-                _ => postings.for_each(|(document, tf)| add(*document, of(*tf, length(*document)))),
-            }
+            let tfs = self.block.frequencies().get(self.place..).unwrap_or_default();
             let whole = to == documents.len();
+            if let (Some(documents), Some(tfs)) = (documents.get(from..to), tfs.get(from..to)) {
+                let mut added = [0f32; BLOCK];
+                self.estimates(documents, tfs, plan, &mut added);
+                window.add(documents, &added, start);
+            }
             self.place += to;
             if !whole {
                 return;
             }
             self.at += 1;
             self.read = false;
+        }
+    }
+
+    /// What postings add. A loop for each formula, in which the compiler knows which it is.
+    fn estimates(&self, documents: &[u32], tfs: &[u32], plan: &Plan, added: &mut [f32; BLOCK]) {
+        let mut lengths = [0u32; BLOCK];
+        let by_length = !matches!(
+            self.estimate,
+            Estimate::Sum {
+                by_length: false,
+                ..
+            }
+        );
+        if by_length {
+            for (slot, document) in lengths.iter_mut().zip(documents) {
+                *slot = self.lengths.get(*document as usize).copied().unwrap_or(0);
+            }
+        }
+        let postings = added.iter_mut().zip(tfs).zip(&lengths);
+        match &self.estimate {
+            &Estimate::Bm25 {
+                factor,
+                floor,
+                slope,
+            } => postings.for_each(|((slot, tf), length)| {
+                // neither has more than 31 bits, and so many are converted several at a time
+                let (tf, length) = (*tf as i32 as f32, *length as i32 as f32);
+                *slot = factor * (tf / (tf + (floor + slope * length)));
+            }),
+            estimate => postings.for_each(|((slot, tf), length)| {
+                *slot = Self::estimate(estimate, plan, *tf, *length);
+            }),
         }
     }
 

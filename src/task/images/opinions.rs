@@ -168,36 +168,47 @@ impl TextsSay {
     fn picture_side(&self) -> Option<f64> {
         self.picture.as_ref().map(|_| self.picture_side)
     }
+}
 
-    /// Of each of the candidates. Errors: the store or the encoder fails.
-    pub fn all(
+/// The texts of the candidates, two each, and what the pair encoder made of each of them with the topic's claim.
+pub(super) struct TextsRead {
+    texts: Vec<String>,
+    logits: Option<Vec<Vec<Logits>>>,
+}
+
+impl TextsRead {
+    /// Errors: the store or the encoder fails.
+    pub fn of(
         pool: &[(&Image, Explanation)],
         query: &Query,
         reader: &Reader,
         store: &mut Store,
-    ) -> Result<Vec<TextsSay>> {
-        let claim = query.claim.as_str();
-        let texts = |image: &'_ Image| [image.ocr_text.clone(), image.near_text.clone()];
+    ) -> Result<Self> {
         let texts: Vec<String> = pool
             .iter()
-            .flat_map(|(image, _)| texts(image))
-            .map(|text| beginning(&text).to_owned())
+            .flat_map(|(image, _)| [&image.ocr_text, &image.near_text])
+            .map(|text| beginning(text).to_owned())
             .collect();
+        let claim = query.claim.as_str();
         let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
         let logits = reader.read(store, &asked)?;
+        Ok(TextsRead { texts, logits })
+    }
+
+    /// What they say of the topic's claim, one a candidate.
+    pub fn say(&self, query: &Query) -> Vec<TextsSay> {
+        let claim = query.claim.as_str();
         let model = text_stance::Model::committed();
         let of = |at: usize, name: &str| {
-            let text = texts.get(at).filter(|text| says_something(text))?;
-            let logits: Option<&[Logits]> = logits
+            let text = self.texts.get(at).filter(|text| says_something(text))?;
+            let logits: Option<&[Logits]> = self
+                .logits
                 .as_ref()
                 .and_then(|all| all.get(at))
                 .map(Vec::as_slice);
-            Some((
-                model.stances(claim, text, logits),
-                model.explain(name, claim, text, logits),
-            ))
+            Some(model.opened(name, claim, text, logits))
         };
-        Ok((0..pool.len())
+        (0..self.texts.len() / 2)
             .map(|n| {
                 let picture = of(2 * n, "stance of the text in the picture");
                 TextsSay {
@@ -206,7 +217,7 @@ impl TextsSay {
                     around: of(2 * n + 1, "stance of the words around").map(|(_, opened)| opened),
                 }
             })
-            .collect())
+            .collect()
     }
 }
 
