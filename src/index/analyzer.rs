@@ -522,7 +522,10 @@ const LEFT_OUT: u32 = u32::MAX;
 /// A word of at most 15 bytes as numbers, its length in the last byte.
 fn short_key(word: &str) -> Option<[u64; 2]> {
     let mut bytes = [0; 16];
-    bytes.get_mut(..15)?.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    bytes
+        .get_mut(..15)?
+        .get_mut(..word.len())?
+        .copy_from_slice(word.as_bytes());
     bytes[15] = word.len() as u8;
     let (halves, _) = bytes.as_chunks::<8>();
     Some([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])

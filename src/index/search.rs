@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Columns, Corpus, Cursor, Postings};
+use super::corpus::{Columns, Corpus, Cursor, LengthScores, Postings};
 use super::similarity::{FieldCounts, Similarity, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use top::Top;
@@ -123,8 +123,7 @@ struct Plan<'q> {
     groups: Vec<Vec<Asked<'q>>>,
     /// For each part with terms that count: its field, and how much its length score weighs.
     lengths: Vec<(usize, f64)>,
-    /// The length score of each length that documents have, as far as they are kept.
-    length_scores: Arc<[f64]>,
+    length_scores: Arc<LengthScores>,
     /// One bit for each part that must match.
     must: u64,
 }
@@ -382,7 +381,7 @@ impl<'q> Plan<'q> {
 
     /// Dirichlet's score of a length; 0 for other similarities.
     fn length_score(&self, length: u32) -> f64 {
-        match self.length_scores.get(length as usize) {
+        match self.length_scores.by_length.get(length as usize) {
             Some(score) => *score,
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }

@@ -166,7 +166,9 @@ impl Similarity {
     /// `ln(mu / (mu + length))` of both of Dirichlet's formulas; none for others.
     pub fn length_score(&self, length: u32) -> Option<f64> {
         match *self {
-            Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => Some((mu / (mu + f64::from(length))).ln()),
+            Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => {
+                Some((mu / (mu + f64::from(length))).ln())
+            }
             _ => None,
         }
     }

@@ -205,9 +205,8 @@ fn sentence_columns(
             .images
             .par_iter()
             .map(|image| {
-                let likeness = |(_, vectors): &AskedFor| {
-                    image.likeness(part, vectors.words.as_deref()?)
-                };
+                let likeness =
+                    |(_, vectors): &AskedFor| image.likeness(part, vectors.words.as_deref()?);
                 topics.iter().map(likeness).collect()
             })
             .collect();
@@ -284,12 +283,7 @@ fn argued(image: &Image, sides: &Sides) -> Option<f64> {
         .reduce(f64::max)
 }
 
-fn bm25(
-    index: &ImageIndex,
-    field: Field,
-    query: &Query,
-    scale: Scale,
-) -> Result<Vec<Option<f64>>> {
+fn bm25(index: &ImageIndex, field: Field, query: &Query, scale: Scale) -> Result<Vec<Option<f64>>> {
     let scores = index.bm25(field, &query.words)?;
     let best = scores.iter().copied().fold(0f32, f32::max);
     let divisor = match scale {

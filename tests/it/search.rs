@@ -221,7 +221,11 @@ fn zipf(documents: usize) -> (tempfile::TempDir, TextCollection) {
                 };
                 (0..length).map(|_| format!("w{} ", word(next()))).collect()
             };
-            (format!("d{:05}", n * 7919 % documents), text(60.0), text(6.0))
+            (
+                format!("d{:05}", n * 7919 % documents),
+                text(60.0),
+                text(6.0),
+            )
         })
         .collect();
     let texts: Vec<_> = texts
@@ -268,7 +272,10 @@ fn what_is_passed_over_is_not_among_the_best() {
                 let other = text(words.get(other..).unwrap_or_default());
                 let asked = query(
                     &corpus,
-                    &[("premises", 1.0, &text(&words)), ("conclusion", weight, &other)],
+                    &[
+                        ("premises", 1.0, &text(&words)),
+                        ("conclusion", weight, &other),
+                    ],
                 );
                 let cut = Cut {
                     k,
@@ -276,7 +283,9 @@ fn what_is_passed_over_is_not_among_the_best() {
                     duplicates: all,
                 };
                 let pruned = corpus.search(&asked, &similarity, cut).unwrap();
-                let whole = corpus.search_exhaustively(&asked, &similarity, cut).unwrap();
+                let whole = corpus
+                    .search_exhaustively(&asked, &similarity, cut)
+                    .unwrap();
                 proptest::prop_assert_eq!(pruned, whole);
                 Ok(())
             },
@@ -520,7 +529,13 @@ fn an_index_is_used_while_nothing_changed_and_built_anew_otherwise() {
         .replace("gun law", "gun lax");
     fs::write(&file, more).unwrap();
     assert_eq!(build(&collection, "stem=porter"), (false, 1));
-    for broken in ["documents.bin", "riposte.json", "terms.bin", "postings.bin", "texts.bin"] {
+    for broken in [
+        "documents.bin",
+        "riposte.json",
+        "terms.bin",
+        "postings.bin",
+        "texts.bin",
+    ] {
         fs::write(place.join(broken), "{").unwrap();
         assert!(Corpus::open(&place).is_err(), "{broken}");
         assert_eq!(build(&collection, "stem=porter"), (false, 1), "{broken}");

@@ -367,15 +367,15 @@ fn columns(lengths: Vec<Vec<u32>>, arrivals: &Arrivals) -> Result<Columns> {
             *slot = id;
         }
     }
-    let entries = ids
-        .iter()
-        .zip(&arrivals.marks)
-        .zip(&arrivals.first)
-        .map(|((id, marks), first)| Entry {
-            id,
-            marks: *marks,
-            first: *first,
-        });
+    let entries =
+        ids.iter()
+            .zip(&arrivals.marks)
+            .zip(&arrivals.first)
+            .map(|((id, marks), first)| Entry {
+                id,
+                marks: *marks,
+                first: *first,
+            });
     Columns::new(lengths, entries)
 }
 

@@ -164,7 +164,12 @@ pub fn write_run(
     // one numbering for all threads, in the order of the terms
     let mut all: Vec<(&str, usize, usize)> = Vec::new();
     for (worker, terms) in vocabularies.iter().enumerate() {
-        all.extend(terms.iter().enumerate().map(|(n, text)| (&**text, worker, n)));
+        all.extend(
+            terms
+                .iter()
+                .enumerate()
+                .map(|(n, text)| (&**text, worker, n)),
+        );
     }
     all.par_sort_unstable();
     let mut numbers: Vec<Vec<u32>> = vocabularies.iter().map(|v| vec![0; v.len()]).collect();
@@ -217,7 +222,9 @@ fn write_field(
         })
         .unwrap_or_default();
     let total: usize = dfs.iter().map(|df| *df as usize).sum();
-    let most = (bytes / (8 * threads)).min(total.div_ceil(threads)).max(1 << 12);
+    let most = (bytes / (8 * threads))
+        .min(total.div_ceil(threads))
+        .max(1 << 12);
     let mut spans: Vec<(usize, usize)> = Vec::new();
     let (mut from, mut sum) = (0, 0);
     for (at, df) in dfs.iter().enumerate() {
@@ -336,7 +343,10 @@ pub fn merge(runs: &[tempfile::TempDir], lengths: &[Vec<u32>], dir: &Path) -> Re
             postings::write(&mut bytes, &postings, lengths);
             writer.add(text, counts_of(&postings), &bytes)?;
         }
-        let whole = dictionaries.iter().zip(&at).all(|(d, at)| d.count(field) == *at);
+        let whole = dictionaries
+            .iter()
+            .zip(&at)
+            .all(|(d, at)| d.count(field) == *at);
         whole.then_some(()).context("a run cannot be read back")?;
     }
     writer.finish()

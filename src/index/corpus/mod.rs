@@ -166,7 +166,16 @@ pub struct Corpus {
 }
 
 /// The length scores by the similarity that was asked for last.
-type Kept = Option<(Similarity, Arc<[f64]>)>;
+type Kept = Option<(Similarity, Arc<LengthScores>)>;
+
+/// Length scores, computed once for many queries; empty where a similarity has none.
+#[derive(Default)]
+pub(super) struct LengthScores {
+    /// Of each length that documents have, up to [`KNOWN_LENGTHS`].
+    pub by_length: Vec<f64>,
+    /// Of each document, by field, where the similarity adds them to every score.
+    pub by_document: Vec<Vec<f32>>,
+}
 
 /// Where the index by this analyzer goes, beside `base` (the evidence's file, say): each analyzer's
 /// has a place of its own.
@@ -307,20 +316,33 @@ impl Corpus {
         }
     }
 
-    /// The length score of each length that documents have, up to [`KNOWN_LENGTHS`]; empty where lengths have none.
-    pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<[f64]> {
+    /// The length scores by a similarity.
+    pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<LengthScores> {
         // a thread that panicked while it held them has left whole ones
         let mut kept = self.length_scores.lock().unwrap_or_else(|p| p.into_inner());
-        match &*kept {
-            Some((of, scores)) if of == similarity => scores.clone(),
-            _ => {
-                let scores: Arc<[f64]> = (0..=self.longest.min(KNOWN_LENGTHS))
-                    .map_while(|length| similarity.length_score(length))
-                    .collect();
-                *kept = Some((similarity.clone(), scores.clone()));
-                scores
-            }
+        if let Some((_, scores)) = kept.as_ref().filter(|(of, _)| of == similarity) {
+            return scores.clone();
         }
+        let by_length: Vec<f64> = (0..=self.longest.min(KNOWN_LENGTHS))
+            .map_while(|length| similarity.length_score(length))
+            .collect();
+        let of = |length: &u32| match by_length.get(*length as usize) {
+            Some(score) => *score as f32,
+            None => similarity.length_score(*length).unwrap_or(0.0) as f32,
+        };
+        let lengths = self.columns.lengths.iter();
+        let by_document = match similarity.adds_length() {
+            true => lengths
+                .map(|column| column.iter().map(of).collect())
+                .collect(),
+            false => Vec::new(),
+        };
+        let scores = Arc::new(LengthScores {
+            by_length,
+            by_document,
+        });
+        *kept = Some((similarity.clone(), scores.clone()));
+        scores
     }
 
     /// A term's postings and counts; none if the collection does not have it. Errors: no such field.

@@ -20,8 +20,8 @@ const PART: usize = 16;
 /// To look up a document in a list takes as long as to add so many of its postings.
 const LOOK_UP: usize = 12;
 
-/// No sum of contributions: those are never minus zero.
-const NONE: f32 = -0.0;
+/// After so many windows that were read it is tried again to look up.
+const RETRY: usize = 8;
 
 /// Of a single-precision sum of n summands, each of a few roundings, the error is below (n + so many) × this × their
 /// magnitudes.
@@ -92,7 +92,7 @@ struct Window {
 impl Default for Window {
     fn default() -> Self {
         Window {
-            sums: vec![NONE; WINDOW],
+            sums: vec![0.0; WINDOW],
             touched: [0; WINDOW / 64],
             added: 0,
             outside: 0.0,
@@ -108,8 +108,28 @@ impl Window {
             if let (Some(sum), Some(bits)) =
                 (self.sums.get_mut(place), self.touched.get_mut(place / 64))
             {
-                *sum += added + 0.0;
+                *sum += added;
                 *bits |= 1 << (place % 64);
+            }
+        }
+    }
+
+    /// Adds the documents' length scores to their sums; to no sum it may be added too.
+    fn add_lengths(&mut self, weight: f32, scores: &[f32]) {
+        if self.added > MANY {
+            for (sum, score) in self.sums.iter_mut().zip(scores) {
+                *sum += weight * score;
+            }
+            return;
+        }
+        for (word, bits) in self.touched.iter().enumerate() {
+            let mut left = *bits;
+            while left != 0 {
+                let place = 64 * word + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if let (Some(sum), Some(score)) = (self.sums.get_mut(place), scores.get(place)) {
+                    *sum += weight * score;
+                }
             }
         }
     }
@@ -125,11 +145,13 @@ impl Window {
         near.clear();
         if self.added > MANY {
             for (part, sums) in self.sums.chunks_exact(PART).enumerate() {
-                if !sums.iter().fold(false, |some, sum| some | (*sum >= low)) {
+                // counted, because the compiler compares several at a time only where it need not stop
+                if sums.iter().map(|sum| u32::from(*sum >= low)).sum::<u32>() == 0 {
                     continue;
                 }
                 for (place, sum) in (part * PART..).zip(sums) {
-                    if *sum >= low && sum.to_bits() != NONE.to_bits() {
+                    let bits = self.touched.get(place / 64).copied().unwrap_or(0);
+                    if *sum >= low && bits & 1 << (place % 64) != 0 {
                         near.push(place as u32);
                     }
                 }
@@ -150,7 +172,7 @@ impl Window {
 
     fn clear(&mut self) {
         if std::mem::take(&mut self.added) > MANY {
-            self.sums.fill(NONE);
+            self.sums.fill(0.0);
             self.touched.fill(0);
             return;
         }
@@ -160,7 +182,7 @@ impl Window {
                 let place = 64 * word + left.trailing_zeros() as usize;
                 left &= left - 1;
                 if let Some(sum) = self.sums.get_mut(place) {
-                    *sum = NONE;
+                    *sum = 0.0;
                 }
             }
         }
@@ -224,6 +246,8 @@ struct Estimates<'a> {
     /// What is estimated lower is not among the best k.
     threshold: f32,
     slack: f32,
+    /// So many documents were looked up in the last window that its lists had better been read.
+    busy: bool,
 }
 
 impl<'a> Estimates<'a> {
@@ -251,6 +275,7 @@ impl<'a> Estimates<'a> {
             threshold: f32::NEG_INFINITY,
             // of the document's estimate and of the one that it is held against
             slack: 2.0 * roundings as f32 * ROUNDING * magnitude,
+            busy: false,
         };
         estimates.windows();
         let mut pool = std::mem::take(&mut estimates.pool);
@@ -262,7 +287,7 @@ impl<'a> Estimates<'a> {
         let mut window = Window::default();
         let mut near = Vec::new();
         let mut order: Vec<usize> = (0..self.lists.len()).collect();
-        let mut start = 0;
+        let (mut start, mut windows) = (0, 0);
         while let Some(next) = self.lists.iter_mut().filter_map(|l| l.go_to(start)).min() {
             start = next;
             let end = start.saturating_add(WINDOW as u32);
@@ -282,7 +307,10 @@ impl<'a> Estimates<'a> {
                     sum + self.slack < self.threshold
                 })
                 .count();
-            let (looked_up, read) = order.split_at(few);
+            windows += 1;
+            // what nothing is found in is passed over; after a busy window only some try again to look up
+            let read_all = self.busy && few < order.len() && windows % RETRY != 0;
+            let (looked_up, read) = order.split_at(if read_all { 0 } else { few });
             for at in read {
                 if let Some(list) = self.lists.get_mut(*at) {
                     list.add(start, end, self.plan, &mut window);
@@ -310,19 +338,18 @@ impl<'a> Estimates<'a> {
         let own = |lists: &[List], at: &usize| lists.get(*at).map_or(0.0, |l| l.bound.own.max(0.0));
         let mut rest: f32 = looked_up.iter().map(|at| own(&self.lists, at)).sum();
         let low = self.threshold - self.slack;
-        // a length score is never above 0
-        window.find(low - rest, near);
-        if !self.plan.lengths.is_empty() {
-            near.retain(|place| {
-                let part = self.length_part(start + place);
-                let sum = window.sum(*place);
-                *sum += part;
-                *sum + rest >= low
-            });
+        for (field, weight) in &self.plan.lengths {
+            let scores = self.plan.length_scores.by_document.get(*field);
+            let scores = scores.and_then(|scores| scores.get(start as usize..));
+            window.add_lengths(*weight as f32, scores.unwrap_or_default());
         }
+        window.find(low - rest, near);
         let (columns, left_out) = (&self.corpus.columns, self.left_out);
         near.retain(|place| !columns.has_mark(start + place, left_out));
         let documents = self.corpus.documents() as usize;
+        if !looked_up.is_empty() {
+            self.busy = false;
+        }
         for at in looked_up.iter().rev() {
             rest -= own(&self.lists, at);
             let Some(list) = self.lists.get_mut(*at) else {
@@ -330,6 +357,7 @@ impl<'a> Estimates<'a> {
             };
             let postings = list.postings.df() * WINDOW / documents.max(1);
             if postings < LOOK_UP * near.len() {
+                self.busy = true;
                 list.add(start, end, self.plan, window);
             } else {
                 for place in near.iter() {
@@ -355,15 +383,6 @@ impl<'a> Estimates<'a> {
             self.full = self.full.max(2 * pool.len());
             self.pool = pool;
         }
-    }
-
-    fn length_part(&self, number: u32) -> f32 {
-        let parts = self.plan.lengths.iter();
-        parts
-            .map(|(field, weight)| {
-                self.plan.length_part(self.corpus, *field, *weight, number) as f32
-            })
-            .sum()
     }
 
     fn cut(&mut self, pool: &mut Vec<(f32, u32)>) {
@@ -537,7 +556,11 @@ impl<'a> List<'a> {
                 Some(last) if *last < end => documents.len(),
                 _ => documents.partition_point(|number| *number < end),
             };
-            let tfs = self.block.frequencies().get(self.place..).unwrap_or_default();
+            let tfs = self
+                .block
+                .frequencies()
+                .get(self.place..)
+                .unwrap_or_default();
             let whole = to == documents.len();
             if let (Some(documents), Some(tfs)) = (documents.get(from..to), tfs.get(from..to)) {
                 let mut added = [0f32; BLOCK];
@@ -594,9 +617,12 @@ impl<'a> List<'a> {
         let rest = self.block.documents().get(self.place..).unwrap_or_default();
         self.place += rest.partition_point(|found| *found < number);
         let tf = match self.block.documents().get(self.place) {
-            Some(found) if *found == number => {
-                self.block.frequencies().get(self.place).copied().unwrap_or(0)
-            }
+            Some(found) if *found == number => self
+                .block
+                .frequencies()
+                .get(self.place)
+                .copied()
+                .unwrap_or(0),
             _ => return 0.0,
         };
         let length = self.lengths.get(number as usize).copied().unwrap_or(0);
