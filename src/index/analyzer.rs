@@ -463,7 +463,7 @@ impl Vocabulary {
     }
 
     /// How many terms there are so far.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.terms.len()
     }
 

@@ -69,7 +69,7 @@ impl Worker {
 
     /// Counts the terms of a batch; `used` grows by the memory that it takes.
     pub fn count(&mut self, batch: &Batch, fields: usize, used: &AtomicUsize) -> Counted {
-        let known = self.vocabulary.len();
+        let known = self.vocabulary.count();
         let mut lengths = vec![Vec::with_capacity(batch.documents.len()); fields];
         let mut held = vec![Vec::new(); fields];
         for document in &batch.documents {
@@ -82,7 +82,7 @@ impl Worker {
             held.shrink_to_fit();
         }
         let postings: usize = held.iter().map(Vec::len).sum();
-        let bytes = 4 * postings + TERM_BYTES * (self.vocabulary.len() - known);
+        let bytes = 4 * postings + TERM_BYTES * (self.vocabulary.count() - known);
         used.fetch_add(bytes, Ordering::Relaxed);
         self.held.push(Held {
             first: batch.first,

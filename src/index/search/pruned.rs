@@ -18,7 +18,7 @@ const MANY: usize = WINDOW / 16;
 const PART: usize = 16;
 
 /// To look up a document in a list takes as long as to add so many of its postings.
-const LOOK_UP: usize = 12;
+const LOOK_UP: usize = 6;
 
 /// After so many windows that were read it is tried again to look up.
 const RETRY: usize = 8;
@@ -43,13 +43,14 @@ impl Plan<'_> {
             | Similarity::TfIdf => true,
             Similarity::Bm25f { .. } | Similarity::Dph => false,
         };
+        let cheap = matches!(self.similarity, Similarity::Bm25 { .. });
         let added = |asked: &Asked| asked.field_weight * asked.term_weight >= 0.0;
         monotone
             && self.must == 0
             && self.groups.iter().flatten().all(added)
             && self.lengths.iter().all(|(_, weight)| *weight >= 0.0)
-            // of many documents the scores are wanted anyway
-            && k < documents as usize / 8
+            // where many of the scores are wanted anyway, they cost less than estimates and scores: BM25's little
+            && k < documents as usize / if cheap { 256 } else { 8 }
     }
 
     /// Gives the documents that can be among the best to the top.
@@ -347,17 +348,17 @@ impl<'a> Estimates<'a> {
         let (columns, left_out) = (&self.corpus.columns, self.left_out);
         near.retain(|place| !columns.has_mark(start + place, left_out));
         let documents = self.corpus.documents() as usize;
+        let expected = |list: &List| list.postings.df() * WINDOW / documents.max(1);
         if !looked_up.is_empty() {
-            self.busy = false;
+            let lists = looked_up.iter().filter_map(|at| self.lists.get(*at));
+            self.busy = lists.map(expected).sum::<usize>() < LOOK_UP * near.len();
         }
         for at in looked_up.iter().rev() {
             rest -= own(&self.lists, at);
             let Some(list) = self.lists.get_mut(*at) else {
                 continue;
             };
-            let postings = list.postings.df() * WINDOW / documents.max(1);
-            if postings < LOOK_UP * near.len() {
-                self.busy = true;
+            if expected(list) < LOOK_UP * near.len() {
                 list.add(start, end, self.plan, window);
             } else {
                 for place in near.iter() {
