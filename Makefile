@@ -1,10 +1,11 @@
 # The README's commands. Everything is built once, in release: OCR without optimisation is no demo and no test.
 
 CARGO ?= cargo
+PYTHON ?= python3
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test golden train evaluate-heads lint doc bench-text screenshots
+.PHONY: demo test golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The main job on the committed sample: fetch models if they can be had, retrieve, verify, evaluate, and a page to see it on.
 demo:
@@ -45,9 +46,34 @@ golden:
 	rm -f tests/golden/evidence.sqlite
 	RIPOSTE=$(RIPOSTE) sh tests/golden/make.sh
 
+# riposte beside Pillow, lxml, BeautifulSoup, VADER, RapidOCR, tesseract, onnxruntime, torch and sentence-transformers on the same images,
+# texts and cores, and beside a whole extraction in Python: a table in benches/results/. On a quiet machine. COLLECTION=DIR is a collection of
+# real images; WORDS=truth.json and PAIRS=DIR say what stands in some (collection-tools/ocr_peers.py); TEXTS=FILE gives sentences,
+# one a line; ONLY=decode,ocr takes some parts. Takes an hour, most of it whole extractions and the index of texts.
+# `cargo bench --bench stages` times riposte's own stages on the sample.
+COLLECTION ?= sample
+ROUNDS ?= 5
+PEERS = torch transformers sentence-transformers onnxruntime onnx rapidocr-onnxruntime==1.4.4 pillow lxml beautifulsoup4 vaderSentiment \
+  bm25s PyStemmer numba matplotlib
+BENCH_PY = .venv/bin/python benches/bench.py --collection $(COLLECTION) --rounds $(ROUNDS)
+bench: bench-ready
+	$(BENCH_PY) $(if $(ONLY),--only $(ONLY)) $(if $(WORDS),--words $(WORDS)) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(TEXTS),--texts $(TEXTS))
+
+# Seconds an image and peak memory of extraction as a collection grows, and their plot. An hour and more; SIZES makes it shorter.
+SIZES ?= 500,1000,2000,4000
+bench-growth: bench-ready
+	$(BENCH_PY) --only growth --sizes $(SIZES)
+
+# A peer that cannot be installed is missing in the table, and said to be.
+.PHONY: bench-ready
+bench-ready:
+	$(CARGO) build --release
+	-$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2 afinn
+	test -d .venv || $(PYTHON) -m venv .venv
+	-for peer in $(PEERS); do .venv/bin/pip install -q $$peer; done
+
 # The text index beside bm25s on generated collections as large as the real ones: time, size, peak memory, queries. Takes
 # half an hour, most of it bm25s', 10 GB of memory for the same reason, and 5 GB of disk; COUNTS makes it smaller.
-PYTHON ?= python3
 COUNTS ?= 400000 870000
 BENCH = out/bench-text
 bench-text:

@@ -1,6 +1,7 @@
 //! Collections made, checked, cut and built.
 
 mod bench_search;
+mod bench_stages;
 mod build;
 mod chance;
 mod check;
@@ -10,6 +11,7 @@ mod html;
 mod pages;
 mod pictures;
 mod scenery;
+mod stages;
 mod subset;
 mod texts;
 mod topics;
@@ -48,6 +50,9 @@ enum Command {
     /// Build and ask a text index, and say what it took
     #[command(hide = true)]
     BenchSearch(bench_search::Options),
+    /// One stage of extraction, held ready to be timed beside other programs
+    #[command(hide = true)]
+    BenchStages(bench_stages::Options),
     /// Learn the weights of models/own from judged data
     Train(train::Options),
     /// The heads of stance beside sentiment, words and frozen vectors, on the development parts of labelled data
@@ -76,6 +81,7 @@ fn run(command: &Command) -> Result<bool> {
         Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
         Command::BenchSearch(options) => bench_search::run(options).map(|()| true),
+        Command::BenchStages(options) => bench_stages::run(options).map(|()| true),
         Command::Train(options) => train::run(options).map(|()| true),
         Command::EvaluateHeads(options) => train::heads::run(options).map(|()| true),
     }
