@@ -277,6 +277,7 @@ class Bench:
             with self.contestant("page", "riposte") as reader:
                 if "missing" in reader.ready:
                     raise RuntimeError(f"riposte: {reader.ready['missing']}")
+                reader.ask("go")
                 self.made["texts"] = reader.ask("show")["shown"]
         return self.made["texts"]
 
@@ -333,6 +334,8 @@ class Bench:
     def stage(self, name: str) -> None:
         stage = STAGES[name]
         items = len(self.items(name))
+        if not items:
+            return self.lack(name, "the collection has nothing for it")
         with contextlib.ExitStack() as stack:
             contestants = []
             for who in ("riposte", *stage.peers):
@@ -347,10 +350,10 @@ class Bench:
                 for contestant in contestants:
                     contestant.rounds.append(contestant.ask("go"))
             shown = {contestant.name: contestant.ask("show")["shown"] for contestant in contestants}
-        # pages can be read in many ways, each right; the others are to agree
-        said = {} if name == "ocr" else {who: agreement(name, shown["riposte"], theirs) for who, theirs in shown.items()}
         if name == "ocr":
-            said = self.read_words(items, shown)
+            said = self.read_words(shown)
+        else:
+            said = {who: agreement(name, shown["riposte"], theirs) for who, theirs in shown.items() if who != "riposte"}
         ms = {c.name: [1e3 * r["seconds"] / items for r in c.rounds] for c in contestants}
         self.details[name] = {c.name: {"each_s": [r["each"] for r in c.rounds]} for c in contestants}
         what = f"{stage.what}, {cores(stage.threads)} ({items} {stage.unit}s)"
@@ -361,7 +364,7 @@ class Bench:
         if len(ms) == 1:
             self.rows.append(Row(name, what, unit, ms["riposte"], note=said.get("riposte", "")))
 
-    def read_words(self, items: int, shown: dict[str, list[str]]) -> dict[str, str]:
+    def read_words(self, shown: dict[str, list[str]]) -> dict[str, str]:
         """Recall and precision of words, where it is known what stands in an image."""
         import ocr_peers
 
@@ -429,7 +432,9 @@ class Bench:
             here = {ocr: rounds for (at, ocr), rounds in roads.items() if at == threads}
             for ocr, rounds in here.items():
                 start = statistics.median(r["start"]["wall_s"] for r in rounds)
-                note = f"riposte's start counted, Python's {start:.1f} s not; {rounds[0]['words']} words read; peak {rounds[0]['peak_mb']:,.0f} MB"
+                spent = ", ".join(f"{stage} {seconds / count:.2f}" for stage, seconds in rounds[-1]["stages"].items())
+                note = (f"riposte's start counted, Python's {start:.1f} s not; Python read {rounds[0]['words']} words, its peak is "
+                        f"{rounds[0]['peak_mb']:,.0f} MB, its seconds an image: {spent}")
                 theirs = [r["work"]["wall_s"] / r["images"] for r in rounds]
                 row = Row("extract", what, "s/image", mine, f"Python, {ocr}", theirs, note=note)
                 self.rows.append(row.at_least(3.0 if threads == 1 else None))
@@ -540,7 +545,7 @@ class Bench:
             start, busy, own = time.perf_counter(), busy_seconds(), own_seconds()
             try:
                 self.stage(part) if part in STAGES else getattr(self, part)()
-            except (RuntimeError, ImportError, OSError, subprocess.CalledProcessError) as error:
+            except (RuntimeError, ImportError, OSError, ValueError, subprocess.CalledProcessError) as error:
                 self.lack(part, error)
             others = busy_seconds() - busy - (own_seconds() - own)
             self.others[part] = max(0.0, others) / (time.perf_counter() - start) / (os.cpu_count() or 1)
@@ -738,7 +743,7 @@ def main() -> None:
     here = {"machine": machine(), "versions": versions(), "commit": commit(), "date": datetime.date.today().isoformat()}
     bench.run()
     report = {**here, "others": bench.others, "rounds": args.rounds, "whole rounds": args.whole_rounds, "ocr images": bench.made.get("ocr", []),
-              "collection": f"{len(bench.documents)} images of {'the sample' if args.collection == ROOT / 'sample' else 'a collection'}"}
+              "collection": f"{len(bench.documents)} images of {'the sample' if args.collection.resolve() == ROOT / 'sample' else 'a collection'}"}
     text = markdown(report, bench.rows, bench.missing, bench.details)
     args.results.mkdir(parents=True, exist_ok=True)
     name = f"{here['date']}-{here['commit']}" + ("" if set(args.only) == set(PARTS) else "-" + "-".join(args.only))

@@ -4,7 +4,7 @@
     peers.py STAGE PEER ITEMS.json --models DIR [--batch 8] [--threads 1]
 
 Talks as `collection-tools bench-stages` does: loads, works for two seconds to warm up, says {"ready": items}, and
-answers each line `go` with the seconds of a round and `show` with what it made. ITEMS.json is what riposte gets too.
+answers each line `go` with the seconds of a round and `show` with what it made in the first. ITEMS.json is what riposte gets too.
 What comes before a stage (reading and decoding files, loading models) is not counted, here as there.
 """
 
@@ -261,13 +261,15 @@ CONTESTANTS: dict[tuple[str, str], Callable[..., Contestant]] = {
 }
 
 
-def round_of(work: list[Callable[[], object]]) -> dict:
-    each, times, start = [0.0] * len(work), 0, time.perf_counter()
+def round_of(work: list[Callable[[], object]], show: Callable[[object], list], shown: list) -> dict:
+    each, times, start, first = [0.0] * len(work), 0, time.perf_counter(), not shown
     while not times or time.perf_counter() - start < ROUND:
         for at, unit in enumerate(work):
             begun = time.perf_counter()
             output = unit()
             each[at] += time.perf_counter() - begun
+            if first and not times:
+                shown += show(output)
             del output
         times += 1
     each = [seconds / times for seconds in each]
@@ -302,8 +304,9 @@ def main() -> None:
     except (ImportError, OSError) as error:
         return say({"missing": re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")[:200]})
     say({"ready": len(args.items)})
+    shown: list = []
     for line in sys.stdin:
-        say(round_of(work) if line.strip() == "go" else {"shown": [value for unit in work for value in show(unit())]})
+        say(round_of(work, show, shown) if line.strip() == "go" else {"shown": shown})
 
 
 if __name__ == "__main__":

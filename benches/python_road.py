@@ -5,19 +5,24 @@
 
 Each image: decoded (Pillow), its text read (tesseract, or RapidOCR), CLIP's vector (torch, in eights), its pages parsed (lxml;
 --parser beautifulsoup for BeautifulSoup), VADER (vaderSentiment) and MiniLM (sentence-transformers) of the text in the image, the title and the
-words around it, VADER of the page's text too. Prints a JSON object: seconds and CPU seconds of start (imports, models) and of
-the work.
+words around it, VADER of the page's text too, as much of it as riposte takes. Prints a JSON object: seconds and CPU seconds of start (imports, models)
+and of the work, and the seconds of each stage.
 """
 
 import argparse
+import collections
+import contextlib
 import json
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import peers
 
 BATCH = 8
+# riposte's MAIN_WORDS: it too leaves out what stands behind them
+WORDS = 10_000
 
 
 def used() -> dict[str, float]:
@@ -70,9 +75,16 @@ def main() -> None:
 
     ready = used()
     waiting, vectors, sentences, words = [], 0, 0, 0
+    stages: dict[str, float] = collections.defaultdict(float)
+
+    @contextlib.contextmanager
+    def timed(stage: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        stages[stage] += time.perf_counter() - begun
 
     def embed() -> int:
-        with torch.inference_mode():
+        with timed("clip"), torch.inference_mode():
             rows = peers.units(clip.get_image_features(pixel_values=torch.from_numpy(numpy.stack(waiting))).pooler_output)
         waiting.clear()
         return len(rows)
@@ -80,26 +92,33 @@ def main() -> None:
     for document in todo:
         texts, mains = [], []
         if path := image_file(document):
-            image = peers.decoded(str(path))
-            read = peers.tesseract(str(path), args.threads) if reader is None else reader(image)
+            with timed("decode"):
+                image = peers.decoded(str(path))
+            with timed("ocr"):
+                read = peers.tesseract(str(path), args.threads) if reader is None else reader(image)
             texts.append(" ".join(read.split()))
             words += len(read.split())
-            waiting.append(peers.clip_input(image))
+            with timed("resize"):
+                waiting.append(peers.clip_input(image))
             vectors += embed() if len(waiting) == BATCH else 0
-        for item in pages(document):
-            found = read_page(Path(item["html"]).read_bytes(), item)
-            texts += [found["title"], found["near"]]
-            mains.append(found["main"])
+        with timed("page"):
+            for item in pages(document):
+                found = read_page(Path(item["html"]).read_bytes(), item)
+                texts += [found["title"], found["near"]]
+                mains.append(" ".join(found["main"].split()[:WORDS]))
         texts = [text for text in texts if text]
-        for text in [*texts, *mains]:
-            analyzer.polarity_scores(text)
-        sentences += len(encoder.encode(texts, show_progress_bar=False)) if texts else 0
+        with timed("vader"):
+            for text in [*texts, *mains]:
+                analyzer.polarity_scores(text)
+        with timed("sentences"):
+            sentences += len(encoder.encode(texts, show_progress_bar=False)) if texts else 0
     vectors += embed() if waiting else 0
     end = used()
     print(json.dumps({
         "images": len(todo), "vectors": vectors, "sentences": sentences, "words": words,
         "start": {key: ready[key] - start[key] for key in start},
         "work": {key: end[key] - ready[key] for key in start},
+        "stages": stages,
     }))
 
 
