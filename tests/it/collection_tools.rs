@@ -234,3 +234,32 @@ fn build_joins_saved_pages_to_the_images_that_they_show() {
     let (code, text) = run(["check", out.to_str().unwrap()]);
     assert_eq!((code, text.contains("faults: 1 page")), (1, true), "{text}");
 }
+
+#[test]
+fn a_stage_to_be_measured_answers_in_rounds() {
+    let home = tempfile::tempdir().unwrap();
+    let items = home.path().join("items.json");
+    fs::write(&items, r#"["I love it.", "It is a table."]"#).unwrap();
+    let output = Command::cargo_bin("collection-tools")
+        .unwrap()
+        .args(["bench-stages", "vader", items.to_str().unwrap()])
+        .write_stdin("go\ngo\nshow\n")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 4, "{text}");
+    assert_eq!(answers[0]["ready"], 2);
+    for round in &answers[1..3] {
+        assert!(round["seconds"].as_f64().unwrap() > 0.0, "{text}");
+        assert_eq!(round["each"].as_array().unwrap().len(), 2);
+    }
+    let shown = &answers[3]["shown"];
+    assert!(
+        shown[0].as_f64().unwrap() > 0.5 && shown[1] == 0.0,
+        "{text}"
+    );
+}
