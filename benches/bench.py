@@ -511,9 +511,37 @@ class Bench:
                 subprocess.run([TOOLS, f"generate-{kind}", "--count", str(count), folder], check=True, stdout=sys.stderr)
             report = self.work / f"index-{kind}.json"
             report.unlink(missing_ok=True)
-            command = [sys.executable, script, TOOLS, kind, folder, self.work / "index", "--json", report, *self.args.index_args.split()]
+            command = [sys.executable, script, TOOLS, kind, folder, self.work / "index", "--json", report]
+            command += ["--lucene", self.args.anserini] if self.args.anserini else []
             subprocess.run([str(part) for part in command], check=True, stdout=sys.stderr)
-            self.details[f"index of {count:,} generated {kind}"] = json.loads(report.read_text(encoding="utf-8"))
+            found = json.loads(report.read_text(encoding="utf-8"))
+            self.details[f"index of {count:,} generated {kind}"] = found
+            self.rows += self.index_rows(found, f"{count:,} generated {kind}")
+
+    def index_rows(self, found: dict, of: str) -> list[Row]:
+        """What bench_text.py measured: a number each, which is a median where it is a time to answer in."""
+        ours, rows = found["riposte"], []
+        peers_here = {}
+        for peer in ("bm25s", "lucene"):
+            if isinstance(found[peer], dict):
+                peers_here[peer] = found[peer]
+            else:
+                self.lack(f"{peer} (index of {of})", found[peer])
+        for key, what, unit in (("build_s", "file to index", "s"), ("peak_mb", "building, peak memory", "MB"), ("index_mb", "index", "MB")):
+            for peer, theirs in peers_here.items():
+                half = 2.0 if (key, peer) == ("build_s", "lucene") else None
+                rows.append(Row("index", f"{what}, {of}", unit, [ours[key]], peer, [theirs[key]]).at_least(half))
+        for key in [key for key in ours if re.fullmatch(r"\w+ \d+", key)]:
+            name, top = key.split()
+            what = f"{name}, top {int(top):,}, {of}"
+            for peer, theirs in peers_here.items():
+                if key in theirs:
+                    rows.append(Row("index", what, "ms/query", [ours[key]], peer, [theirs[key]]))
+            # bm25s has no Dirichlet, and sorts what it has added up: its top 1,000 is the measure of all
+            if (numba := peers_here.get("bm25s", {}).get("bm25 1000 numba")) is not None:
+                row = Row("index", what, "ms/query", [ours[key]], "bm25s with numba, BM25, top 1,000", [numba])
+                rows.append(row.at_least({"1000": 1.0, "10": 3.0}.get(top)))
+        return rows
 
     # growth
 
@@ -669,14 +697,6 @@ def spread(values: list[float]) -> str:
     return middle if len(values) == 1 else f"{middle} ({digits(min(values))}–{digits(max(values))})"
 
 
-def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(inner, f"{name} {key}".strip())
-    else:
-        yield name, value
-
-
 def markdown(report: dict, rows: list[Row], missing: list[tuple[str, str]], details: dict) -> str:
     lines = [f"# {report['date']}, {report['commit']}", ""]
     lines += [f"{report['collection']}; rounds: {report['rounds']}, of whole extraction and ranking {report['whole rounds']}. Median (least–most); "
@@ -694,10 +714,6 @@ def markdown(report: dict, rows: list[Row], missing: list[tuple[str, str]], deta
         lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
     if missing:
         lines += ["", "Not here:", "", *(f"- {who}: {why}" for who, why in missing)]
-    for name, found in details.items():
-        if name.startswith("index of"):
-            lines += ["", f"## {name[0].upper()}{name[1:]}", "", "| | |", "|---|---|"]
-            lines += [f"| {key} | {value:,.2f} |" if isinstance(value, float) else f"| {key} | {value} |" for key, value in leaves(found)]
     if each := details.get("ocr"):
         names = [Path(item).stem for item in report["ocr images"]]
         lines += ["", "## Text in images, ms an image (medians)", "", "| image | " + " | ".join(each) + " |", "|---" * (len(each) + 1) + "|"]
@@ -728,7 +744,7 @@ def main() -> None:
     parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed; default: 200")
     parser.add_argument("--ranking-images", type=int, default=24000, help="images that they are made to; default: 24000")
     parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="generated arguments and passages")
-    parser.add_argument("--index-args", default="", help="more arguments for bench_text.py")
+    parser.add_argument("--anserini", type=Path, help="Anserini's jar with all it needs, for Lucene")
     parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="generated images for growth")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of whole extraction and ranking; default: one a core")
     parser.add_argument("--models", type=Path, default=default_models(), help="the models' directory")
