@@ -373,6 +373,12 @@ impl Work {
             .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
             .collect();
         eprintln!("  thread-seconds: {}", stages.join(", "));
+        if summary.computed > 0 {
+            eprintln!(
+                "  workers were busy {:.0}% of the time",
+                100.0 * summary.busy
+            );
+        }
         Ok(())
     }
 }

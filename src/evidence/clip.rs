@@ -6,23 +6,21 @@
 
 use std::path::Path;
 
+mod candle;
+mod packed;
+
 use anyhow::{Context, Result, ensure};
-use candle_core::{Device, Tensor};
-use candle_nn::{LayerNorm, Module};
 use image::RgbImage;
 use serde::Deserialize;
 use tokenizers::Tokenizer;
 
 use super::checkpoint::{Checkpoint, Expected, Texts, device, read_json, read_tokenizer};
-use super::encoder::{
-    Activation, Encoder, Names, Norms, Run, Size, by_length, check_size, expected_norm,
-    project_rows, read_norm, unit_rows,
-};
+use super::encoder::{Activation, Encoder, Names, Norms, Road, Size, check_size, expected_norm};
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
 
 /// Part of the producer: changes whenever the same checkpoint would give other vectors.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Texts that go through the text tower together; memory, not the result, depends on it.
 const TEXTS: usize = 64;
@@ -60,94 +58,53 @@ const VISION_PROJECTION: &str = "visual_projection.weight";
 pub struct Clip {
     sha: String,
     config: Config,
-    device: Device,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
-    text: Text,
-    vision: Vision,
+    towers: Towers,
 }
 
-struct Text {
-    /// (vocabulary, hidden)
-    tokens: Tensor,
-    /// (longest text, hidden)
-    positions: Tensor,
-    encoder: Encoder,
-    norm: LayerNorm,
-    /// (dimension, hidden)
-    projection: Tensor,
-}
-
-struct Vision {
-    /// (hidden, 3 × patch × patch)
-    patches: Tensor,
-    /// (1 + patches, hidden): the position vectors, the class vector added to the first.
-    positions: Tensor,
-    before: LayerNorm,
-    encoder: Encoder,
-    after: LayerNorm,
-    /// (dimension, hidden)
-    projection: Tensor,
+enum Towers {
+    Packed(Box<packed::Towers>),
+    Candle(Box<candle::Towers>),
 }
 
 impl Clip {
     /// Loads the checkpoint in `dir`; `sha` names its weights in [`Clip::producer`].
     ///
     /// Runs on the first CUDA device with the cargo feature `cuda` and such a device, on the CPU otherwise; in f32 on both.
+    /// [`Clip::load_by`] chooses how.
     ///
     /// # Errors
     /// A missing or damaged file, a configuration without meaning here, or a tensor that is missing or has another shape
     /// or number type than the configuration says: all found before weights are read, and named.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_from(dir, sha).with_context(|| format!("loading CLIP from {}", dir.display()))
+        Self::load_by(dir, sha, Road::default())
     }
 
-    fn load_from(dir: &Path, sha: &str) -> Result<Self> {
+    /// As [`Clip::load`], computing by the road given.
+    ///
+    /// # Errors
+    /// As [`Clip::load`].
+    pub fn load_by(dir: &Path, sha: &str, road: Road) -> Result<Self> {
+        Self::load_from(dir, sha, road)
+            .with_context(|| format!("loading CLIP from {}", dir.display()))
+    }
+
+    fn load_from(dir: &Path, sha: &str, road: Road) -> Result<Self> {
         let (config, preprocessing, tokenizer, mut checkpoint) = open(dir)?;
         let device = device();
-        let mut read = |name| checkpoint.read(name, &device);
-
-        let mut positions = read(VISION_POSITIONS)?;
-        let class = read(CLASS)?.unsqueeze(0)?;
-        let rest = positions.dim(0)? - 1;
-        positions = Tensor::cat(
-            &[
-                (positions.narrow(0, 0, 1)? + class)?,
-                positions.narrow(0, 1, rest)?,
-            ],
-            0,
-        )?;
-        let patches = read(PATCHES)?.flatten_from(1)?;
-        let (tokens, text_positions) = (read(TOKENS)?, read(TEXT_POSITIONS)?);
-        let (text_projection, vision_projection) =
-            (read(TEXT_PROJECTION)?, read(VISION_PROJECTION)?);
-
-        let (text_size, vision_size) = (config.text.size(), config.vision.size());
-        let mut norm = |name, size: &Size| read_norm(&mut checkpoint, name, size.epsilon, &device);
-        let (before, after) = (
-            norm(BEFORE_NORM, &vision_size)?,
-            norm(AFTER_NORM, &vision_size)?,
-        );
-        let text_norm = norm(TEXT_NORM, &text_size)?;
+        let towers = match road.is_packed(&device) {
+            true => Towers::Packed(Box::new(packed::Towers::read(&config, &mut checkpoint)?)),
+            false => Towers::Candle(Box::new(candle::Towers::read(
+                &config,
+                &mut checkpoint,
+                device,
+            )?)),
+        };
         Ok(Clip {
             sha: sha.to_owned(),
-            text: Text {
-                tokens,
-                positions: text_positions,
-                encoder: Encoder::read(&text_size, &TEXT, &mut checkpoint, &device)?,
-                norm: text_norm,
-                projection: text_projection,
-            },
-            vision: Vision {
-                patches,
-                positions,
-                before,
-                encoder: Encoder::read(&vision_size, &VISION, &mut checkpoint, &device)?,
-                after,
-                projection: vision_projection,
-            },
+            towers,
             config,
-            device,
             preprocessing,
             tokenizer,
         })
@@ -192,17 +149,7 @@ impl Clip {
     }
 
     fn vision_rows(&self, images: &[Pixels]) -> Result<Vec<Vec<f32>>> {
-        let Vision {
-            patches,
-            positions,
-            before,
-            encoder,
-            after,
-            projection,
-        } = &self.vision;
         let (side, patch) = (self.config.vision.image_size, self.config.vision.patch_size);
-        let grid = side / patch;
-        let mut values = Vec::with_capacity(images.len() * 3 * side * side);
         for image in images {
             ensure!(
                 (image.height, image.width) == (side, side)
@@ -211,33 +158,11 @@ impl Clip {
                 image.height,
                 image.width
             );
-            values.extend_from_slice(&image.values);
         }
-        // What is left over at the right and the bottom of a side that is no multiple of the patch belongs to no patch.
-        let cut = grid * patch;
-        let count = images.len();
-        let squares = Tensor::from_vec(values, (count * 3, side, side), &self.device)?
-            .narrow(1, 0, cut)?
-            .narrow(2, 0, cut)?
-            .reshape(&[count, 3, grid, patch, grid, patch])?
-            .permute([0, 2, 4, 1, 3, 5])?
-            .reshape((count * grid * grid, 3 * patch * patch))?;
-        let hidden = positions.dim(1)?;
-        let embedded = squares
-            .matmul(&patches.t()?)?
-            .reshape((count, grid * grid, hidden))?;
-        let length = 1 + grid * grid;
-        let x = embedded
-            .pad_with_zeros(1, 1, 0)?
-            .broadcast_add(positions)?
-            .reshape((count * length, hidden))?;
-        let x = encoder.forward(before.forward(&x)?, &[Run { count, length }], false)?;
-        let class = x
-            .reshape((count, length, hidden))?
-            .narrow(1, 0, 1)?
-            .squeeze(1)?
-            .contiguous()?;
-        unit_rows(&project_rows(&after.forward(&class)?, projection)?)
+        match &self.towers {
+            Towers::Packed(towers) => towers.images(images, side, patch),
+            Towers::Candle(towers) => towers.images(images, side, patch),
+        }
     }
 
     /// A vector of unit length for each text. Texts are cut after the model's longest (77 tokens, the two special ones
@@ -257,43 +182,20 @@ impl Clip {
     }
 
     fn text_rows(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let Text {
-            tokens,
-            positions,
-            encoder,
-            norm,
-            projection,
-        } = &self.text;
         let tokenized = self
             .tokenizer
             .encode_batch_fast(texts.to_vec(), true)
             .map_err(|error| anyhow::anyhow!("{error}"))
             .context("splitting texts into tokens")?;
         let ids: Vec<&[u32]> = tokenized.iter().map(|text| text.get_ids()).collect();
-        let (order, runs) = by_length(&ids.iter().map(|ids| ids.len()).collect::<Vec<_>>());
-
-        let (mut rows, mut places, mut pooled) = (Vec::new(), Vec::new(), Vec::new());
-        for &n in &order {
-            // Attention looks back only, so what would stand after the end of the text changes nothing: no padding.
-            pooled.push((rows.len() + self.config.text.end_of_text(ids[n])) as u32);
-            places.extend(0..ids[n].len() as u32);
-            rows.extend_from_slice(ids[n]);
+        let ends: Vec<usize> = ids
+            .iter()
+            .map(|ids| self.config.text.end_of_text(ids))
+            .collect();
+        match &self.towers {
+            Towers::Packed(towers) => towers.texts(&ids, &ends),
+            Towers::Candle(towers) => towers.texts(&ids, &ends),
         }
-        let select = |table: &Tensor, rows: Vec<u32>| {
-            let rows = Tensor::new(rows, &self.device)?;
-            table.index_select(&rows, 0)
-        };
-        let x = (select(tokens, rows)? + select(positions, places)?)?;
-        let x = encoder.forward(x, &runs, true)?;
-        let sorted = unit_rows(&project_rows(
-            &norm.forward(&select(&x, pooled)?)?,
-            projection,
-        )?)?;
-        let mut vectors = vec![Vec::new(); texts.len()];
-        for (vector, n) in sorted.into_iter().zip(order) {
-            vectors[n] = vector;
-        }
-        Ok(vectors)
     }
 }
 

@@ -18,6 +18,22 @@ use super::checkpoint::{Checkpoint, Expected};
 /// Configurations beyond this are damaged files, not models.
 const LARGEST: usize = 1 << 20;
 
+/// Which code computes an encoder; the results agree within 1e-4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Road {
+    /// Packed matrices on a CPU, candle on a GPU.
+    #[default]
+    Fastest,
+    /// candle: slower on a CPU, and what the other road is held to.
+    Candle,
+}
+
+impl Road {
+    pub(super) fn is_packed(self, device: &Device) -> bool {
+        self == Road::Fastest && device.is_cpu()
+    }
+}
+
 /// `hidden_act`: the function between the two layers of the MLP.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ mod bert;
 mod checkpoint;
 pub mod clip;
 pub mod cross;
-mod encoder;
+pub mod encoder;
 pub mod extract;
 pub mod ocr;
 mod packed;

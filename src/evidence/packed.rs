@@ -1,26 +1,24 @@
-//! BERT on the CPU over packed matrices: [`super::bert`]'s arithmetic several times faster, for models that read each
-//! topic together with each text, where nothing can be kept from one topic to the next.
+//! The transformer encoder on the CPU over packed matrices: [`super::encoder`]'s arithmetic several times faster.
 //!
-//! Texts lie one after another without padding, and each attends to itself alone. Matrix products, softmax and GELU are
-//! those of the OCR engine's runtime, which choose the widest instructions of the machine.
+//! Sequences lie one after another without padding, and each attends to itself alone. Matrix products, softmax and
+//! activations are those of the OCR engine's runtime, which choose the widest instructions of the machine. Of the last
+//! layer only those rows are computed that somebody reads.
+
+mod bert;
 
 use std::borrow::Cow;
 
 use anyhow::{Context, Result, ensure};
 use candle_core::Device;
-use rayon::prelude::*;
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_tensor::NdTensorView;
-use rten_vecmath::{Gelu, Softmax};
-use tokenizers::Encoding;
+use rten_vecmath::{Gelu, Softmax, Swish};
 
-use super::bert::{Config, Parts, batches};
+pub(super) use bert::PackedBert;
+
 use super::checkpoint::Checkpoint;
-use super::encoder::Activation;
-
-/// Tokens that go through the model together: enough for the matrix products, few enough that all threads have some.
-const BATCH: usize = 512;
+use super::encoder::{Activation, Names, Norms, Size};
 
 /// What a model trained further makes of a published tensor.
 pub(super) trait Trained {
@@ -31,18 +29,25 @@ pub(super) trait Trained {
     fn tensor(&self, name: &str, published: Vec<f32>) -> Result<Vec<f32>>;
 }
 
-pub(super) struct PackedBert {
+/// A model as it was published.
+pub(super) struct Published;
+
+impl Trained for Published {
+    fn tensor(&self, _: &str, published: Vec<f32>) -> Result<Vec<f32>> {
+        Ok(published)
+    }
+}
+
+/// Which of the last layer's rows somebody reads.
+pub(super) enum Kept<'a> {
+    All,
+    /// One of each sequence, counted from its first.
+    One(&'a [usize]),
+}
+
+pub(super) struct PackedEncoder {
     gemm: GemmExecutor,
-    hidden: usize,
-    heads: usize,
-    vocabulary: usize,
-    longest: usize,
-    epsilon: f32,
-    /// (vocabulary, hidden)
-    words: Vec<f32>,
-    /// (2 × longest, hidden): the position vectors, that of the segment's token type added to each.
-    places: Vec<f32>,
-    norm: Norm,
+    size: Size,
     layers: Vec<Layer>,
 }
 
@@ -60,25 +65,48 @@ struct Layer {
 /// x · W + b
 pub(super) struct Dense {
     weight: PackedBMatrix<f32>,
-    bias: Vec<f32>,
+    bias: Option<Vec<f32>>,
+    width: usize,
 }
 
-struct Norm {
+pub(super) struct Norm {
     weight: Vec<f32>,
     bias: Vec<f32>,
+    epsilon: f32,
+}
+
+/// Reads the tensors of a checkpoint as `trained` makes them.
+pub(super) fn reader<'a>(
+    checkpoint: &'a mut Checkpoint,
+    trained: &'a impl Trained,
+) -> impl FnMut(&str) -> Result<Vec<f32>> + 'a {
+    |name: &str| {
+        let published = checkpoint.read(name, &Device::Cpu)?;
+        trained.tensor(name, published.flatten_all()?.to_vec1()?)
+    }
 }
 
 impl Dense {
     /// `weight` as PyTorch stores it, (out, in).
-    pub(super) fn new(gemm: &GemmExecutor, weight: &[f32], bias: Vec<f32>) -> Result<Dense> {
-        let out = bias.len();
+    pub(super) fn new(
+        gemm: &GemmExecutor,
+        weight: &[f32],
+        out: usize,
+        bias: Option<Vec<f32>>,
+    ) -> Result<Dense> {
         let width = weight.len() / out.max(1);
         let weight = NdTensorView::from_slice_with_strides([width, out], weight, [1, width])
             .context("laying out a layer's weights")?;
         Ok(Dense {
             weight: gemm.prepack_b(weight),
             bias,
+            width: out,
         })
+    }
+
+    /// Numbers of each row of results.
+    pub(super) fn gives(&self) -> usize {
+        self.width
     }
 
     /// Row after row. The product of a single row takes another road through the matrix code and differs in the last bits;
@@ -90,9 +118,9 @@ impl Dense {
             1 => Cow::Owned([x, x].concat()),
             _ => Cow::Borrowed(x),
         };
-        let mut out = vec![0.0; rows.max(2) * self.bias.len()];
+        let mut out = vec![0.0; rows.max(2) * self.width];
         let options = GemmOptions {
-            bias: Some(BiasVector::Row(&self.bias)),
+            bias: self.bias.as_deref().map(BiasVector::Row),
             ..GemmOptions::default()
         };
         let input = NdTensorView::from_data([rows.max(2), width], input.as_ref());
@@ -103,27 +131,41 @@ impl Dense {
             options,
         )
         .context("multiplying matrices")?;
-        out.truncate(rows * self.bias.len());
+        out.truncate(rows * self.width);
         Ok(out)
     }
 }
 
 impl Norm {
-    /// Of each row of `x + added`, in `x`.
-    fn forward(&self, x: &mut [f32], added: Option<&[f32]>, epsilon: f32) {
+    /// The tensors of the norm of that name.
+    pub(super) fn read(
+        read: &mut dyn FnMut(&str) -> Result<Vec<f32>>,
+        name: &str,
+        epsilon: f64,
+    ) -> Result<Norm> {
+        Ok(Norm {
+            weight: read(&format!("{name}.weight"))?,
+            bias: read(&format!("{name}.bias"))?,
+            epsilon: epsilon as f32,
+        })
+    }
+
+    /// Of each row, in its place.
+    pub(super) fn forward(&self, x: &mut [f32]) {
         let width = self.weight.len();
-        if let Some(added) = added {
-            x.iter_mut().zip(added).for_each(|(x, a)| *x += a);
-        }
         for row in x.chunks_mut(width) {
             let mean = sum(row, |x| x) / width as f32;
             let variance = sum(row, |x| (x - mean) * (x - mean)) / width as f32;
-            let scale = (variance + epsilon).sqrt().recip();
+            let scale = (variance + self.epsilon).sqrt().recip();
             for ((x, w), b) in row.iter_mut().zip(&self.weight).zip(&self.bias) {
                 *x = (*x - mean) * scale * w + b;
             }
         }
     }
+}
+
+fn add(x: &mut [f32], added: &[f32]) {
+    x.iter_mut().zip(added).for_each(|(x, a)| *x += a);
 }
 
 /// In eight lanes, which the compiler makes vectors of.
@@ -138,49 +180,18 @@ fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
 }
 
-impl PackedBert {
-    /// Reads the tensors of [`Config::expected`], each as `trained` makes it. `longest`: tokens of the longest text.
+impl PackedEncoder {
+    /// Reads the tensors of [`super::encoder::Encoder::expected`].
     ///
     /// # Errors
-    /// Tensors that cannot be read, or an activation other than GELU.
+    /// Tensors that cannot be read.
     pub(super) fn read(
-        config: &Config,
-        parts: &Parts,
-        longest: usize,
-        checkpoint: &mut Checkpoint,
-        trained: &impl Trained,
+        size: &Size,
+        names: &Names,
+        mut read: impl FnMut(&str) -> Result<Vec<f32>>,
     ) -> Result<Self> {
-        let size = config.size();
-        ensure!(
-            size.activation == Activation::Gelu,
-            "hidden_act is not gelu"
-        );
         let gemm = GemmExecutor::new();
-        let hidden = size.hidden;
-        let mut read = |name: &str| -> Result<Vec<f32>> {
-            let published = checkpoint.read(name, &Device::Cpu)?;
-            trained.tensor(name, published.flatten_all()?.to_vec1()?)
-        };
-        let types = read(&parts.types())?;
-        let positions = read(&parts.positions())?;
-        let places = types
-            .chunks(hidden)
-            .take(2)
-            .flat_map(|kind| {
-                positions
-                    .chunks(hidden)
-                    .take(longest)
-                    .flat_map(move |place| place.iter().zip(kind).map(|(p, k)| p + k))
-            })
-            .collect();
         let scale = (size.head_width() as f32).powf(-0.5);
-        let names = parts.names();
-        let norm = |read: &mut dyn FnMut(&str) -> Result<Vec<f32>>, name: &str| {
-            Ok::<_, anyhow::Error>(Norm {
-                weight: read(&format!("{name}.weight"))?,
-                bias: read(&format!("{name}.bias"))?,
-            })
-        };
         let layers = (0..size.layers)
             .map(|n| {
                 let name = |part: &str| format!("{}.{n}.{part}", names.layers);
@@ -193,15 +204,15 @@ impl PackedBert {
                 };
                 let (mut weight, mut bias) = pair(names.query)?;
                 weight.iter_mut().chain(&mut bias).for_each(|x| *x *= scale);
-                let query = Dense::new(&gemm, &weight, bias)?;
+                let query = Dense::new(&gemm, &weight, size.hidden, Some(bias))?;
                 let (mut weight, mut bias) = pair(names.key)?;
                 let value = pair(names.value)?;
                 weight.extend(value.0);
                 bias.extend(value.1);
-                let key_and_value = Dense::new(&gemm, &weight, bias)?;
+                let key_and_value = Dense::new(&gemm, &weight, 2 * size.hidden, Some(bias))?;
                 let mut dense = |part: &str| -> Result<Dense> {
                     let (weight, bias) = pair(part)?;
-                    Dense::new(&gemm, &weight, bias)
+                    Dense::new(&gemm, &weight, bias.len(), Some(bias))
                 };
                 let (output, up, down) =
                     (dense(names.output)?, dense(names.up)?, dense(names.down)?);
@@ -211,22 +222,19 @@ impl PackedBert {
                     output,
                     up,
                     down,
-                    attention_norm: norm(&mut read, &name(names.attention_norm))?,
-                    mlp_norm: norm(&mut read, &name(names.mlp_norm))?,
+                    attention_norm: Norm::read(
+                        &mut read,
+                        &name(names.attention_norm),
+                        size.epsilon,
+                    )?,
+                    mlp_norm: Norm::read(&mut read, &name(names.mlp_norm), size.epsilon)?,
                 })
             })
             .collect::<Result<_>>()?;
-        Ok(PackedBert {
-            hidden,
-            heads: size.heads,
-            vocabulary: config.vocab_size,
-            longest,
-            epsilon: size.epsilon as f32,
-            words: read(&parts.words())?,
-            places,
-            norm: norm(&mut read, &parts.norm())?,
-            layers,
+        Ok(PackedEncoder {
             gemm,
+            size: size.clone(),
+            layers,
         })
     }
 
@@ -234,113 +242,96 @@ impl PackedBert {
         &self.gemm
     }
 
-    /// What `of_firsts` says of each text from the last layer's row of its first token, \[CLS\], in the order given. It gets
-    /// the rows of a batch one after another and answers with as many.
-    pub(super) fn each<T: Clone + Default + Send>(
+    /// Maps the rows of sequences of these lengths, one after another, to the last layer's rows, or to those that are kept.
+    ///
+    /// `causal`: a token attends to itself and those before it only.
+    pub(super) fn forward(
         &self,
-        texts: &[Encoding],
-        of_firsts: impl Fn(&[f32]) -> Result<Vec<T>> + Sync,
-    ) -> Result<Vec<T>> {
-        // longest first: what is left for the last thread is short
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_by_key(|&n| std::cmp::Reverse(texts[n].len()));
-        let batches = batches(&order, texts, BATCH);
-        let said: Vec<Vec<T>> = batches
-            .par_iter()
-            .map(|batch| {
-                let texts: Vec<&Encoding> = batch.iter().map(|&n| &texts[n]).collect();
-                of_firsts(&self.firsts(&texts)?)
-            })
-            .collect::<Result<_>>()?;
-        let mut in_order = vec![T::default(); texts.len()];
-        for (batch, said) in batches.iter().zip(said) {
-            for (&n, of_text) in batch.iter().zip(said) {
-                in_order[n] = of_text;
-            }
-        }
-        Ok(in_order)
-    }
-
-    /// The last layer's first row of each text.
-    fn firsts(&self, texts: &[&Encoding]) -> Result<Vec<f32>> {
-        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
-        let mut x = self.embed(texts)?;
+        mut x: Vec<f32>,
+        lengths: &[usize],
+        kept: Kept<'_>,
+        causal: bool,
+    ) -> Result<Vec<f32>> {
         for (n, layer) in self.layers.iter().enumerate() {
             let last = n + 1 == self.layers.len();
-            let (mixed, mut kept) = self.attend(layer, x, &lengths, last)?;
-            let output = layer.output.forward(&self.gemm, &mixed)?;
-            layer
-                .attention_norm
-                .forward(&mut kept, Some(&output), self.epsilon);
-            let mut up = layer.up.forward(&self.gemm, &kept)?;
-            Gelu {}.map_mut(&mut up);
-            let down = layer.down.forward(&self.gemm, &up)?;
-            layer.mlp_norm.forward(&mut kept, Some(&down), self.epsilon);
-            x = kept;
+            let one = match kept {
+                Kept::One(places) if last => Some(places),
+                _ => None,
+            };
+            x = match self.size.norms {
+                Norms::After => {
+                    let (mixed, mut x) = self.attend(layer, &x, &x, lengths, one, causal)?;
+                    add(&mut x, &layer.output.forward(&self.gemm, &mixed)?);
+                    layer.attention_norm.forward(&mut x);
+                    let down = self.mlp(layer, &x)?;
+                    add(&mut x, &down);
+                    layer.mlp_norm.forward(&mut x);
+                    x
+                }
+                Norms::Before => {
+                    let mut normed = x.clone();
+                    layer.attention_norm.forward(&mut normed);
+                    let (mixed, mut x) = self.attend(layer, &normed, &x, lengths, one, causal)?;
+                    add(&mut x, &layer.output.forward(&self.gemm, &mixed)?);
+                    let mut normed = x.clone();
+                    layer.mlp_norm.forward(&mut normed);
+                    add(&mut x, &self.mlp(layer, &normed)?);
+                    x
+                }
+            };
         }
         Ok(x)
     }
 
-    fn embed(&self, texts: &[&Encoding]) -> Result<Vec<f32>> {
-        let row = |table: &[f32], at: usize| {
-            let from = at * self.hidden;
-            table.get(from..from + self.hidden).map(<[f32]>::to_vec)
-        };
-        let mut x = Vec::new();
-        for text in texts {
-            ensure!(
-                (1..=self.longest).contains(&text.len()),
-                "the tokenizer gives {} tokens: expected 1 to {}",
-                text.len(),
-                self.longest
-            );
-            for (at, (&id, &kind)) in text.get_ids().iter().zip(text.get_type_ids()).enumerate() {
-                let mut vector = row(&self.words, id as usize).with_context(|| {
-                    format!(
-                        "the tokenizer gives token {id}, but the model has {}",
-                        self.vocabulary
-                    )
-                })?;
-                let place = row(&self.places, kind as usize * self.longest + at)
-                    .with_context(|| format!("the tokenizer gives token type {kind}"))?;
-                vector.iter_mut().zip(place).for_each(|(v, p)| *v += p);
-                x.extend(vector);
-            }
+    fn mlp(&self, layer: &Layer, x: &[f32]) -> Result<Vec<f32>> {
+        let mut inner = layer.up.forward(&self.gemm, x)?;
+        match self.size.activation {
+            Activation::Gelu => Gelu {}.map_mut(&mut inner),
+            Activation::QuickGelu => Swish { alpha: 1.702 }.map_mut(&mut inner),
         }
-        self.norm.forward(&mut x, None, self.epsilon);
-        Ok(x)
+        layer.down.forward(&self.gemm, &inner)
     }
 
-    /// Attention's mixture of values for each token, or for each text's `first` alone, and the rows that it belongs to.
+    /// Attention's mixture of values for each row of `x`, or for `one` of each sequence, and the rows of `residual` that it
+    /// belongs to.
     fn attend(
         &self,
         layer: &Layer,
-        x: Vec<f32>,
+        x: &[f32],
+        residual: &[f32],
         lengths: &[usize],
-        first: bool,
+        one: Option<&[usize]>,
+        causal: bool,
     ) -> Result<(Vec<f32>, Vec<f32>)> {
-        let hidden = self.hidden;
-        let width = hidden / self.heads;
-        let key_and_value = layer.key_and_value.forward(&self.gemm, &x)?;
-        let kept = if first {
-            let mut firsts = Vec::with_capacity(lengths.len() * hidden);
+        let (hidden, heads) = (self.size.hidden, self.size.heads);
+        let width = hidden / heads;
+        let key_and_value = layer.key_and_value.forward(&self.gemm, x)?;
+        let chosen = |rows: &[f32]| -> Result<Vec<f32>> {
+            let Some(places) = one else {
+                return Ok(rows.to_vec());
+            };
+            let mut chosen = Vec::with_capacity(lengths.len() * hidden);
             let mut at = 0;
-            for length in lengths {
-                firsts.extend_from_slice(&x[at * hidden..(at + 1) * hidden]);
+            for (length, place) in lengths.iter().zip(places) {
+                ensure!(place < length, "row {place} of {length} is asked for");
+                chosen.extend_from_slice(&rows[(at + place) * hidden..(at + place + 1) * hidden]);
                 at += length;
             }
-            firsts
-        } else {
-            x
+            Ok(chosen)
         };
-        let query = layer.query.forward(&self.gemm, &kept)?;
+        let kept = chosen(residual)?;
+        let query = match one {
+            Some(_) => layer.query.forward(&self.gemm, &chosen(x)?)?,
+            None => layer.query.forward(&self.gemm, x)?,
+        };
         let mut mixed = vec![0.0; kept.len()];
         let (mut at, mut asked) = (0, 0);
         let mut scores = Vec::new();
         let mut values = Vec::new();
-        for &length in lengths {
-            let queries = if first { 1 } else { length };
-            for head in 0..self.heads {
+        for (n, &length) in lengths.iter().enumerate() {
+            let place = one.map(|places| places[n]);
+            let queries = if place.is_some() { 1 } else { length };
+            for head in 0..heads {
                 let strided = |data, rows, from: usize, row: usize| {
                     NdTensorView::from_slice_with_strides(
                         [rows, width],
@@ -357,8 +348,14 @@ impl PackedBert {
                 scores.clear();
                 scores.resize(queries * length, 0.0);
                 self.multiply(&mut scores, query, key.transposed())?;
-                for row in scores.chunks_mut(length) {
-                    Softmax::new_mut(row).dispatch();
+                for (row, scores) in scores.chunks_mut(length).enumerate() {
+                    let seen = match causal {
+                        true => place.unwrap_or(row) + 1,
+                        false => length,
+                    };
+                    let (seen, unseen) = scores.split_at_mut(seen);
+                    Softmax::new_mut(seen).dispatch();
+                    unseen.fill(0.0);
                 }
                 values.clear();
                 values.resize(queries * width, 0.0);

@@ -104,7 +104,7 @@ impl PairEncoder {
                 bias.len() == out && weight.len() == out * config.hidden_size,
                 "{name} has another size"
             );
-            Dense::new(bert.gemm(), &weight, bias)
+            Dense::new(bert.gemm(), &weight, out, Some(bias))
         };
         let digest = Sha256::digest(bytes);
         let changes: String = digest.iter().map(|b| format!("{b:02x}")).collect();
@@ -135,7 +135,7 @@ impl PairEncoder {
 
     fn logits_of(&self, pairs: &[(&str, &str)]) -> Result<Vec<[f32; CLASSES]>> {
         let tokenized = tokenize(&self.tokenizer, pairs)?;
-        self.bert.each(&tokenized, |firsts| {
+        self.bert.firsts(&tokenized, |firsts| {
             let gemm = self.bert.gemm();
             let mut hidden = self.dense.forward(gemm, firsts)?;
             hidden.iter_mut().for_each(|x| *x = x.tanh());

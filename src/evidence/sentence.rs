@@ -12,11 +12,12 @@ use candle_core::Tensor;
 use tokenizers::Tokenizer;
 
 use super::bert::{ALONE, Bert, Config};
-use super::checkpoint::{Checkpoint, Texts, read_tokenizer};
-use super::encoder::{Run, unit_rows};
+use super::checkpoint::{Checkpoint, Texts, device, read_tokenizer};
+use super::encoder::{Road, Run, make_unit, unit_rows};
+use super::packed::{PackedBert, Published};
 
 /// Part of the producer: changes whenever the same checkpoint would give other vectors.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Texts are cut after this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
 const LONGEST: usize = 256;
@@ -25,24 +26,38 @@ const LONGEST: usize = 256;
 pub struct Sentences {
     sha: String,
     tokenizer: Tokenizer,
-    bert: Bert,
+    bert: Model,
     dimension: usize,
+}
+
+enum Model {
+    Packed(PackedBert),
+    Candle(Bert),
 }
 
 impl Sentences {
     /// Loads the checkpoint in `dir`; `sha` names its weights in [`Sentences::producer`].
     ///
     /// Runs on the first CUDA device with the cargo feature `cuda` and such a device, on the CPU otherwise; in f32 on both.
+    /// [`Sentences::load_by`] chooses how.
     ///
     /// # Errors
     /// A missing or damaged file, a configuration without meaning here, or a tensor that is missing or has another shape
     /// or number type than the configuration says: all found before weights are read, and named.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_from(dir, sha)
+        Self::load_by(dir, sha, Road::default())
+    }
+
+    /// As [`Sentences::load`], computing by the road given.
+    ///
+    /// # Errors
+    /// As [`Sentences::load`].
+    pub fn load_by(dir: &Path, sha: &str, road: Road) -> Result<Self> {
+        Self::load_from(dir, sha, road)
             .with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str) -> Result<Self> {
+    fn load_from(dir: &Path, sha: &str, road: Road) -> Result<Self> {
         let config = Config::read(dir)?;
         let longest = LONGEST.min(config.max_position_embeddings);
         let tokenizer = read_tokenizer(dir, Texts::Single, longest, config.vocab_size)?;
@@ -50,7 +65,16 @@ impl Sentences {
         Ok(Sentences {
             sha: sha.to_owned(),
             tokenizer,
-            bert: Bert::read(&config, &ALONE, longest, &mut checkpoint)?,
+            bert: match road.is_packed(&device()) {
+                true => Model::Packed(PackedBert::read(
+                    &config,
+                    &ALONE,
+                    longest,
+                    &mut checkpoint,
+                    &Published,
+                )?),
+                false => Model::Candle(Bert::read(&config, &ALONE, longest, &mut checkpoint)?),
+            },
             dimension: config.hidden_size,
         })
     }
@@ -85,8 +109,14 @@ impl Sentences {
             .encode_batch_fast(texts.to_vec(), true)
             .map_err(|error| anyhow::anyhow!("{error}"))
             .context("splitting texts into tokens")?;
-        self.bert
-            .each(&tokenized, |rows, runs| self.means(rows, runs))
+        match &self.bert {
+            Model::Packed(bert) => {
+                let mut means = bert.means(&tokenized)?;
+                means.iter_mut().for_each(|mean| make_unit(mean));
+                Ok(means)
+            }
+            Model::Candle(bert) => bert.each(&tokenized, |rows, runs| self.means(rows, runs)),
+        }
     }
 
     /// The mean of each text's rows, as unit vectors.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, Pixels};
+use riposte::evidence::encoder::Road;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -108,11 +109,25 @@ const CHECKPOINTS: [(&str, [f32; 3], [f32; 3]); 2] = [
 ];
 
 fn load(name: &str) -> (Clip, Reference) {
+    load_by(name, Road::Fastest)
+}
+
+fn load_by(name: &str, road: Road) -> (Clip, Reference) {
     let values = fs::read_to_string(reference(&format!("{name}.json"))).unwrap();
     (
-        Clip::load(&reference(name), "sha").unwrap(),
+        Clip::load_by(&reference(name), "sha", road).unwrap(),
         serde_json::from_str(&values).unwrap(),
     )
+}
+
+/// Each checkpoint by each road.
+fn by_all_roads() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
+    CHECKPOINTS.iter().flat_map(|(name, ..)| {
+        [Road::Fastest, Road::Candle].map(|road| {
+            let (clip, expected) = load_by(name, road);
+            (*name, clip, expected)
+        })
+    })
 }
 
 #[test]
@@ -156,8 +171,7 @@ fn pixels_are_those_of_pillow() {
 
 #[test]
 fn image_vectors_are_those_of_hugging_face() {
-    for (name, ..) in CHECKPOINTS {
-        let (clip, expected) = load(name);
+    for (name, clip, expected) in by_all_roads() {
         let pixels: Vec<Pixels> = expected
             .images
             .iter()
@@ -181,8 +195,7 @@ fn image_vectors_are_those_of_hugging_face() {
 
 #[test]
 fn text_vectors_are_those_of_hugging_face() {
-    for (name, ..) in CHECKPOINTS {
-        let (clip, expected) = load(name);
+    for (name, clip, expected) in by_all_roads() {
         let texts: Vec<&str> = expected
             .texts
             .iter()

@@ -248,7 +248,7 @@ fn the_shared_pages_are_read_as_well_as_by_rapidocr() {
 #[test]
 fn the_producer_names_route_code_and_weights() {
     let Some(reader) = ppocr() else { return };
-    assert_eq!(reader.producer(), "ppocr-v4 code 1 0123abcd");
+    assert_eq!(reader.producer(), "ppocr-v4 code 2 0123abcd");
 }
 
 #[test]

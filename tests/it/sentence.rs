@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use riposte::evidence::encoder::Road;
 use riposte::evidence::sentence::Sentences;
 use serde_json::json;
 
@@ -58,14 +59,18 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
-    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
-    agree(&model, &values("tiny-sentence.json"));
-    assert!(model.embed(&[]).unwrap().is_empty());
+    for road in [Road::Fastest, Road::Candle] {
+        let model = Sentences::load_by(&reference("tiny-sentence"), "sha", road).unwrap();
+        agree(&model, &values("tiny-sentence.json"));
+        assert!(model.embed(&[]).unwrap().is_empty());
+    }
 }
 
 #[test]
 fn the_real_model_agrees_with_sentence_transformers() {
-    if let Some(model) = minilm() {
+    let Some(dir) = minilm_dir() else { return };
+    for road in [Road::Fastest, Road::Candle] {
+        let model = Sentences::load_by(&dir, "sha", road).unwrap();
         agree(&model, &values("minilm.json"));
     }
 }

@@ -130,7 +130,12 @@ struct Region {
 /// The regions of a map, from the top.
 fn regions(map: NdTensorView<f32, 2>) -> impl Iterator<Item = Region> {
     let [rows, columns] = map.shape();
-    let mut open: Vec<bool> = map.iter().map(|&p| p > PIXEL_THRESHOLD).collect();
+    let numbers = map.to_contiguous();
+    let mut open: Vec<bool> = numbers
+        .data()
+        .iter()
+        .map(|&p| p > PIXEL_THRESHOLD)
+        .collect();
     let mut next = 0;
     std::iter::from_fn(move || {
         next += open.get(next..)?.iter().position(|&is_text| is_text)?;

@@ -21,14 +21,12 @@ pub(super) fn decode(
     let (mut sum, mut count, mut previous, mut gap) = (0.0, 0, BLANK, 0.0_f32);
     for step in 0..probabilities.size(0) {
         let labels = probabilities.slice(step);
-        let (mut label, mut best) = (BLANK, f32::NEG_INFINITY);
-        for (i, &p) in labels.iter().enumerate() {
-            if p > best {
-                (label, best) = (i, p);
-            }
-        }
+        let labels = labels.to_contiguous();
+        let labels = labels.data();
+        let best = largest(labels);
+        let label = labels.iter().position(|&p| p == best).unwrap_or(BLANK);
         if label == BLANK {
-            let of_space = space.and_then(|space| labels.get([space + 1]));
+            let of_space = space.and_then(|space| labels.get(space + 1));
             gap = gap.max(of_space.copied().unwrap_or(0.0));
         } else {
             if label != previous
@@ -47,6 +45,20 @@ pub(super) fn decode(
     }
     let confidence = if count == 0 { 0.0 } else { sum / count as f32 };
     (text, confidence)
+}
+
+/// The largest number, or -∞; NaN is passed over. In lanes, which the compiler makes vectors of.
+fn largest(numbers: &[f32]) -> f32 {
+    let more = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [f32::NEG_INFINITY; 16];
+    let (parts, rest) = numbers.as_chunks::<16>();
+    for part in parts {
+        for (lane, &number) in lanes.iter_mut().zip(part) {
+            *lane = more(*lane, number);
+        }
+    }
+    let all = lanes.iter().chain(rest);
+    all.fold(f32::NEG_INFINITY, |a, &b| more(a, b))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
+use super::convnet::Map;
 use super::network::{Core, Cores, Network, load_model};
 use super::{OcrLine, TextReader, ctc};
 
@@ -27,7 +28,7 @@ const WORD_GAP: f32 = f32::INFINITY;
 pub struct OcrsReader {
     /// Finds words and lines, and cuts lines out. It keeps no probabilities, so it does not read.
     engine: OcrEngine,
-    recogniser: Box<dyn Network>,
+    recogniser: Network,
     alphabet: Vec<String>,
     producer: String,
     cores: Cores,
@@ -42,8 +43,8 @@ impl OcrsReader {
         let detector = load_model(detection)?;
         expect_grey(&detector)
             .with_context(|| format!("{} is not an ocrs text detector", detection.display()))?;
-        let recogniser = load_model(recognition)?;
-        expect_grey(&recogniser)
+        let recogniser = Network::load(recognition)?;
+        expect_grey(recogniser.model())
             .with_context(|| format!("{} is not an ocrs recogniser", recognition.display()))?;
         // The engine wants a recogniser of its own to know the height of lines; ten megabytes.
         let engine = OcrEngine::new(OcrEngineParams {
@@ -53,14 +54,14 @@ impl OcrsReader {
         })?;
         Ok(OcrsReader {
             engine,
-            recogniser: Box::new(recogniser),
+            recogniser,
             alphabet: ALPHABET.chars().map(String::from).collect(),
             producer: format!("ocrs code {CODE_VERSION} {sha}"),
             cores: Cores::default(),
         })
     }
 
-    fn read_on(&self, image: &RgbImage, core: &Core) -> Result<Vec<OcrLine>> {
+    fn read_on(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<OcrLine>> {
         let source = ImageSource::from_bytes(image.as_raw(), image.dimensions())?;
         let input = self.engine.prepare_input(source)?;
         let words = self
@@ -87,9 +88,15 @@ impl OcrsReader {
         Ok(read)
     }
 
-    fn read_line(&self, picture: NdTensor<f32, 2>, core: &Core) -> Result<(String, f32)> {
+    fn read_line(&self, picture: NdTensor<f32, 2>, core: &mut Core) -> Result<(String, f32)> {
         let [height, width] = picture.shape();
-        let input = NdTensor::from_data([1, 1, height, width], picture.into_data());
+        let input = Map {
+            height,
+            width,
+            channels: 1,
+            stride: 1,
+            data: picture.into_data().into(),
+        };
         let output = self.recogniser.run(input, core)?;
         // (step, batch, label), log-probabilities
         let logs: NdTensorView<f32, 3> = output.view().try_into()?;

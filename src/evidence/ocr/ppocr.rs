@@ -5,25 +5,23 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 use rten::{Dimension, Model};
+use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
-use rten_tensor::{NdTensor, NdTensorView};
 
 use super::boxes::{self, TextBox};
-use super::crop::{self, LINE_HEIGHT};
-use super::network::{Core, Cores, Network, load_model};
+use super::crop;
+use super::network::{Core, Cores, Network};
 use super::{OcrLine, TextReader, ctc};
 
 /// Counts up whenever the same models would read an image differently.
-const CODE_VERSION: u32 = 1;
+const CODE_VERSION: u32 = 2;
 /// Below this mean probability a reading is noise (RapidOCR's `text_score`).
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box this many times as high as wide may hold turned text.
 const TALL: f32 = 1.5;
-/// Lines in one run of the recogniser, at most.
-const BATCH: usize = 8;
-/// Lines share a run only if the widest is at most this many times as wide as the narrowest:
-/// what is filled up costs as much as text.
-const BATCH_SPREAD: f32 = 1.25;
+/// Width of all the line pictures that are read of one image, in pixels: some 450 words. The largest lines are read first,
+/// so that of a page of dense print the smallest are left.
+const MAX_WIDTH: usize = 60_000;
 
 /// A gap between characters in which the space has this probability parts two words.
 ///
@@ -34,8 +32,8 @@ const WORD_GAP: f32 = 0.02;
 
 /// The PP-OCRv4 detector and recogniser. The recogniser's file carries its characters.
 pub struct PpOcr {
-    detector: Box<dyn Network>,
-    recogniser: Box<dyn Network>,
+    detector: Network,
+    recogniser: Network,
     /// The characters of labels 1 and up.
     alphabet: Vec<String>,
     producer: String,
@@ -48,30 +46,30 @@ impl PpOcr {
     /// # Errors
     /// A file that cannot be read, is no model, or is not of the shape of this one's part.
     pub fn load(det: &Path, rec: &Path, sha: &str) -> Result<PpOcr> {
-        let detector = load_model(det)?;
-        expect_ranks(&detector, 4, 4)
+        let detector = Network::load(det)?;
+        expect_ranks(detector.model(), 4, 4)
             .with_context(|| format!("{} is not a PP-OCR detector", det.display()))?;
-        let recogniser = load_model(rec)?;
-        let alphabet = alphabet_of(&recogniser)
+        let recogniser = Network::load(rec)?;
+        let alphabet = alphabet_of(recogniser.model())
             .with_context(|| format!("{} is not a PP-OCR recogniser", rec.display()))?;
         Ok(PpOcr {
-            detector: Box::new(detector),
-            recogniser: Box::new(recogniser),
+            detector,
+            recogniser,
             alphabet,
             producer: format!("ppocr-v4 code {CODE_VERSION} {sha}"),
             cores: Cores::default(),
         })
     }
 
-    fn read_on(&self, image: &RgbImage, core: &Core) -> Result<Vec<OcrLine>> {
+    fn read_on(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<OcrLine>> {
         let found = self.detect(image, core).context("detecting text")?;
         self.recognise(image, &found, core).context("reading lines")
     }
 
     /// The boxes of the texts in an image, in its pixels and in reading order.
-    fn detect(&self, image: &RgbImage, core: &Core) -> Result<Vec<TextBox>> {
+    fn detect(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<TextBox>> {
         let scale = crop::detector_scale(image.width(), image.height());
-        let input = crop::detector_input(image, scale)?;
+        let input = crop::detector_input(image, scale, &mut core.memory)?;
         let output = self.detector.run(input, core)?;
         let map: NdTensorView<f32, 4> = output.view().try_into()?;
         ensure!(
@@ -84,7 +82,12 @@ impl PpOcr {
     }
 
     /// Reads each box, a tall one in three directions of which the surest counts.
-    fn recognise(&self, image: &RgbImage, found: &[TextBox], core: &Core) -> Result<Vec<OcrLine>> {
+    fn recognise(
+        &self,
+        image: &RgbImage,
+        found: &[TextBox],
+        core: &mut Core,
+    ) -> Result<Vec<OcrLine>> {
         let mut directions: Vec<(usize, TextBox)> = Vec::new();
         for (i, text) in found.iter().enumerate() {
             directions.push((i, *text));
@@ -94,63 +97,59 @@ impl PpOcr {
                 directions.push((i, downwards.turned().turned()));
             }
         }
-        directions.sort_by_key(|(_, text)| crop::line_width(text));
-
+        // by the height of a line: the shorter side of a box, whichever way its text runs
+        let height = |text: &TextBox| text.height.min(text.width);
+        directions.sort_by(|(_, a), (_, b)| height(b).total_cmp(&height(a)));
         let mut surest: Vec<Option<OcrLine>> = vec![None; found.len()];
-        let mut rest = directions.as_slice();
-        while let Some((_, narrowest)) = rest.first() {
-            let widest = (crop::line_width(narrowest) as f32 * BATCH_SPREAD) as usize;
-            let fitting = |(_, text): &&(usize, TextBox)| crop::line_width(text) <= widest;
-            let batch = rest.iter().take(BATCH).take_while(fitting).count().max(1);
-            let (now, later) = rest.split_at(batch);
-            for ((i, text), (words, confidence)) in
-                now.iter().zip(self.read_lines(image, now, core)?)
-            {
-                let best = &mut surest[*i];
-                if best
-                    .as_ref()
-                    .is_none_or(|line| line.confidence < confidence)
-                {
-                    *best = Some(OcrLine {
-                        text: words.trim().to_owned(),
-                        confidence,
-                        corners: text.corners().map(|(x, y)| {
-                            (
-                                x.clamp(0.0, image.width() as f32),
-                                y.clamp(0.0, image.height() as f32),
-                            )
-                        }),
-                    });
-                }
+        let mut read = 0;
+        for (i, text) in &directions {
+            let width = crop::line_width(text);
+            if read + width > MAX_WIDTH {
+                continue;
             }
-            rest = later;
+            read += width;
+            let (words, confidence) = self.read_line(image, text, core)?;
+            let best = &mut surest[*i];
+            if best
+                .as_ref()
+                .is_none_or(|line| line.confidence < confidence)
+            {
+                *best = Some(OcrLine {
+                    text: words.trim().to_owned(),
+                    confidence,
+                    corners: text.corners().map(|(x, y)| {
+                        (
+                            x.clamp(0.0, image.width() as f32),
+                            y.clamp(0.0, image.height() as f32),
+                        )
+                    }),
+                });
+            }
         }
         let legible = |line: &OcrLine| line.confidence >= MIN_CONFIDENCE && !line.text.is_empty();
         Ok(surest.into_iter().flatten().filter(legible).collect())
     }
 
-    /// Runs the recogniser once: text and confidence of each box, as wide as the last, the widest.
-    fn read_lines(
+    /// The text of a box, and how sure it is.
+    fn read_line(
         &self,
         image: &RgbImage,
-        batch: &[(usize, TextBox)],
-        core: &Core,
-    ) -> Result<Vec<(String, f32)>> {
-        let width = batch.last().map_or(1, |(_, text)| crop::line_width(text));
-        let mut lines = NdTensor::zeros([batch.len(), 3, LINE_HEIGHT, width]);
-        for (i, (_, text)) in batch.iter().enumerate() {
-            crop::draw_line(image, text, lines.slice_mut(i));
-        }
-        let output = self.recogniser.run(lines, core)?;
+        text: &TextBox,
+        core: &mut Core,
+    ) -> Result<(String, f32)> {
+        let line = crop::line(image, text, &mut core.memory);
+        let output = self.recogniser.run(line, core)?;
         let probabilities: NdTensorView<f32, 3> = output.view().try_into()?;
         ensure!(
-            probabilities.size(0) == batch.len(),
+            probabilities.size(0) == 1,
             "an output of shape {:?}",
             probabilities.shape()
         );
-        Ok((0..batch.len())
-            .map(|i| ctc::decode(probabilities.slice(i), &self.alphabet, WORD_GAP))
-            .collect())
+        Ok(ctc::decode(
+            probabilities.slice(0),
+            &self.alphabet,
+            WORD_GAP,
+        ))
     }
 }
 

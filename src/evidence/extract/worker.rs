@@ -1,0 +1,570 @@
+//! One document's way through the stages, on one core.
+
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use sha2::{Digest as _, Sha256};
+
+use super::{GROUP, Tools};
+use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
+use crate::evidence::clip::Pixels;
+use crate::evidence::ocr::OcrLine;
+use crate::evidence::picture::{self, Picture};
+use crate::evidence::store::{Held, Made, Record, Store};
+use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
+use crate::trec::{Fault, FaultKind};
+
+const STAGES: [&str; 9] = [
+    "list",
+    "read",
+    "page",
+    "decode",
+    "ocr",
+    "picture",
+    "sentence",
+    "sentiment",
+    "clip",
+];
+
+/// Of the bytes of an image file (SHA-256).
+pub(super) type Digest = [u8; 32];
+
+/// The documents whose evidence is stored, by their images.
+pub(super) type Seen = Mutex<HashMap<Digest, usize>>;
+
+/// Nanoseconds a stage.
+#[derive(Default)]
+pub(super) struct Clock([AtomicU64; STAGES.len()]);
+
+impl Clock {
+    fn time<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        if let Some(slot) = STAGES.iter().position(|s| *s == stage) {
+            self.0[slot].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Thread-seconds a stage.
+    pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
+        let seconds = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
+        let stages = STAGES.iter().zip(&self.0);
+        stages
+            .map(|(stage, nanos)| (*stage, seconds(nanos)))
+            .collect()
+    }
+}
+
+/// What became of a document.
+pub(super) struct Outcome {
+    pub(super) index: usize,
+    /// None if nothing was missing.
+    pub(super) record: Option<Record>,
+    /// Of the image's bytes, if they were looked at.
+    pub(super) digest: Option<Digest>,
+    /// The image, if CLIP is to embed it.
+    pixels: Option<Pixels>,
+    clip_producer: Option<String>,
+    /// Producers of the document when all is written.
+    pub(super) made: BTreeMap<Channel, String>,
+}
+
+/// The groups that are begun.
+pub(super) struct Groups {
+    documents: usize,
+    open: Mutex<BTreeMap<usize, Vec<Outcome>>>,
+}
+
+impl Groups {
+    pub(super) fn new(documents: usize) -> Self {
+        Groups {
+            documents,
+            open: Mutex::default(),
+        }
+    }
+
+    /// The whole group of this document, if it is the last of them.
+    fn add(&self, outcome: Outcome) -> Option<Vec<Outcome>> {
+        let group = outcome.index / GROUP;
+        let size = GROUP.min(self.documents - group * GROUP);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let members = open.entry(group).or_default();
+        members.push(outcome);
+        if members.len() < size {
+            return None;
+        }
+        let mut members = open.remove(&group)?;
+        members.sort_by_key(|member| member.index);
+        Some(members)
+    }
+}
+
+/// CLIP vectors for the group's images, in one batch.
+fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
+    let Some(clip) = &tools.clip else {
+        return Ok(());
+    };
+    let mut owners = Vec::new();
+    let mut batch = Vec::new();
+    for (at, member) in members.iter_mut().enumerate() {
+        if let Some(pixels) = member.pixels.take() {
+            owners.push(at);
+            batch.push(pixels);
+        }
+    }
+    let mut vectors = match batch.is_empty() {
+        true => Vec::new(),
+        false => clip
+            .embed_images(&batch)
+            .context("CLIP failed on a batch of images")?,
+    }
+    .into_iter();
+    for (at, member) in members.iter_mut().enumerate() {
+        if let (Some(producer), Some(record)) = (member.clip_producer.take(), &mut member.record) {
+            let vector = match owners.contains(&at) {
+                true => vectors.next(),
+                false => None,
+            };
+            record.clip = Some(Made {
+                producer,
+                value: vector,
+                faults: Vec::new(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// One thread's tools.
+pub(super) struct Worker<'a> {
+    tools: &'a Tools,
+    clock: &'a Clock,
+    entries: &'a [Entry],
+    seen: &'a Seen,
+    store_path: &'a Path,
+    /// Opened when a document's evidence is needed to compute more of it.
+    store: Option<Store>,
+    /// Of one thread: what a model would share out among all cores stays on this worker's.
+    pool: rayon::ThreadPool,
+}
+
+impl<'a> Worker<'a> {
+    /// # Errors
+    /// A thread that cannot be started.
+    pub(super) fn new(
+        tools: &'a Tools,
+        clock: &'a Clock,
+        entries: &'a [Entry],
+        store_path: &'a Path,
+        seen: &'a Seen,
+    ) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        Ok(Worker {
+            tools,
+            clock,
+            entries,
+            seen,
+            store_path,
+            store: None,
+            pool,
+        })
+    }
+}
+
+impl Worker<'_> {
+    /// Computes what is missing of a document, and of its group, if it is the last of that: then the group is done.
+    pub(super) fn work(
+        &mut self,
+        index: usize,
+        held: Option<&Held>,
+        groups: &Groups,
+    ) -> Result<Option<Vec<Outcome>>> {
+        let entry = &self.entries[index];
+        let outcome = self.document(index, entry, held)?;
+        let Some(mut group) = groups.add(outcome) else {
+            return Ok(None);
+        };
+        self.clock.time("clip", || {
+            self.pool.install(|| embed_group(&mut group, self.tools))
+        })?;
+        Ok(Some(group))
+    }
+
+    fn document(&mut self, index: usize, entry: &Entry, held: Option<&Held>) -> Result<Outcome> {
+        let mut listing_faults = Vec::new();
+        let listing = self.clock.time("list", || entry.list(&mut listing_faults));
+        let held = held.filter(|held| held.fingerprint == listing.fingerprint);
+
+        // what must be computed, following the channels from the first to the last
+        let mut made: BTreeMap<Channel, String> = BTreeMap::new();
+        let mut missing: HashMap<Channel, String> = HashMap::new();
+        for channel in Channel::ALL {
+            let stored = held.and_then(|h| h.producers.get(&channel));
+            match self.tools.producer(channel, &made) {
+                Some(wanted) if stored != Some(&wanted) => {
+                    made.insert(channel, wanted.clone());
+                    missing.insert(channel, wanted);
+                }
+                Some(_) => {
+                    made.extend(stored.map(|s| (channel, s.clone())));
+                }
+                // without the tool, stored evidence stays unless what it was made of changes
+                None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
+                    made.extend(stored.map(|s| (channel, s.clone())));
+                }
+                None => {}
+            }
+        }
+        let clip_producer = missing.get(&Channel::Clip).cloned();
+        let mut outcome = Outcome {
+            index,
+            record: None,
+            digest: None,
+            pixels: None,
+            clip_producer,
+            made,
+        };
+        if missing.is_empty() {
+            return Ok(outcome);
+        }
+        // what is not computed anew may be what the rest is made of
+        let stored = match held {
+            Some(_) => self.stored(entry)?,
+            None => None,
+        };
+
+        let mut record = Record {
+            document: entry.id.0.clone(),
+            fingerprint: listing.fingerprint.clone(),
+            ..Record::default()
+        };
+        if let Some(stored) = &stored {
+            record.url.clone_from(&stored.url);
+        }
+        if let Some(producer) = missing.remove(&Channel::Page) {
+            let mut faults = listing_faults;
+            let document = self
+                .clock
+                .time("read", || entry.read(&listing, &mut faults));
+            record.url.clone_from(&document.url);
+            let pages = self.pages(document, entry, &mut faults);
+            record.pages = Some(Made {
+                producer,
+                value: pages,
+                faults,
+            });
+        }
+        self.image(&listing, &mut missing, &mut record, &stored, &mut outcome)?;
+
+        let empty = Vec::new();
+        let pages = match (&record.pages, &stored) {
+            (Some(made), _) => &made.value,
+            (None, Some(stored)) => &stored.pages,
+            (None, None) => &empty,
+        };
+        let no_lines = Vec::new();
+        let lines = match (&record.ocr, &stored) {
+            (Some(made), _) => &made.value,
+            (None, Some(stored)) => &stored.ocr,
+            (None, None) => &no_lines,
+        };
+        let words = self.words(&mut missing, pages, lines)?;
+        record.sentences = words.sentences;
+        record.vader = words.vader;
+        record.afinn = words.afinn;
+        outcome.record = Some(record);
+        Ok(outcome)
+    }
+
+    fn stored(&mut self, entry: &Entry) -> Result<Option<Evidence>> {
+        if self.store.is_none() {
+            self.store = Some(Store::open_to_read(self.store_path)?);
+        }
+        match &self.store {
+            Some(store) => store.read(&entry.id),
+            None => Ok(None),
+        }
+    }
+
+    fn pages(
+        &self,
+        document: ImageDocument,
+        entry: &Entry,
+        faults: &mut Vec<Fault>,
+    ) -> Vec<PageEvidence> {
+        let mut pages = Vec::new();
+        for source in document.pages {
+            let path = entry
+                .dir
+                .join("pages")
+                .join(&source.id)
+                .join("snapshot/dom.html");
+            let words = match source.html {
+                Some(bytes) => self.clock.time("page", || {
+                    let (html, invalid) = page::decode(&bytes);
+                    if invalid {
+                        faults.push(fault(
+                            FaultKind::Page,
+                            &path,
+                            "not all of it is text; the rest was read",
+                        ));
+                    }
+                    guarded(|| Ok(page::read(&html, &source.xpaths, &document.url))).unwrap_or_else(
+                        |error| {
+                            faults.push(fault(FaultKind::Page, &path, error));
+                            page::PageWords::default()
+                        },
+                    )
+                }),
+                None => page::PageWords {
+                    main: source.text.unwrap_or_default(),
+                    ..page::PageWords::default()
+                },
+            };
+            pages.push(PageEvidence {
+                id: source.id,
+                url: source.url,
+                words,
+                rankings: source.rankings,
+            });
+        }
+        pages
+    }
+
+    /// OCR, picture statistics and CLIP's pixels: what needs the image decoded. What is known of an image of the same bytes
+    /// is taken from there.
+    fn image(
+        &mut self,
+        listing: &Listing,
+        missing: &mut HashMap<Channel, String>,
+        record: &mut Record,
+        stored: &Option<Evidence>,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let wanted = [Channel::Ocr, Channel::Picture, Channel::Clip];
+        if !wanted.iter().any(|channel| missing.contains_key(channel)) {
+            return Ok(());
+        }
+        let first = match listing.images.first().map(|path| bytes_of(path)) {
+            Some(Ok(bytes)) => Some(bytes),
+            // what is wrong with it is found again below
+            _ => None,
+        };
+        outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
+        let twin = match outcome.digest {
+            Some(digest) => self.twin(digest)?,
+            None => None,
+        };
+        if let Some(twin) = twin
+            && let Some(seen) = twin.picture
+            && missing.contains_key(&Channel::Ocr)
+            && missing.contains_key(&Channel::Picture)
+        {
+            record.ocr = missing.remove(&Channel::Ocr).map(|producer| Made {
+                producer,
+                value: twin.ocr,
+                faults: Vec::new(),
+            });
+            record.picture = missing.remove(&Channel::Picture).map(|producer| Made {
+                producer,
+                value: Some(seen),
+                faults: Vec::new(),
+            });
+            if !missing.contains_key(&Channel::Clip) {
+                return Ok(());
+            }
+        }
+        let mut faults = Vec::new();
+        let image = self.clock.time("decode", || {
+            decode_first(&listing.images, first, &mut faults)
+        });
+        if !faults.is_empty() {
+            // no other document has these faults
+            outcome.digest = None;
+        }
+        if let Some(producer) = missing.remove(&Channel::Ocr) {
+            let mut faults = Vec::new();
+            let lines = match (&self.tools.ocr, &image) {
+                (Some(reader), Some((path, image))) => self
+                    .clock
+                    .time("ocr", || guarded(|| reader.read(&image.image)))
+                    .unwrap_or_else(|error| {
+                        faults.push(fault(
+                            FaultKind::Model,
+                            path,
+                            format!("its text could not be read: {error}"),
+                        ));
+                        Vec::new()
+                    }),
+                _ => Vec::new(),
+            };
+            if !faults.is_empty() {
+                outcome.digest = None;
+            }
+            record.ocr = Some(Made {
+                producer,
+                value: lines,
+                faults,
+            });
+        }
+        if let Some(producer) = missing.remove(&Channel::Picture) {
+            let no_lines: Vec<OcrLine> = Vec::new();
+            let lines = match (&record.ocr, stored) {
+                (Some(made), _) => &made.value,
+                (None, Some(stored)) => &stored.ocr,
+                (None, None) => &no_lines,
+            };
+            let picture: Option<Picture> = image.as_ref().map(|(_, image)| {
+                self.clock
+                    .time("picture", || picture::measure(&image.image, lines))
+            });
+            record.picture = Some(Made {
+                producer,
+                value: picture,
+                faults,
+            });
+        }
+        if missing.remove(&Channel::Clip).is_some()
+            && let (Some(clip), Some((_, image))) = (&self.tools.clip, &image)
+        {
+            outcome.pixels = Some(self.clock.time("clip", || clip.preprocess(&image.image)));
+        }
+        Ok(())
+    }
+
+    /// The stored evidence of a document with the same image.
+    fn twin(&mut self, digest: Digest) -> Result<Option<Evidence>> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = seen.get(&digest).copied();
+        drop(seen);
+        match index {
+            Some(index) => self.stored(&self.entries[index]),
+            None => Ok(None),
+        }
+    }
+
+    /// Sentence vectors and sentiment of the document's texts, as far as they are missing.
+    fn words(
+        &self,
+        missing: &mut HashMap<Channel, String>,
+        pages: &[PageEvidence],
+        lines: &[OcrLine],
+    ) -> Result<Words> {
+        let mut words = Words::default();
+        if missing.is_empty() {
+            return Ok(words);
+        }
+        let texts = texts(pages, lines);
+        if let (Some(producer), Some(model)) =
+            (missing.remove(&Channel::Sentence), &self.tools.sentences)
+        {
+            let embedded: Vec<_> = texts.iter().filter(|t| t.part != Part::Main).collect();
+            let values: Vec<&str> = embedded.iter().map(|t| t.value.as_str()).collect();
+            let vectors = self
+                .clock
+                .time("sentence", || self.pool.install(|| model.embed(&values)))
+                .context("the sentence encoder failed")?;
+            words.sentences = Some(Made {
+                producer,
+                value: embedded
+                    .into_iter()
+                    .zip(vectors)
+                    .map(|(text, value)| OfPart {
+                        page: text.page.clone(),
+                        part: text.part,
+                        value,
+                    })
+                    .collect(),
+                faults: Vec::new(),
+            });
+        }
+        self.clock.time("sentiment", || {
+            if let Some(producer) = missing.remove(&Channel::Vader) {
+                let vader = |text: &str| self.tools.vader.compound(text);
+                words.vader = Some(of_texts(producer, &texts, vader));
+            }
+            if let (Some(producer), Some((lexicon, _))) =
+                (missing.remove(&Channel::Afinn), &self.tools.afinn)
+            {
+                let afinn = |text: &str| {
+                    let valence = lexicon.valence(text);
+                    AfinnValence {
+                        sum: valence.sum,
+                        words: valence.words as u64,
+                    }
+                };
+                words.afinn = Some(of_texts(producer, &texts, afinn));
+            }
+        });
+        Ok(words)
+    }
+}
+
+/// What is made of a document's texts.
+#[derive(Default)]
+struct Words {
+    sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
+    vader: Option<Made<Vec<OfPart<f64>>>>,
+    afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+}
+
+fn of_texts<T>(
+    producer: String,
+    texts: &[OfPart<String>],
+    value: impl Fn(&str) -> T,
+) -> Made<Vec<OfPart<T>>> {
+    Made {
+        producer,
+        value: texts
+            .iter()
+            .map(|text| OfPart {
+                page: text.page.clone(),
+                part: text.part,
+                value: value(&text.value),
+            })
+            .collect(),
+        faults: Vec::new(),
+    }
+}
+
+/// The first of the image files that decodes; the ones before it are faults.
+/// `first`: the bytes of the first, if they were read.
+fn decode_first(
+    paths: &[PathBuf],
+    mut first: Option<Vec<u8>>,
+    faults: &mut Vec<Fault>,
+) -> Option<(PathBuf, picture::Decoded)> {
+    for path in paths {
+        let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
+        let decoded = bytes.and_then(|bytes| guarded(|| picture::decode(&bytes)));
+        match decoded {
+            Ok(image) => return Some((path.clone(), image)),
+            Err(what) => faults.push(fault(FaultKind::Image, path, what)),
+        }
+    }
+    None
+}
+
+/// The work's result, with a panic in somebody's decoder as one more error: a crawl of the web is
+/// larger than any library's tests.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| format!("{error:#}")),
+        Err(_) => Err("a library gave up on it (the message is above)".into()),
+    }
+}
+
+fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
+    Fault {
+        kind,
+        path: path.to_owned(),
+        line: None,
+        what: what.into(),
+    }
+}
