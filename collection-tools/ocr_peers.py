@@ -4,6 +4,7 @@
     python -m venv venv && venv/bin/pip install rapidocr-onnxruntime==1.4.4 pillow    # and: apt install tesseract-ocr
     venv/bin/python collection-tools/ocr_peers.py --pairs DIR                          # character error rate
     venv/bin/python collection-tools/ocr_peers.py --words truth.json IMAGES           # word recall
+    venv/bin/python collection-tools/ocr_peers.py --agreed IMAGES                      # word recall, where nobody has typed a list
 
 --pairs DIR  images with their text beside them (NAME.txt or NAME.expected.txt). Character error rate: edit
              distance over length of the text, blanks (line breaks too) folded to one space, case kept.
@@ -11,6 +12,8 @@
              folder of ID.EXT files. Word recall: of the words (runs of letters and digits, case folded), how
              many the reader gave, each as often as it stands in the image, in any order. Extra words: how many
              it gave beyond them (meaningful only where the list is complete).
+--agreed     the words of two letters and more that both RapidOCR and tesseract read in an image stand for what is in it. Nearly all
+             of them do; what both of them miss, or one misreads, nobody is asked for.
 
 Every reader has one thread. Milliseconds are those of reading alone: decoding, start and loading are not counted
 (for tesseract, which is a program, they are). riposte is `target/release/riposte read`, or --reader PROGRAM.
@@ -99,6 +102,15 @@ def pairs(folder: Path) -> list[tuple[str, Path, str]]:
     return found
 
 
+def all_images(images: Path) -> list[tuple[str, Path, str]]:
+    """Of a collection directory, the first image file of each document; of any other folder, all files."""
+    if documents := sorted({p.parent for p in images.glob("images/*/*/image.*")}):
+        files = [(d.name, min(p for p in d.glob("image.*") if p.suffix in (".webp", ".png", ".jpg"))) for d in documents]
+    else:
+        files = [(p.stem, p) for p in sorted(images.iterdir()) if p.suffix in (".webp", ".png", ".jpg", ".tif")]
+    return [(name, path, "") for name, path in files]
+
+
 def listed(truth: Path, images: Path) -> list[tuple[str, Path, str]]:
     found = []
     for name, text in json.loads(truth.read_text(encoding="utf-8")).items():
@@ -113,13 +125,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=Path)
     parser.add_argument("--words", type=Path)
+    parser.add_argument("--agreed", action="store_true")
     parser.add_argument("images", type=Path, nargs="?")
     parser.add_argument("--reader", help="a program that prints what `riposte read` prints")
     parser.add_argument("--show", action="store_true", help="print what each reader missed")
     args = parser.parse_args()
-    if bool(args.pairs) == bool(args.words and args.images):
-        parser.error("give --pairs DIR, or --words FILE IMAGES")
-    items = pairs(args.pairs) if args.pairs else listed(args.words, args.images)
+    if [bool(args.pairs), bool(args.words and args.images), bool(args.agreed and args.images)].count(True) != 1:
+        parser.error("give --pairs DIR, --words FILE IMAGES, or --agreed IMAGES")
+    items = pairs(args.pairs) if args.pairs else listed(args.words, args.images) if args.words else all_images(args.images)
 
     with tempfile.TemporaryDirectory() as scratch:
         pictures = []
@@ -132,6 +145,10 @@ def main() -> None:
             "tesseract": read_tesseract(pictures),
         }
 
+    if args.agreed:
+        both = [words(peers["rapidocr"].get(p, ("",))[0]) & words(peers["tesseract"].get(p, ("",))[0]) for p in pictures]
+        expectations = [" ".join(word for word in agreed.elements() if len(word) > 1) for agreed in both]
+        items = [(name, path, agreed) for (name, path, _), agreed in zip(items, expectations)]
     measure = "error" if args.pairs else "recall"
     print(f"{'image':28}" + "".join(f"{peer + ' ' + measure:>18}{'ms':>7}" for peer in peers))
     sums = {peer: [0, 0, 0, 0.0] for peer in peers}

@@ -485,6 +485,60 @@ fn shards_join_to_the_whole() {
     assert_eq!(contents(&path("all")), contents(&path("whole")));
 }
 
+/// Two documents with one image, extracted one after the other and each by itself: the same evidence.
+#[test]
+fn an_image_seen_before_says_the_same() {
+    let Some(detector) = crate::ocr::weights("det.onnx") else {
+        return;
+    };
+    let models = detector.parent().and_then(Path::parent).unwrap();
+    let home = TempDir::new().unwrap();
+    let input = home.path().join("collection");
+    copy(&sample(), &input);
+    let all = documents(&input);
+    let image = |document: &Path| {
+        let mut files: Vec<PathBuf> = fs::read_dir(document)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.file_stem().is_some_and(|stem| stem == "image"))
+            .collect();
+        files.sort();
+        files
+    };
+    // documents of two groups: the first is stored before the second is begun
+    let (first, second) = (&all[1], &all[12]);
+    image(second)
+        .iter()
+        .for_each(|file| fs::remove_file(file).unwrap());
+    for file in image(first) {
+        fs::copy(&file, second.join(file.file_name().unwrap())).unwrap();
+    }
+    let path = |name: &str| home.path().join(name);
+    let extract = |file: &str, more: &[&str]| {
+        let evidence = path(file);
+        let mut args = vec![
+            "extract",
+            "-i",
+            text(&input),
+            "--limit",
+            "16",
+            "--threads",
+            "1",
+        ];
+        args.extend(["--evidence", text(&evidence)]);
+        args.extend(more);
+        let mut command = riposte(home.path(), &args);
+        let output = command.env("RIPOSTE_MODELS", models).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    };
+    extract("together", &[]);
+    extract("apart", &["--shard", "1/2"]);
+    extract("apart", &["--shard", "2/2"]);
+    let together = contents(&path("together"));
+    assert!(together.iter().any(|row| row.contains("ppocr-v4")));
+    assert_eq!(together, contents(&path("apart")));
+}
+
 #[test]
 fn what_cannot_be_done_is_one_clear_error_and_nothing_is_written() {
     let home = TempDir::new().unwrap();

@@ -25,7 +25,7 @@ fn there(path: PathBuf) -> Option<PathBuf> {
     None
 }
 
-fn weights(file: &str) -> Option<PathBuf> {
+pub fn weights(file: &str) -> Option<PathBuf> {
     let models = match std::env::var_os("RIPOSTE_MODELS") {
         Some(models) => PathBuf::from(models),
         None => etcetera::choose_base_strategy()
