@@ -1,6 +1,6 @@
 //! The transformer encoder that CLIP's two towers and BERT share, over sequences of any lengths without padding.
 //!
-//! Rows of all sequences lie one after another, sequences of one length together (a [`Run`]): the dense layers see
+//! Rows of all sequences lie one after another, sequences of one length together (a `Run`): the dense layers see
 //! one matrix, attention sees each run as a batch. Nothing is padded, so nothing has to be masked away, and a
 //! sequence's result cannot depend on how long its neighbours are.
 //!
