@@ -33,12 +33,14 @@ struct PartOfSpeech {
 }
 
 impl WordNet {
-    /// The directory with the copy: `$WNSEARCHDIR`, else where systems install it. None: there is no copy.
+    /// The directory with the copy: `$WNSEARCHDIR` if it is set, else where systems install it. None: there is no copy.
     pub fn find() -> Option<PathBuf> {
-        let named = std::env::var_os("WNSEARCHDIR").map(PathBuf::from);
-        named
+        let places = match std::env::var_os("WNSEARCHDIR") {
+            Some(named) => vec![PathBuf::from(named)],
+            None => PLACES.map(PathBuf::from).to_vec(),
+        };
+        places
             .into_iter()
-            .chain(PLACES.map(PathBuf::from))
             .find(|dir| dir.join("index.noun").is_file())
     }
 

@@ -5,6 +5,7 @@ mod clip;
 mod collection_tools;
 mod cross;
 mod floors;
+mod golden_texts;
 mod images;
 mod judge;
 mod measures;
