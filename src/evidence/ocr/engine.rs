@@ -11,7 +11,7 @@ use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
 use super::convnet::Map;
-use super::network::{Core, Cores, Network, load_model};
+use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, ctc};
 
 /// Counts up whenever the same models would read an image differently.
@@ -40,7 +40,7 @@ impl OcrsReader {
     /// # Errors
     /// A file that cannot be read, is no model, or is not of the shape of this one's part.
     pub fn load(detection: &Path, recognition: &Path, sha: &str) -> Result<OcrsReader> {
-        let detector = load_model(detection)?;
+        let detector = load_model(read(detection)?, detection)?;
         expect_grey(&detector)
             .with_context(|| format!("{} is not an ocrs text detector", detection.display()))?;
         let recogniser = Network::load(recognition)?;
@@ -49,7 +49,7 @@ impl OcrsReader {
         // The engine wants a recogniser of its own to know the height of lines; ten megabytes.
         let engine = OcrEngine::new(OcrEngineParams {
             detection_model: Some(detector),
-            recognition_model: Some(load_model(recognition)?),
+            recognition_model: Some(load_model(read(recognition)?, recognition)?),
             ..Default::default()
         })?;
         Ok(OcrsReader {

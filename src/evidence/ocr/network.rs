@@ -10,7 +10,7 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
 
-use super::convnet::{Classes, ConvNet, Map, Memory, classes, compile};
+use super::convnet::{Classes, Compiled, ConvNet, Map, Memory, compile};
 
 /// A network with one input and one output.
 ///
@@ -32,15 +32,12 @@ struct Front {
 impl Network {
     /// Loads an ONNX or rten model file, whichever its bytes say, with weights packed for speed.
     pub(super) fn load(path: &Path) -> Result<Network> {
-        let attempt = || format!("loading the text model {}", path.display());
-        let bytes = std::fs::read(path).with_context(attempt)?;
-        // rten has checked the file by then: what it takes and a ConvNet does not is rten's to run
-        let model = load_model(path)?;
-        let front = compile(&bytes)
-            .ok()
-            .flatten()
-            .and_then(|net| Front::new(net, &model));
-        let end = classes(&bytes).ok().flatten();
+        let bytes = read(path)?;
+        // what is rten's to run and not ours is no error; rten has found damage by then, but may have looked away where we do not
+        let compiled = catch_unwind(|| compile(&bytes));
+        let Compiled { beginning, end } = compiled.ok().and_then(Result::ok).unwrap_or_default();
+        let model = load_model(bytes, path)?;
+        let front = beginning.and_then(|net| Front::new(net, &model));
         let end = end.and_then(|end| {
             let reached = model.find_node(end.input_name())?;
             Some((end, reached))
@@ -111,10 +108,17 @@ impl Front {
     }
 }
 
-/// Loads an ONNX or rten model file, whichever its bytes say, with weights packed for speed.
-pub(super) fn load_model(path: &Path) -> Result<Model> {
-    let attempt = || format!("loading the text model {}", path.display());
-    let bytes = std::fs::read(path).with_context(attempt)?;
+/// The bytes of a model file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| attempt(path))
+}
+
+fn attempt(path: &Path) -> String {
+    format!("loading the text model {}", path.display())
+}
+
+/// The model of these bytes, which came from `path`: ONNX or rten, whichever they say, with weights packed for speed.
+pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
     // rten checks what it loads, but a damaged graph may still break an assertion inside it
     catch_unwind(AssertUnwindSafe(|| {
         ModelOptions::with_all_ops()
@@ -123,7 +127,7 @@ pub(super) fn load_model(path: &Path) -> Result<Model> {
     }))
     .map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))
     .and_then(|loaded| Ok(loaded?))
-    .with_context(attempt)
+    .with_context(|| attempt(path))
 }
 
 /// One thread of rten's, and the buffers that are used there.

@@ -141,6 +141,7 @@ impl SimdOp for Product<'_, '_> {
         let lanes = isa.f32().len();
         let (narrow, wide) = if lanes == 8 { (6, 6) } else { (12, 8) };
         let most = narrow.max(wide) * 2;
+        let out = self.out.as_mut_ptr();
         let mut from = 0;
         // groups of rows, so that both tile heights divide them and the group's windows stay in the first cache
         while from < self.count {
@@ -154,21 +155,23 @@ impl SimdOp for Product<'_, '_> {
                     // SAFETY: the asserts above hold for all windows below `count`, and tiles end there
                     m += unsafe {
                         match (width, left) {
-                            (3, 8..) if height == 8 => self.tile::<I, 8, 3>(isa, m, column, data),
-                            (3, 4..) => self.tile::<I, 4, 3>(isa, m, column, data),
-                            (3, 2..) => self.tile::<I, 2, 3>(isa, m, column, data),
-                            (3, _) => self.tile::<I, 1, 3>(isa, m, column, data),
+                            (3, 8..) if height == 8 => {
+                                self.tile::<I, 8, 3>(isa, m, column, data, out)
+                            }
+                            (3, 4..) => self.tile::<I, 4, 3>(isa, m, column, data, out),
+                            (3, 2..) => self.tile::<I, 2, 3>(isa, m, column, data, out),
+                            (3, _) => self.tile::<I, 1, 3>(isa, m, column, data, out),
                             (2, 12..) if height == 12 => {
-                                self.tile::<I, 12, 2>(isa, m, column, data)
+                                self.tile::<I, 12, 2>(isa, m, column, data, out)
                             }
-                            (2, 6..) => self.tile::<I, 6, 2>(isa, m, column, data),
-                            (2, 2..) => self.tile::<I, 2, 2>(isa, m, column, data),
-                            (2, _) => self.tile::<I, 1, 2>(isa, m, column, data),
+                            (2, 6..) => self.tile::<I, 6, 2>(isa, m, column, data, out),
+                            (2, 2..) => self.tile::<I, 2, 2>(isa, m, column, data, out),
+                            (2, _) => self.tile::<I, 1, 2>(isa, m, column, data, out),
                             (_, 12..) if height == 12 => {
-                                self.tile::<I, 12, 1>(isa, m, column, data)
+                                self.tile::<I, 12, 1>(isa, m, column, data, out)
                             }
-                            (_, 4..) => self.tile::<I, 4, 1>(isa, m, column, data),
-                            _ => self.tile::<I, 1, 1>(isa, m, column, data),
+                            (_, 4..) => self.tile::<I, 4, 1>(isa, m, column, data, out),
+                            _ => self.tile::<I, 1, 1>(isa, m, column, data, out),
                         }
                     };
                 }
@@ -176,11 +179,15 @@ impl SimdOp for Product<'_, '_> {
                 data = &data[width * lanes * self.weights.rows..];
             }
             if self.activation != Activation::None {
-                let results = self.out[from * self.out_step..].chunks_mut(self.out_step);
-                for results in results.take(group) {
-                    for result in results[..columns].chunks_exact_mut(lanes) {
-                        let ops = isa.f32();
-                        ops.store(activate(isa, ops.load(result), self.activation), result);
+                let ops = isa.f32();
+                for m in from..from + group {
+                    for column in (0..columns).step_by(lanes) {
+                        // SAFETY: the tiles' results, and columns are whole vectors
+                        unsafe {
+                            let result = out.add(m * self.out_step + column);
+                            let x = activate(isa, ops.load_ptr(result), self.activation);
+                            ops.store_ptr(x, result);
+                        }
                     }
                 }
             }
@@ -194,7 +201,7 @@ impl Product<'_, '_> {
     /// a store behind it, the compiler keeps the sums in memory all along, at half the speed. Returns `HEIGHT`.
     ///
     /// # Safety
-    /// `panel` has WIDTH · lanes numbers for each row of the weights, and the windows and columns lie within `rows` and `out`.
+    /// `panel` has WIDTH · lanes numbers for each row of the weights, and the windows and columns lie within `rows` and the results, which begin at `out`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
     unsafe fn tile<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
@@ -203,6 +210,7 @@ impl Product<'_, '_> {
         first: usize,
         column: usize,
         panel: &[f32],
+        out: *mut f32,
     ) -> usize {
         let ops = isa.f32();
         let lanes = ops.len();
@@ -234,11 +242,7 @@ impl Product<'_, '_> {
                     weights = weights.add(WIDTH * lanes);
                 }
             }
-            let out = self
-                .out
-                .as_ptr()
-                .cast_mut()
-                .add(first * self.out_step + column);
+            let out = out.add(first * self.out_step + column);
             for m in 0..HEIGHT {
                 for v in 0..WIDTH {
                     ops.store_ptr(sums[m][v], out.add(m * self.out_step + v * lanes));
@@ -286,20 +290,21 @@ impl SimdOp for Depthwise<'_, '_> {
                     || row.len() >= ((width - 1) * self.stride + self.columns) * self.channels
             );
         }
+        let out = self.out.as_mut_ptr();
         let mut x = 0;
         while x < width {
             // SAFETY: the asserts hold for all places below `width`
             x += unsafe {
                 match (self.columns, self.stride, width - x) {
-                    (3, 1, 6..) => self.tile::<I, 3, 1, 6>(isa, x),
-                    (3, 1, _) => self.tile::<I, 3, 1, 1>(isa, x),
-                    (3, 2, 4..) => self.tile::<I, 3, 2, 4>(isa, x),
-                    (3, 2, _) => self.tile::<I, 3, 2, 1>(isa, x),
-                    (5, 1, 5..) => self.tile::<I, 5, 1, 5>(isa, x),
-                    (5, 1, _) => self.tile::<I, 5, 1, 1>(isa, x),
-                    (5, 2, 4..) => self.tile::<I, 5, 2, 4>(isa, x),
-                    (5, 2, _) => self.tile::<I, 5, 2, 1>(isa, x),
-                    _ => self.any(isa, x),
+                    (3, 1, 6..) => self.tile::<I, 3, 1, 6>(isa, x, out),
+                    (3, 1, _) => self.tile::<I, 3, 1, 1>(isa, x, out),
+                    (3, 2, 4..) => self.tile::<I, 3, 2, 4>(isa, x, out),
+                    (3, 2, _) => self.tile::<I, 3, 2, 1>(isa, x, out),
+                    (5, 1, 5..) => self.tile::<I, 5, 1, 5>(isa, x, out),
+                    (5, 1, _) => self.tile::<I, 5, 1, 1>(isa, x, out),
+                    (5, 2, 4..) => self.tile::<I, 5, 2, 4>(isa, x, out),
+                    (5, 2, _) => self.tile::<I, 5, 2, 1>(isa, x, out),
+                    _ => self.any(isa, x, out),
                 }
             };
         }
@@ -310,13 +315,14 @@ impl Depthwise<'_, '_> {
     /// `PLACES` results from `first` on. Returns `PLACES`.
     ///
     /// # Safety
-    /// The places lie within `out`, and what they need within `rows`.
+    /// The places lie within the results, which begin at `out`, and what they need within `rows`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
     unsafe fn tile<I: Isa, const COLUMNS: usize, const STRIDE: usize, const PLACES: usize>(
         &self,
         isa: I,
         first: usize,
+        out: *mut f32,
     ) -> usize {
         let ops = isa.f32();
         unsafe {
@@ -336,11 +342,7 @@ impl Depthwise<'_, '_> {
                         weights = weights.add(self.channels);
                     }
                 }
-                let out = self
-                    .out
-                    .as_ptr()
-                    .cast_mut()
-                    .add(first * self.channels + channel);
+                let out = out.add(first * self.channels + channel);
                 for place in 0..PLACES {
                     ops.store_ptr(
                         activate(isa, sums[place], self.activation),
@@ -358,7 +360,7 @@ impl Depthwise<'_, '_> {
     /// # Safety
     /// As for `tile`.
     #[inline(always)]
-    unsafe fn any<I: Isa>(&self, isa: I, first: usize) -> usize {
+    unsafe fn any<I: Isa>(&self, isa: I, first: usize, out: *mut f32) -> usize {
         let ops = isa.f32();
         unsafe {
             let mut channel = 0;
@@ -380,10 +382,7 @@ impl Depthwise<'_, '_> {
                 }
                 ops.store_ptr(
                     activate(isa, sum, self.activation),
-                    self.out
-                        .as_ptr()
-                        .cast_mut()
-                        .add(first * self.channels + channel),
+                    out.add(first * self.channels + channel),
                 );
                 channel += ops.len();
             }

@@ -307,6 +307,7 @@ macro_rules! instructions {
             pub unsafe fn product(of: ByteProduct) {
                 let weights = of.weights;
                 let count = of.count;
+                let out = of.out.as_mut_ptr();
                 let mut from = 0;
                 while from < count {
                     let group = (count - from).min($tall * 2);
@@ -317,15 +318,15 @@ macro_rules! instructions {
                             // SAFETY: the caller's, for tiles that end at `count`
                             m += unsafe {
                                 match (width, end - m) {
-                                    (3, $flat..) => tile::<$flat, 3>(&of, m, column, data),
-                                    (3, 4..) => tile::<4, 3>(&of, m, column, data),
-                                    (3, _) => tile::<1, 3>(&of, m, column, data),
-                                    (2, $tall..) => tile::<$tall, 2>(&of, m, column, data),
-                                    (2, 4..) => tile::<4, 2>(&of, m, column, data),
-                                    (2, _) => tile::<1, 2>(&of, m, column, data),
-                                    (_, $tall..) => tile::<$tall, 1>(&of, m, column, data),
-                                    (_, 4..) => tile::<4, 1>(&of, m, column, data),
-                                    _ => tile::<1, 1>(&of, m, column, data),
+                                    (3, $flat..) => tile::<$flat, 3>(&of, m, column, data, out),
+                                    (3, 4..) => tile::<4, 3>(&of, m, column, data, out),
+                                    (3, _) => tile::<1, 3>(&of, m, column, data, out),
+                                    (2, $tall..) => tile::<$tall, 2>(&of, m, column, data, out),
+                                    (2, 4..) => tile::<4, 2>(&of, m, column, data, out),
+                                    (2, _) => tile::<1, 2>(&of, m, column, data, out),
+                                    (_, $tall..) => tile::<$tall, 1>(&of, m, column, data, out),
+                                    (_, 4..) => tile::<4, 1>(&of, m, column, data, out),
+                                    _ => tile::<1, 1>(&of, m, column, data, out),
                                 }
                             };
                         }
@@ -335,7 +336,7 @@ macro_rules! instructions {
                     }
                     for m in from..from + group {
                         // SAFETY: the tiles have written whole numbers there
-                        unsafe { finish(&of, m) };
+                        unsafe { finish(&of, m, out) };
                     }
                     from += group;
                 }
@@ -344,13 +345,12 @@ macro_rules! instructions {
             /// Makes of the sums of window `m` what they stand for.
             ///
             /// # Safety
-            /// The results of the window are whole numbers, within `of.out`.
+            /// The results begin at `out`, and those of the window are whole numbers.
             #[target_feature(enable = $features)]
-            unsafe fn finish(of: &ByteProduct, m: usize) {
+            unsafe fn finish(of: &ByteProduct, m: usize, out: *mut f32) {
                 let weights = of.weights;
                 let one = of.scales.len() == 1;
                 let Scale { scale, zero } = of.scales[if one { 0 } else { m }];
-                let out = of.out.as_ptr().cast_mut();
                 for at in (0..weights.columns()).step_by($lanes) {
                     // SAFETY: the caller's
                     unsafe {
@@ -379,7 +379,8 @@ macro_rules! instructions {
             /// As the tiles of floats.
             ///
             /// # Safety
-            /// As for `product`, for HEIGHT windows from `first` on; `panel` has WIDTH vectors for each four rows.
+            /// As for `product`, for HEIGHT windows from `first` on; `panel` has WIDTH vectors for each four rows, and
+            /// the results begin at `out`.
             #[target_feature(enable = $features)]
             #[allow(clippy::needless_range_loop)]
             unsafe fn tile<const HEIGHT: usize, const WIDTH: usize>(
@@ -387,6 +388,7 @@ macro_rules! instructions {
                 first: usize,
                 column: usize,
                 panel: *const i8,
+                out: *mut f32,
             ) -> usize {
                 // SAFETY: the caller's
                 unsafe {
@@ -412,7 +414,7 @@ macro_rules! instructions {
                     }
                     // whole numbers for now, in the place of what they become: with more than a store behind it, the
                     // compiler keeps the sums in memory all along, at half the speed
-                    let out = of.out.as_ptr().cast_mut().add(first * of.out_step + column);
+                    let out = out.add(first * of.out_step + column);
                     for m in 0..HEIGHT {
                         for v in 0..WIDTH {
                             $store_int(out.add(m * of.out_step + v * $lanes).cast(), sums[m][v]);
