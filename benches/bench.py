@@ -11,14 +11,16 @@ each image; the table says what its start takes), and are counted in whole extra
 not here, with the reason.
 
 Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages), extract (whole extraction beside
-python_road.py, memory, busy cores), ranking (24,000 images, 50 topics), index (collection-tools/bench_text.py); and, only where it is
-named, growth (images by the thousand; an hour and more). Writes benches/results/DATE-COMMIT.md, and .json with every round.
+python_road.py, memory, busy cores), ranking (24,000 images, 50 topics; --before BINARY sets the riposte of another commit beside it),
+index (collection-tools/bench_text.py); and, only where it is named, growth (images by the thousand; an hour and more). Writes
+benches/results/DATE-COMMIT.md, and .json with every round.
 """
 
 import argparse
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -470,33 +472,82 @@ class Bench:
         if not (base / "qrels.txt").exists():
             shutil.rmtree(base, ignore_errors=True)
             subprocess.run([TOOLS, "generate", "--topics", "10", "--images", str(args.ranking_base), base], check=True, stdout=sys.stderr)
-        # kept from bench to bench: what has changed since is computed again
-        evidence = self.work / f"{base.name}.sqlite"
-        self.say("  evidence of generated images")
-        measured([RIPOSTE, "extract", "-q", "-i", base, "--evidence", evidence, "--models", models], os.cpu_count() or 1, self.work, fine=(0, 1))
-        shutil.rmtree(grown, ignore_errors=True)
-        self.say(f"  {args.ranking_images} images out of them")
-        replicate.main(base, evidence, args.ranking_images, grown)
         topics = args.topics
         if topics is None:
             topics = self.work / "topics.xml"
             topics.write_text(fifty_topics((base / "topics.xml").read_text(encoding="utf-8")), encoding="utf-8")
-        command = [RIPOSTE, "images", "-i", grown / "collection", "--topics", topics, "--models", models, "-o", self.work / "ranked"]
-        asked: dict[str, list[Usage]] = {"topics asked for the first time": [], "topics asked before": []}
+        binaries, name = {"riposte": RIPOSTE}, "riposte before"
+        if args.before:
+            binaries[name] = args.before.resolve()
+
+        def run_by(who: str, command: list, threads: int) -> Usage:
+            try:
+                return measured([binaries[who], *command, "--models", models], threads, self.work, fine=(0, 1))
+            except RuntimeError as error:
+                raise RuntimeError(str(error).replace(str(binaries[who]), who)) from None
+
+        # a store for each binary, as each makes it; kept from bench to bench: what has changed since is computed again
+        stores = {}
+        for who, binary in binaries.items():
+            mark = "" if who == "riposte" else "-" + hashlib.sha256(binary.read_bytes()).hexdigest()[:12]
+            evidence = self.work / f"{base.name}{mark}.sqlite"
+            self.say(f"  evidence of generated images ({who})")
+            run_by(who, ["extract", "-q", "-i", base, "--evidence", evidence], os.cpu_count() or 1)
+            place = grown if who == "riposte" else self.work / f"{grown.name}-before"
+            shutil.rmtree(place, ignore_errors=True)
+            self.say(f"  {args.ranking_images} images out of them")
+            replicate.main(base, evidence, args.ranking_images, place)
+            stores[who] = place / "evidence.sqlite"
+            if who != "riposte":
+                # the images are the same
+                shutil.rmtree(place / "collection")
+        # what riposte keeps of a collection lies beside its evidence: a directory for each store
+        asked, before = "topics asked for the first time", "topics asked before"
+        anew = f"{before}, first run on a copy of the evidence"
+        usages: dict[str, dict[str, list[Usage]]] = {when: {who: [] for who in binaries} for when in (asked, anew, before)}
+        places = {who: self.work / f"asked-{who.replace(' ', '-')}" for who in binaries}
+
+        def copied(source: Path, store: Path) -> None:
+            store.parent.mkdir(parents=True)
+            for end in ("", "-wal"):
+                if Path(f"{source}{end}").exists():
+                    shutil.copy(f"{source}{end}", f"{store}{end}")
+
         for _ in range(args.whole_rounds):
-            store = self.work / "asked.sqlite"
-            for file in self.work.glob("asked.sqlite*"):
-                file.unlink()
-            shutil.copy(grown / "evidence.sqlite", store)
-            for usages in asked.values():
-                usages.append(measured([*command, "--evidence", store], args.threads, self.work, fine=(0, 1)))
+            for place in places.values():
+                shutil.rmtree(place, ignore_errors=True)
+            for when, found in usages.items():
+                for who in binaries:
+                    first, second = places[who] / "first/evidence.sqlite", places[who] / "second/evidence.sqlite"
+                    if when == asked:
+                        copied(stores[who], first)
+                    elif when == anew:
+                        copied(first, second)
+                    command = ["images", "-i", grown / "collection", "--topics", topics, "--evidence", first if when == asked else second,
+                               "-o", places[who] / "ranked"]
+                    found[who].append(run_by(who, command, args.threads))
+        said = ""
+        if args.before:
+            ranked = [set(re.findall(r"^(?:\S+\s+){3}", (place / "ranked/run.txt").read_text(encoding="utf-8"), re.M)) for place in places.values()]
+            said = f"; {len(ranked[0] & ranked[1]):,} of {len(ranked[0]):,} images of its run are in the other's"
         count = topics.read_text(encoding="utf-8").count("<topic>")
-        for when, usages in asked.items():
-            stages = re.findall(r"thread-seconds: (.*)", usages[-1].said)
-            note = f"start counted; peak {max(u.peak_mb for u in usages):,.0f} MB" + (f"; {stages[0]}" if stages else "")
+        seconds = {when: {who: [u.wall_s for u in these] for who, these in found.items()} for when, found in usages.items()}
+        for when, found in usages.items():
+            mine = found["riposte"]
+            stages = re.findall(r"thread-seconds: (.*)", mine[-1].said)
+            note = f"start counted; peak {max(u.peak_mb for u in mine):,.0f} MB" + (f"; {stages[0]}" if stages else "")
             what = f"rank {args.ranking_images:,} images for {count} topics from stored evidence, {when}"
-            self.rows.append(Row("ranking", what, "s", [u.wall_s for u in usages], note=note).under(5))
-        self.details["ranking"] = {when: [u.numbers() for u in usages] for when, usages in asked.items()}
+            row = Row("ranking", what, "s", seconds[when]["riposte"], note=note)
+            self.rows.append(row if when == anew else row.under(5))
+            if args.before:
+                row = Row("ranking", what, "s", seconds[when]["riposte"], name, seconds[when][name], note=f"start counted{said}")
+                self.rows.append(row.at_least({anew: 1.0, before: 2.0}.get(when)))
+        peaks = {who: [max(peak) for peak in zip(*([u.peak_mb for u in found[who]] for found in usages.values()))] for who in binaries}
+        row = Row("ranking", "ranking, peak memory", "MB", peaks["riposte"], name if args.before else "", peaks.get(name, []))
+        self.rows.append(row.under(800))
+        self.details["ranking"] = {when: [u.numbers() for u in found["riposte"]] for when, found in usages.items()}
+        if args.before:
+            self.details["ranking before"] = {when: [u.numbers() for u in found[name]] for when, found in usages.items()}
 
     # the text index
 
@@ -527,20 +578,21 @@ class Bench:
                 peers_here[peer] = found[peer]
             else:
                 self.lack(f"{peer} (index of {of})", found[peer])
+        names = {"bm25s": "bm25s", "lucene": "Lucene, 2 threads"}
+        asked = {"bm25s": "bm25s with numba, BM25", "lucene": "Lucene"}
         for key, what, unit in (("build_s", "file to index", "s"), ("peak_mb", "building, peak memory", "MB"), ("index_mb", "index", "MB")):
             for peer, theirs in peers_here.items():
-                half = 2.0 if (key, peer) == ("build_s", "lucene") else None
-                rows.append(Row("index", f"{what}, {of}", unit, [ours[key]], peer, [theirs[key]]).at_least(half))
+                if theirs[key] is not None and ours[key] is not None:
+                    row = Row("index", f"{what}, {of}", unit, [ours[key]], names[peer], [theirs[key]])
+                    rows.append(row.at_least(1.5 if (key, peer) == ("build_s", "lucene") else None))
         for key in [key for key in ours if re.fullmatch(r"\w+ \d+", key)]:
             name, top = key.split()
             what = f"{name}, top {int(top):,}, {of}"
             for peer, theirs in peers_here.items():
-                if key in theirs:
-                    rows.append(Row("index", what, "ms/query", [ours[key]], peer, [theirs[key]]))
-            # bm25s has no Dirichlet, and sorts what it has added up: its top 1,000 is the measure of all
-            if (numba := peers_here.get("bm25s", {}).get("bm25 1000 numba")) is not None:
-                row = Row("index", what, "ms/query", [ours[key]], "bm25s with numba, BM25, top 1,000", [numba])
-                rows.append(row.at_least({"1000": 1.0, "10": 3.0}.get(top)))
+                # bm25s has no Dirichlet: its BM25 is the measure of both
+                if (their_ms := theirs.get(f"bm25 {top} numba" if peer == "bm25s" else key)) is not None:
+                    row = Row("index", what, "ms/query", [ours[key]], asked[peer], [their_ms])
+                    rows.append(row.at_least({"1000": 1.0, "10": 1.5}.get(top) if peer == "bm25s" else None))
         return rows
 
     # growth
@@ -743,8 +795,9 @@ def main() -> None:
     parser.add_argument("--topics", type=Path, help="topics of the ranking; default: fifty made from the generated ones")
     parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed; default: 200")
     parser.add_argument("--ranking-images", type=int, default=24000, help="images that they are made to; default: 24000")
+    parser.add_argument("--before", type=Path, metavar="BINARY", help="a riposte of another commit, to rank the same images in turn")
     parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="generated arguments and passages")
-    parser.add_argument("--anserini", type=Path, help="Anserini's jar with all it needs, for Lucene")
+    parser.add_argument("--anserini", type=Path, help="a jar with Lucene 9 and Jackson: Anserini's fat jar")
     parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="generated images for growth")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of whole extraction and ranking; default: one a core")
     parser.add_argument("--models", type=Path, default=default_models(), help="the models' directory")
@@ -753,6 +806,8 @@ def main() -> None:
     args = parser.parse_args()
     if unknown := set(args.only) - {*PARTS, "growth"}:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if args.before and not args.before.is_file():
+        parser.error("--before is no file")
     args.whole_rounds = args.whole_rounds or min(args.rounds, 3)
 
     bench = Bench(args)

@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
-"""riposte's text index beside bm25s and Lucene on the same documents in the same run: time, size, peak memory, queries.
+"""riposte's text index beside bm25s and Lucene on the same documents: building time, size, peak memory, queries.
 
     bench_text.py COLLECTION_TOOLS KIND DIR WORK [--lucene JAR] [--rounds N] [--json FILE]
 
-KIND is arguments or passages, DIR as generate-KIND makes it, JAR Anserini's jar with all it needs.
+KIND is arguments or passages, DIR is as generate-KIND makes it, JAR holds Lucene 9 and Jackson: Anserini's fat jar does.
 
-All read the same documents, take a list of stop words, a stemmer for English, BM25 with k1 1.2 and b 0.75 (bm25s:
-method "lucene"), keep their index on disk, and rank the top 10 and the top 1,000 of each topic's title, one query at a time on
-one thread. riposte and Lucene index the same fields, store the texts, build on two threads and rank by Dirichlet's
-formula (mu 1000) too; Lucene's files are written for it, outside its time, as one document a line in two files, one a thread.
-Lucene's milliseconds are those of a run of all topics ROUNDS times less those of one round, over the rounds between: so starting
-Java and compiling are not in them. Needs bm25s and PyStemmer (pip install bm25s PyStemmer numba), and java for Lucene.
+All three read the same documents, drop stop words, stem English, keep their index on disk, and rank each topic's title by BM25 with
+k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread, the parsing of the query
+counted. riposte and Lucene index the same fields without positions, store the texts, build on two threads (so the bench keeps
+to two cores) and rank by Dirichlet's formula (mu 1000) too. bm25s has no Dirichlet: there, its BM25 at the same depth stands in.
+
+Each system runs in processes of its own, and its peak is that of its own building (riposte's first queries included).
+Queries are asked N times over; times are medians of three such runs. Lucene (LuceneBench.java, compiled before) is warm when its
+clocks start: 20,000 documents indexed and thrown away, or each kind of query asked for five seconds. Its input, a document
+a line in two files, one a thread, is written outside its time. Its peak includes what Java lets its heap grow to, 4 GB at most.
+Its queries, like bm25s's, end with numbers of documents, riposte's with ids.
+
+Needs bm25s and PyStemmer (pip install bm25s PyStemmer numba), and a JDK, 17 or later, for Lucene.
 """
-import argparse, gzip, json, os, re, resource, shutil, statistics, subprocess, sys, time
+import argparse, gzip, json, os, re, shutil, statistics, subprocess, sys, time
 
 FIELDS = {'arguments': ['premises', 'conclusion', 'title'], 'passages': ['contents', 'expansion']}
-SIMILARITIES = {
-    'bm25': ('name = "bm25", k1 = 1.2, b = 0.75', ['-bm25', '-bm25.k1', '1.2', '-bm25.b', '0.75']),
-    'dirichlet': ('name = "lucene-dirichlet", mu = 1000', ['-qld', '-qld.mu', '1000']),
-}
+SIMILARITIES = {'bm25': 'name = "bm25", k1 = 1.2, b = 0.75', 'dirichlet': 'name = "lucene-dirichlet", mu = 1000'}
 CUTS = (10, 1000)
 RUNS = 3
+CORES = 2
+HEAP = '-Xmx4g'
 
 
 def documents(kind, folder):
@@ -47,6 +52,15 @@ def size_mb(folder):
     return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) / 1e6
 
 
+def peak_mb():
+    """The largest resident memory of this process so far, where the system tells it."""
+    try:
+        with open('/proc/self/status') as file:
+            return int(re.search(r'^VmHWM:\s*(\d+)', file.read(), re.M)[1]) / 1e3
+    except (OSError, TypeError):
+        return None
+
+
 def bm25s_peer(kind, folder, work, rounds):
     """bm25s, in a process of its own."""
     import bm25s, Stemmer
@@ -58,15 +72,16 @@ def bm25s_peer(kind, folder, work, rounds):
     index = bm25s.BM25(method='lucene', k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
     index.save(work)
-    report = {'documents': len(texts), 'read_s': read - start, 'build_s': time.time() - start}
+    report = {'documents': len(texts), 'read_s': read - start, 'build_s': time.time() - start, 'peak_mb': peak_mb(),
+              'index_mb': size_mb(work)}
     titles = topics(folder)
     for backend in ('numpy', 'numba'):
         try:
             index.backend = backend
             if backend == 'numba':
                 index.activate_numba_scorer()
-            for k in CUTS:
-                k = min(k, len(texts))
+            for cut in CUTS:
+                k = min(cut, len(texts))
                 ask = lambda title: index.retrieve(
                     bm25s.tokenize([title], stopwords='en', stemmer=stemmer, show_progress=False), k=k, show_progress=False, n_threads=0)
                 ask(titles[0])
@@ -76,11 +91,9 @@ def bm25s_peer(kind, folder, work, rounds):
                     for title in titles * int(rounds):
                         ask(title)
                     runs.append(1e3 * (time.time() - start) / len(titles) / int(rounds))
-                report[f'bm25 {k} {backend}'] = statistics.median(runs)
+                report[f'bm25 {cut} {backend}'] = statistics.median(runs)
         except ImportError as error:
             report[f'not measured {backend}'] = str(error)
-    report['index_mb'] = size_mb(work)
-    report['peak_mb'] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(json.dumps(report))
 
 
@@ -89,41 +102,33 @@ def lucene(jar, kind, folder, work, rounds):
     if not jar:
         return 'no --lucene JAR'
     if not os.path.isfile(jar):
-        return f'there is no {jar}'
-    if not shutil.which('java'):
-        return 'no java here'
+        return 'the --lucene JAR is not there'
+    if not shutil.which('java') or not shutil.which('javac'):
+        return 'no java and javac here'
     shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(f'{work}/input')
+    os.makedirs(f'{work}/classes')
     fields = FIELDS[kind]
-    halves = [open(f'{work}/input/part{n}.jsonl', 'w') for n in range(2)]
-    names = ['contents'] + fields[1:]
+    files = [f'{work}/part{n}.jsonl' for n in range(CORES)]
+    parts = [open(file, 'w') for file in files]
     for n, (name, texts) in enumerate(documents(kind, folder)):
-        halves[n % 2].write(json.dumps({'id': name, **dict(zip(names, texts))}) + '\n')
-    for half in halves:
-        half.close()
-    anserini = lambda name, *rest: subprocess.run(
-        ['java', '-cp', jar, f'io.anserini.{name}', *rest], check=True, capture_output=True, text=True)
-    start = time.time()
-    anserini('index.IndexCollection', '-collection', 'JsonCollection', '-input', f'{work}/input', '-index', f'{work}/index',
-             '-generator', 'DefaultLuceneDocumentGenerator', '-threads', '2', '-storeRaw', '-fields', *fields[1:])
-    report = {'build_s': time.time() - start, 'peak_mb': resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
-              'index_mb': size_mb(f'{work}/index')}
-    titles = topics(folder)
-    files = {}
-    for times in (1, 1 + rounds):
-        files[times] = f'{work}/topics{times}.tsv'
-        with open(files[times], 'w') as file:
-            for n, title in enumerate(titles * times):
-                file.write(f'{n + 1}\t{title.strip()}\n')
-    for name, (_, options) in SIMILARITIES.items():
+        parts[n % len(parts)].write(json.dumps({'id': name, **dict(zip(fields, texts))}) + '\n')
+    for part in parts:
+        part.close()
+    with open(f'{work}/topics.txt', 'w') as file:
+        file.writelines(' '.join(title.split()) + '\n' for title in topics(folder))
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'LuceneBench.java')
+    subprocess.run(['javac', '-proc:none', '-cp', jar, '-d', f'{work}/classes', source], check=True)
+    def java(*arguments):
+        command = ['java', HEAP, '-cp', f'{jar}{os.pathsep}{work}/classes', 'LuceneBench', *map(str, arguments)]
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    report = java('build', f'{work}/index', f'{work}/scratch', ','.join(fields), *files)
+    shutil.rmtree(f'{work}/scratch')
+    report['index_mb'] = size_mb(f'{work}/index')
+    for name in SIMILARITIES:
         for k in CUTS:
-            def seconds(times):
-                start = time.time()
-                anserini('search.SearchCollection', '-index', f'{work}/index', '-topics', files[times], '-topicreader', 'TsvInt',
-                         '-output', f'{work}/run.txt', '-hits', str(k), '-threads', '1', *options)
-                return time.time() - start
-            runs = [seconds(1 + rounds) - seconds(1) for _ in range(RUNS)]
-            report[f'{name} {k}'] = 1e3 * statistics.median(runs) / len(titles) / rounds
+            asked = java('search', f'{work}/index', fields[0], f'{work}/topics.txt', name, k, rounds, RUNS)
+            asked['search_peak_mb'] = max(asked['search_peak_mb'] or 0, report.get('search_peak_mb', 0))
+            report |= asked
     return report
 
 
@@ -132,7 +137,7 @@ def riposte(tools, kind, folder, work, rounds):
     def ask(name, k):
         command = [tools, 'bench-search', '--kind', kind, '-i', folder, '--topics', f'{folder}/topics.xml', '--index', work,
                    '--analyzer', 'stop=lucene stem=snowball length=2-40', '--fields', FIELDS[kind][0], '--rounds', str(rounds),
-                   '--similarity', SIMILARITIES[name][0], '--top', str(k), '--all']
+                   '--similarity', SIMILARITIES[name], '--top', str(k), '--all']
         return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     report = ask('bm25', 10)
     del report['query_ms']
@@ -152,6 +157,8 @@ def main():
     parser.add_argument('--rounds', type=int, default=20)
     parser.add_argument('--json', metavar='FILE')
     args = parser.parse_args()
+    if hasattr(os, 'sched_setaffinity'):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-CORES:])
     place = lambda name: f'{args.work}/{name}-{args.kind}'
     os.makedirs(args.work, exist_ok=True)
     shutil.rmtree(place('bm25s'), ignore_errors=True)
@@ -173,14 +180,20 @@ def show(report):
         print(f'  Lucene was not measured: {lucene}')
         lucene = {}
     rows = [('file to index, seconds', 'build_s', 'build_s'), ('index, MB', 'index_mb', 'index_mb'), ('peak memory, MB', 'peak_mb', 'peak_mb')]
-    rows += [(f'{name}, top {k}, ms a query', f'{name} {k}', f'{name} {k} numba') for name in SIMILARITIES for k in CUTS]
+    rows += [(f'{name}, top {k}, ms a query', f'{name} {k}', f'bm25 {k} numba') for name in SIMILARITIES for k in CUTS]
     number = lambda x: '' if x is None else f'{x:.3g}' if x < 100 else f'{x:.0f}'
+    times = lambda theirs, mine: '' if theirs is None or not mine else f'{theirs / mine:.2f}'
     print(f'  {"":30}{"riposte":>9}{"bm25s":>9}{"ratio":>7}{"Lucene":>9}{"ratio":>7}')
     for label, key, peer in rows:
-        a = ours[key]
-        cells = ''.join(f'{number(b):>9}{number(b and a / b):>7}' for b in (bm25s.get(peer), lucene.get(key)))
-        print(f'  {label:30}{number(a):>9}{cells}')
-    print(f'  bm25s: {bm25s["read_s"]:.1f} s of its building is reading the file; its queries are numba\'s; it holds one field and no text')
+        mine = ours[key]
+        cells = ''.join(f'{number(theirs):>9}{times(theirs, mine):>7}' for theirs in (bm25s.get(peer), lucene.get(key)))
+        print(f'  {label:30}{number(mine):>9}{cells}')
+    print('  ratio: the other over riposte, above 1 where riposte takes less, at the same depth')
+    print(f'  bm25s: {bm25s["read_s"]:.1f} s of its building is reading the file; it holds one field and no text; its queries are '
+          'numba\'s, and BM25\'s beside Dirichlet\'s, too')
+    if lucene:
+        print(f'  Lucene {lucene["lucene"]} on Java {lucene["java"]}: {lucene["segments"]} segments; its peak while asked, '
+              f'{number(lucene["search_peak_mb"])} MB')
 
 
 if __name__ == '__main__':
