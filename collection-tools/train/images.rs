@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use riposte::collection::images::ImageCollection;
 use riposte::collection::read_topics;
+use riposte::evidence::lazy::Lazy;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::pair::PairEncoder;
 use riposte::evidence::sentence::Sentences;
-use riposte::evidence::store::Store;
+use riposte::evidence::store::{Store, Wanted};
 use riposte::evidence::{Part, ocr_text, picture};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
-use riposte::index::images::ImageIndex;
+use riposte::index::images::Image;
 use riposte::index::query::{self, Query, TopicParts};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
@@ -86,7 +87,10 @@ struct Row {
 /// The weight file, with what cross-validation says in its head.
 pub fn train(inputs: &Inputs) -> Result<String> {
     let (dir, sha) = base(inputs.models)?;
-    let encoder = PairEncoder::load(&dir, &sha)?;
+    let (from, of) = (dir.clone(), sha.clone());
+    let encoder = Lazy::new(PairEncoder::producer_of(&sha), move || {
+        PairEncoder::load(&from, &of)
+    });
     let sentences = Sentences::load(&dir, &sha)?;
     let temporary = tempfile::tempdir()?;
     let mut store = Store::open(&temporary.path().join("pairs.sqlite"))?;
@@ -312,8 +316,11 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     ensure!(errors.is_empty(), "the sample's judgements are broken");
     let collection = ImageCollection::open(&dir)?;
     let store = Store::open_to_read(inputs.evidence)?;
-    let ids = collection.entries().iter().map(|entry| entry.id.clone());
-    let index = ImageIndex::load(&store, ids)?;
+    let images = collection.entries().iter();
+    let images = images.map(|entry| Image::read(&store, &entry.id, Wanted::ALL));
+    let images: Vec<Image> = images
+        .filter_map(Result::transpose)
+        .collect::<Result<_>>()?;
     let mut rows = Vec::new();
     for topic in read_topics(&dir.join("topics.xml"))? {
         let Some(of_topic) = judged.get(&topic.id) else {
@@ -321,7 +328,7 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         };
         let query = query(&topic.title);
         let sides = reading.sides(&query)?;
-        for image in &index.images {
+        for image in &images {
             let Some(grades) = of_topic.get(&image.id) else {
                 continue;
             };

@@ -10,20 +10,21 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::files::{default_store, default_topics, write_whole};
-use super::models::{load_ocr, pair_encoder, ready};
+use super::models::{self, load_ocr, pair_encoder, ready};
 use super::progress::Counted;
-use super::texts::Indices;
+use super::texts::{Indices, effort, say_verified};
 use super::{CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
-use crate::evidence::clip::Clip;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::lazy::Lazy;
 use crate::evidence::pair::PairEncoder;
 use crate::evidence::picture;
-use crate::evidence::sentence::Sentences;
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::Store;
+use crate::index;
+use crate::index::corpus::{self, Kind};
 use crate::index::images::ImageIndex;
 use crate::index::query::TopicParts;
 use crate::task::approach::{ImageApproach, RelevanceChannel, StanceRecipe};
@@ -91,7 +92,18 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         .iter()
         .take(count)
         .map(|e| e.id.clone());
-    let index = ImageIndex::load(&work.store, ids)?;
+    let dir = corpus::directory(work.store.path(), Kind::Images, &index::images::analyzer());
+    let mut shown = Counted::new("documents indexed", 0, args.collection.quiet);
+    let effort = effort(args.collection.threads)?;
+    let opened = index::images::open(&mut work.store, &dir, effort, &mut |event| {
+        shown.hear(event);
+    });
+    shown.end();
+    let (corpus, _) = opened?;
+    if args.collection.verbose {
+        say_verified(&corpus);
+    }
+    let index = ImageIndex::new(corpus, ids);
     let indexed = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let pairs = match settings.approach.stance {
@@ -251,7 +263,7 @@ struct Work {
 
 impl Work {
     /// The reader of claims and texts; none, and a note, where the model that it stands on is not here.
-    fn pair_encoder(&self) -> Result<Option<PairEncoder>> {
+    fn pair_encoder(&self) -> Result<Option<Lazy<PairEncoder>>> {
         match ready(&self.models, Role::Sentence, None)? {
             Ok(model) => pair_encoder(&model),
             Err(why) => {
@@ -386,13 +398,13 @@ impl Work {
 /// Loads the models that are here. A model that is asked for by name must be; one that is broken
 /// is an error, since to go on without it would look like success.
 fn load_tools(
-    models: &Models,
+    known: &Models,
     args: &CollectionArgs,
     state: &mut BTreeMap<Channel, String>,
 ) -> Result<Tools> {
     let mut of_role =
         |channel: Channel, role: Role, wanted: Option<&str>| -> Result<Option<CheckedModel>> {
-            let ready = ready(models, role, wanted)?;
+            let ready = ready(known, role, wanted)?;
             state.insert(
                 channel,
                 match &ready {
@@ -403,15 +415,13 @@ fn load_tools(
             Ok(ready.ok())
         };
     let ocr = match of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())? {
-        Some(model) => Some(load_ocr(&model)?),
+        Some(model) => Some(models::ocr(model)),
         None => None,
     };
-    let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?
-        .map(|model| Clip::load(&model.dir, &model.sha256))
-        .transpose()?;
-    let sentences = of_role(Channel::Sentence, Role::Sentence, None)?
-        .map(|model| Sentences::load(&model.dir, &model.sha256))
-        .transpose()?;
+    let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?;
+    let clip = clip.as_ref().map(models::clip);
+    let sentences = of_role(Channel::Sentence, Role::Sentence, None)?;
+    let sentences = sentences.as_ref().map(models::sentences);
     let afinn = match of_role(Channel::Afinn, Role::Lexicon, None)? {
         Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
         None => None,

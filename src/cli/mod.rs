@@ -3,6 +3,7 @@
 mod evaluate;
 mod files;
 mod images;
+mod index;
 mod inspect;
 mod models;
 mod progress;
@@ -39,7 +40,7 @@ enum Command {
     Controversial(ControversialArgs),
     /// Retrieve passages for comparative questions, with their stances (Task 2): writes OUT/run.txt
     Comparative(ComparativeArgs),
-    /// Build the index of a text collection, and nothing else
+    /// Build the index of a collection or bring it up to date, and say what is in it
     Index(IndexArgs),
     /// Compute the evidence about a collection's images, and nothing else
     Extract(ExtractArgs),
@@ -193,15 +194,27 @@ struct ComparativeArgs {
 
 #[derive(Args)]
 struct IndexArgs {
-    /// The collection: a directory with args-me.json, portals' files or passages.jsonl, or such a file
+    /// The collection: a directory with images/, args-me.json, portals' files or passages.jsonl, or such a file
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// What is in it (controversial: arguments, comparative: passages); default: what a directory's files are named
-    #[arg(long, value_name = "TASK", value_parser = text_task)]
-    task: Option<TextTask>,
-    /// The approach whose indices are built
+    /// What is in it; default: what a directory's files are named
+    #[arg(long, value_enum)]
+    task: Option<Task>,
+    /// The approach to a text task whose indices are meant
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
+    /// Where the images' evidence is; default: as for `images`
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// Compare every file of the index with its checksum, stored texts included, and build nothing
+    #[arg(long)]
+    check: bool,
+    /// Build the index anew, even if the one that is there is current or damaged
+    #[arg(long, conflicts_with = "check")]
+    rebuild: bool,
+    /// Describe the index as a JSON object
+    #[arg(long, conflicts_with = "check")]
+    json: bool,
     #[command(flatten)]
     kept: KeptArgs,
 }
@@ -403,7 +416,7 @@ pub fn run() -> Result<u8> {
         Command::Images(args) => images::images(&args),
         Command::Controversial(args) => texts::controversial(&args),
         Command::Comparative(args) => texts::comparative(&args),
-        Command::Index(args) => texts::index(&args),
+        Command::Index(args) => index::index(&args),
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),
         Command::Stance(args) => stance::stance(&args),
@@ -475,11 +488,6 @@ fn shard(text: &str) -> Result<Shard> {
 }
 
 const TEXT_TASKS: [TextTask; 2] = [TextTask::Controversial, TextTask::Comparative];
-
-fn text_task(word: &str) -> Result<TextTask> {
-    let found = TEXT_TASKS.into_iter().find(|task| task.word() == word);
-    found.context("a text task is controversial or comparative")
-}
 
 fn level(text: &str) -> Result<(String, f64)> {
     let parsed = text

@@ -2,8 +2,12 @@
 
 use anyhow::{Result, bail};
 
+use crate::evidence::clip::Clip;
+use crate::evidence::cross::Cross;
+use crate::evidence::lazy::Lazy;
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::pair::PairEncoder;
+use crate::evidence::sentence::Sentences;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
 /// The first model of that role, or the one of that name, that is here; else why there is none.
@@ -44,8 +48,9 @@ pub fn ready(
     )))
 }
 
-/// The pair encoder over that sentence model; none, and a note, if it is another than the one that it was trained from.
-pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<PairEncoder>> {
+/// The pair encoder over that sentence model, to be loaded when it is used; none, and a note, if it is another than the one that it
+/// was trained from.
+pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<Lazy<PairEncoder>>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         eprintln!(
             "note: stance goes by words alone: the pair encoder was not trained from this {}",
@@ -53,7 +58,40 @@ pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<PairEncoder>> {
         );
         return Ok(None);
     }
-    PairEncoder::load(&sentences.dir, &sentences.sha256).map(Some)
+    let producer = PairEncoder::producer_of(&sentences.sha256);
+    let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
+    Ok(Some(Lazy::new(producer, move || {
+        PairEncoder::load(&dir, &sha)
+    })))
+}
+
+/// The sentence encoder, to be loaded when it is used.
+pub fn sentences(model: &CheckedModel) -> Lazy<Sentences> {
+    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
+    Lazy::new(Sentences::producer_of(&sha), move || {
+        Sentences::load(&dir, &sha)
+    })
+}
+
+/// CLIP, to be loaded when it is used.
+pub fn clip(model: &CheckedModel) -> Lazy<Clip> {
+    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
+    Lazy::new(Clip::producer_of(&sha), move || Clip::load(&dir, &sha))
+}
+
+/// The cross-encoder, to be loaded when it is used.
+pub fn cross(model: &CheckedModel) -> Lazy<Cross> {
+    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
+    Lazy::new(Cross::producer_of(&sha), move || Cross::load(&dir, &sha))
+}
+
+/// The reader of text in images, to be loaded when it is used.
+pub fn ocr(model: CheckedModel) -> Lazy<Box<dyn TextReader>> {
+    let producer = match model.name.as_str() {
+        "ocrs" => OcrsReader::producer_of(&model.sha256),
+        _ => PpOcr::producer_of(&model.sha256),
+    };
+    Lazy::new(producer, move || load_ocr(&model))
 }
 
 pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::index::corpus::Event;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Between two lines, where stderr is no terminal.
@@ -72,6 +73,22 @@ impl Counted {
             eprintln!("{}: {done}{left} {message}", self.what);
         }
         self.bar.set_message(message);
+    }
+
+    /// Says something in between.
+    pub fn note(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("note: {text}"));
+    }
+
+    /// Shows what happens to an index.
+    pub fn hear(&mut self, event: Event) {
+        match event {
+            Event::Waiting => self.note("another riposte is at the index: waiting for it"),
+            Event::Outdated(why) => self.note(&format!("the index is built anew, because {why}")),
+            Event::Progress { documents, faults } => {
+                self.show(documents as usize, faults as usize, "faults");
+            }
+        }
     }
 
     /// Takes the bar away.

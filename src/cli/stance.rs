@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::models::{pair_encoder, ready};
 use super::{StanceArgs, say};
+use crate::evidence::lazy::Lazy;
 use crate::evidence::pair::PairEncoder;
 use crate::index::query;
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
@@ -82,7 +83,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
 }
 
 /// Answers line by line. A line that cannot be read is answered by null and named; the exit code is then 1.
-fn of_file(path: &Path, encoder: Option<&PairEncoder>, explain: bool) -> Result<u8> {
+fn of_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> Result<u8> {
     let reading = || format!("cannot read {}", path.display());
     let input: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(stdin().lock())
@@ -124,7 +125,7 @@ fn of_file(path: &Path, encoder: Option<&PairEncoder>, explain: bool) -> Result<
 /// An answer a question, in their order.
 fn answers(
     questions: &[Question],
-    encoder: Option<&PairEncoder>,
+    encoder: Option<&Lazy<PairEncoder>>,
     explain: bool,
 ) -> Result<Vec<Value>> {
     let masked: Vec<Vec<[String; 2]>> = questions
@@ -156,7 +157,8 @@ fn answers(
             count: pairs.len() - from,
         });
     }
-    let logits = encoder.map(|encoder| encoder.logits(&pairs)).transpose()?;
+    let read = encoder.map(|encoder| encoder.get()?.logits(&pairs));
+    let logits = read.transpose()?;
     Ok(questions
         .iter()
         .zip(places)

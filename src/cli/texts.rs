@@ -7,16 +7,16 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use super::files::{default_store, default_topics, write_whole};
-use super::models::{pair_encoder, ready};
+use super::models::{self, pair_encoder, ready};
 use super::progress::Counted;
-use super::{ComparativeArgs, ControversialArgs, IndexArgs, KeptArgs, TextArgs};
+use super::{ComparativeArgs, ControversialArgs, KeptArgs, TextArgs};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::read_topics;
 use crate::evidence::cross::Cross;
-use crate::evidence::sentence::Sentences;
+use crate::evidence::lazy::Lazy;
 use crate::evidence::vectors::TextVectors;
-use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection};
+use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection, Verified};
 use crate::index::query::TopicParts;
 use crate::index::wordnet::WordNet;
 use crate::task::text_approach::{Rerank, TextApproach};
@@ -63,18 +63,39 @@ pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
     })
 }
 
-/// `riposte index`: the index alone.
-pub fn index(args: &IndexArgs) -> Result<u8> {
-    let task = args.task.or_else(|| task_of(&args.input)).with_context(|| {
-        format!(
-            "{} holds neither args-me.json, a portal's file nor passages.jsonl: --task says what to look for",
-            args.input.display()
-        )
-    })?;
-    let approach = TextApproach::find(task, &args.approach)?;
-    let kept = &args.kept;
-    let indices = Indices::open(&args.input, task, kept, &approach)?;
-    Ok(indices.report(kept.quiet, kept.verbose))
+/// Where the indices of a text collection and the vectors beside them are kept.
+pub fn base(input: &Path, kept: &KeptArgs) -> Result<PathBuf> {
+    match &kept.index {
+        Some(dir) => {
+            std::fs::create_dir_all(dir)
+                .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+            Ok(dir.join("texts.sqlite"))
+        }
+        None => default_store(input, "--index"),
+    }
+}
+
+/// So many threads, or one for each core.
+pub fn effort(threads: Option<usize>) -> Result<Effort> {
+    let mut effort = Effort::default();
+    if let Some(threads) = threads {
+        ensure!(threads > 0, "--threads is at least 1");
+        effort.threads = threads;
+    }
+    Ok(effort)
+}
+
+/// What was verified of an index before it ranks.
+pub fn say_verified(corpus: &Corpus) {
+    let Verified {
+        files,
+        bytes,
+        seconds,
+    } = corpus.verified();
+    eprintln!(
+        "  index verified: {files} files, {:.1} MB, {seconds:.3} s",
+        bytes as f64 / 1e6
+    );
 }
 
 /// What a directory's files are named after.
@@ -106,7 +127,7 @@ pub fn ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
     })
 }
 
-fn collection(task: TextTask, input: &Path) -> Result<TextCollection> {
+pub fn collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     Ok(match task {
         TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
         TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
@@ -149,12 +170,9 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
         true => installed_wordnet()?,
         false => None,
     };
-    let models = Models::at(args.models.as_deref())?;
-    let (sentences, pairs) = match ready(&models, Role::Sentence, None)? {
-        Ok(model) => (
-            Some(Sentences::load(&model.dir, &model.sha256)?),
-            pair_encoder(&model)?,
-        ),
+    let known = Models::at(args.models.as_deref())?;
+    let (sentences, pairs) = match ready(&known, Role::Sentence, None)? {
+        Ok(model) => (Some(models::sentences(&model)), pair_encoder(&model)?),
         Err(why) => {
             eprintln!("note: sentence vectors are off but for those that are kept: {why}");
             (None, None)
@@ -162,7 +180,7 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
     };
     let reads_pairs = |rerank: &Rerank| rerank.weights.cross > 0.0;
     let cross = match approach.rerank.as_ref().is_some_and(reads_pairs) {
-        true => installed_cross(&models)?,
+        true => installed_cross(&known)?,
         false => None,
     };
     std::fs::create_dir_all(&args.output)
@@ -223,9 +241,9 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
     Ok(code)
 }
 
-fn installed_cross(models: &Models) -> Result<Option<Cross>> {
-    match ready(models, Role::Cross, None)? {
-        Ok(model) => Cross::load(&model.dir, &model.sha256).map(Some),
+fn installed_cross(known: &Models) -> Result<Option<Lazy<Cross>>> {
+    match ready(known, Role::Cross, None)? {
+        Ok(model) => Ok(Some(models::cross(&model))),
         Err(why) => {
             eprintln!("note: the cross-encoder is off but for the scores that are kept: {why}");
             Ok(None)
@@ -258,26 +276,27 @@ pub struct Indices {
 }
 
 impl Indices {
+    /// Opens the indices, and builds those that are not there.
     pub fn open(
         input: &Path,
         task: TextTask,
         kept: &KeptArgs,
         approach: &TextApproach,
     ) -> Result<Self> {
+        Self::open_or_rebuild(input, task, kept, approach, false)
+    }
+
+    /// The same; with `rebuild` all are built, even over damaged ones.
+    pub fn open_or_rebuild(
+        input: &Path,
+        task: TextTask,
+        kept: &KeptArgs,
+        approach: &TextApproach,
+        rebuild: bool,
+    ) -> Result<Self> {
         let collection = collection(task, input)?;
-        let base = match &kept.index {
-            Some(dir) => {
-                std::fs::create_dir_all(dir)
-                    .with_context(|| format!("cannot make the directory {}", dir.display()))?;
-                dir.join("texts.sqlite")
-            }
-            None => default_store(input, "--index")?,
-        };
-        let mut effort = Effort::default();
-        if let Some(threads) = kept.threads {
-            ensure!(threads > 0, "--threads is at least 1");
-            effort.threads = threads;
-        }
+        let base = base(input, kept)?;
+        let effort = effort(kept.threads)?;
         let mut indices = Indices {
             base,
             corpora: Vec::new(),
@@ -293,21 +312,28 @@ impl Indices {
                 indices.of.push(at);
                 continue;
             }
-            let dir = corpus::directory(&indices.base, analyzer);
+            let dir = corpus::directory(&indices.base, collection.kind(), analyzer);
             let mut shown = Counted::new("documents indexed", 0, kept.quiet);
-            let opened =
-                Corpus::open_or_build(&collection, analyzer, &dir, effort, &mut |progress| {
-                    shown.show(
-                        progress.documents as usize,
-                        progress.faults as usize,
-                        "faults",
-                    );
-                });
+            let open = match rebuild {
+                true => Corpus::rebuild,
+                false => Corpus::open_or_build,
+            };
+            let opened = open(&collection, analyzer, &dir, effort, &mut |event| {
+                shown.hear(event);
+            });
             shown.end();
             indices.of.push(indices.corpora.len());
             indices.corpora.push(opened?);
         }
+        if kept.verbose {
+            indices.corpora.iter().for_each(say_verified);
+        }
         Ok(indices)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Corpus] {
+        &self.corpora
     }
 
     /// That of the approach's first retrieval.
@@ -322,7 +348,6 @@ impl Indices {
             return 0;
         };
         let Meta {
-            documents,
             duplicates,
             short,
             repeated_ids,
@@ -330,6 +355,7 @@ impl Indices {
             faults,
             ..
         } = meta;
+        let documents = self.corpora.first().map_or(0, Corpus::documents);
         if !quiet {
             eprintln!(
                 "{documents} documents, {short} of them with fewer than {} words, {duplicates} with the words of another; {repeated_ids} left out because their id was there already",

@@ -40,6 +40,8 @@ pub struct Argument {
     pub title: String,
     /// The page it is from.
     pub url: Option<String>,
+    /// The text of that page; may be empty.
+    pub source: String,
 }
 
 /// A reason, and whether it speaks for or against the conclusion.
@@ -132,6 +134,7 @@ struct RawContext {
     topic: Option<String>,
     source_title: Option<String>,
     source_url: Option<String>,
+    source_text: Option<String>,
 }
 
 impl Raw {
@@ -160,6 +163,9 @@ impl Raw {
                 })
                 .unwrap_or_default(),
             url: context.and_then(|c| filled(&c.source_url)),
+            source: context
+                .and_then(|c| filled(&c.source_text))
+                .unwrap_or_default(),
         })
     }
 }

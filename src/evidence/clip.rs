@@ -121,7 +121,12 @@ impl Clip {
 
     /// Extractor, its version and the checkpoint's sha: vectors of different producers must not be compared.
     pub fn producer(&self) -> String {
-        format!("clip/{VERSION} {}", self.sha)
+        Self::producer_of(&self.sha)
+    }
+
+    /// The producer that the checkpoint with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        format!("clip/{VERSION} {sha}")
     }
 
     /// Length of every vector: `projection_dim` (512 for ViT-B, 768 for L/14).

@@ -96,7 +96,12 @@ impl Cross {
 
     /// Extractor, its version and the checkpoint's sha: scores of different producers must not be compared.
     pub fn producer(&self) -> String {
-        format!("cross/{VERSION} {}", self.sha)
+        Self::producer_of(&self.sha)
+    }
+
+    /// The producer that the checkpoint with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        format!("cross/{VERSION} {sha}")
     }
 
     /// How well each text answers the topic, in the order given: the model's logit, any finite number, more is better.

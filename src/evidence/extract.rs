@@ -16,6 +16,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::clip::Clip;
+use super::lazy::Lazy;
 use super::ocr::TextReader;
 use super::sentence::Sentences;
 use super::sentiment::{Afinn, Vader};
@@ -31,9 +32,9 @@ pub const GROUP: usize = 8;
 
 /// The extractors of this run. What is none computes nothing; what the store has of it stays.
 pub struct Tools {
-    pub ocr: Option<Box<dyn TextReader>>,
-    pub clip: Option<Clip>,
-    pub sentences: Option<Sentences>,
+    pub ocr: Option<Lazy<Box<dyn TextReader>>>,
+    pub clip: Option<Lazy<Clip>>,
+    pub sentences: Option<Lazy<Sentences>>,
     pub vader: Vader,
     /// With the sha256 of its lexicon.
     pub afinn: Option<(Afinn, String)>,
@@ -58,9 +59,9 @@ impl Tools {
             Channel::Page => page::PRODUCER.to_owned(),
             Channel::Picture => picture::PRODUCER.to_owned(),
             Channel::Vader => super::sentiment::PRODUCER.to_owned(),
-            Channel::Ocr => self.ocr.as_ref()?.producer(),
-            Channel::Clip => self.clip.as_ref()?.producer(),
-            Channel::Sentence => self.sentences.as_ref()?.producer(),
+            Channel::Ocr => self.ocr.as_ref()?.producer().to_owned(),
+            Channel::Clip => self.clip.as_ref()?.producer().to_owned(),
+            Channel::Sentence => self.sentences.as_ref()?.producer().to_owned(),
             Channel::Afinn => {
                 let (_, sha256) = self.afinn.as_ref()?;
                 format!("afinn/1 {sha256}")

@@ -9,6 +9,7 @@ pub mod clip;
 pub mod cross;
 pub mod encoder;
 pub mod extract;
+pub mod lazy;
 pub mod ocr;
 mod packed;
 pub mod page;

@@ -7,6 +7,7 @@
 mod bert;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 use candle_core::Device;
@@ -45,8 +46,14 @@ pub(super) enum Kept<'a> {
     One(&'a [usize]),
 }
 
+/// What multiplies matrices: one for the program. It can be shared between threads and not handed over, so that a model that owned
+/// one could not be loaded by whichever thread needs it first.
+pub(super) fn executor() -> &'static GemmExecutor {
+    static EXECUTOR: OnceLock<&'static GemmExecutor> = OnceLock::new();
+    EXECUTOR.get_or_init(|| Box::leak(Box::new(GemmExecutor::new())))
+}
+
 pub(super) struct PackedEncoder {
-    gemm: GemmExecutor,
     size: Size,
     layers: Vec<Layer>,
 }
@@ -190,7 +197,7 @@ impl PackedEncoder {
         names: &Names,
         mut read: impl FnMut(&str) -> Result<Vec<f32>>,
     ) -> Result<Self> {
-        let gemm = GemmExecutor::new();
+        let gemm = executor();
         let scale = (size.head_width() as f32).powf(-0.5);
         let layers = (0..size.layers)
             .map(|n| {
@@ -204,15 +211,15 @@ impl PackedEncoder {
                 };
                 let (mut weight, mut bias) = pair(names.query)?;
                 weight.iter_mut().chain(&mut bias).for_each(|x| *x *= scale);
-                let query = Dense::new(&gemm, &weight, size.hidden, Some(bias))?;
+                let query = Dense::new(gemm, &weight, size.hidden, Some(bias))?;
                 let (mut weight, mut bias) = pair(names.key)?;
                 let value = pair(names.value)?;
                 weight.extend(value.0);
                 bias.extend(value.1);
-                let key_and_value = Dense::new(&gemm, &weight, 2 * size.hidden, Some(bias))?;
+                let key_and_value = Dense::new(gemm, &weight, 2 * size.hidden, Some(bias))?;
                 let mut dense = |part: &str| -> Result<Dense> {
                     let (weight, bias) = pair(part)?;
-                    Dense::new(&gemm, &weight, bias.len(), Some(bias))
+                    Dense::new(gemm, &weight, bias.len(), Some(bias))
                 };
                 let (output, up, down) =
                     (dense(names.output)?, dense(names.up)?, dense(names.down)?);
@@ -232,14 +239,13 @@ impl PackedEncoder {
             })
             .collect::<Result<_>>()?;
         Ok(PackedEncoder {
-            gemm,
             size: size.clone(),
             layers,
         })
     }
 
     pub(super) fn gemm(&self) -> &GemmExecutor {
-        &self.gemm
+        executor()
     }
 
     /// Maps the rows of sequences of these lengths, one after another, to the last layer's rows, or to those that are kept.
@@ -261,7 +267,7 @@ impl PackedEncoder {
             x = match self.size.norms {
                 Norms::After => {
                     let (mixed, mut x) = self.attend(layer, &x, &x, lengths, one, causal)?;
-                    add(&mut x, &layer.output.forward(&self.gemm, &mixed)?);
+                    add(&mut x, &layer.output.forward(executor(), &mixed)?);
                     layer.attention_norm.forward(&mut x);
                     let down = self.mlp(layer, &x)?;
                     add(&mut x, &down);
@@ -272,7 +278,7 @@ impl PackedEncoder {
                     let mut normed = x.clone();
                     layer.attention_norm.forward(&mut normed);
                     let (mixed, mut x) = self.attend(layer, &normed, &x, lengths, one, causal)?;
-                    add(&mut x, &layer.output.forward(&self.gemm, &mixed)?);
+                    add(&mut x, &layer.output.forward(executor(), &mixed)?);
                     let mut normed = x.clone();
                     layer.mlp_norm.forward(&mut normed);
                     add(&mut x, &self.mlp(layer, &normed)?);
@@ -284,12 +290,12 @@ impl PackedEncoder {
     }
 
     fn mlp(&self, layer: &Layer, x: &[f32]) -> Result<Vec<f32>> {
-        let mut inner = layer.up.forward(&self.gemm, x)?;
+        let mut inner = layer.up.forward(executor(), x)?;
         match self.size.activation {
             Activation::Gelu => Gelu {}.map_mut(&mut inner),
             Activation::QuickGelu => Swish { alpha: 1.702 }.map_mut(&mut inner),
         }
-        layer.down.forward(&self.gemm, &inner)
+        layer.down.forward(executor(), &inner)
     }
 
     /// Attention's mixture of values for each row of `x`, or for `one` of each sequence, and the rows of `residual` that it
@@ -305,7 +311,7 @@ impl PackedEncoder {
     ) -> Result<(Vec<f32>, Vec<f32>)> {
         let (hidden, heads) = (self.size.hidden, self.size.heads);
         let width = hidden / heads;
-        let key_and_value = layer.key_and_value.forward(&self.gemm, x)?;
+        let key_and_value = layer.key_and_value.forward(executor(), x)?;
         let chosen = |rows: &[f32]| -> Result<Vec<f32>> {
             let Some(places) = one else {
                 return Ok(rows.to_vec());
@@ -321,8 +327,8 @@ impl PackedEncoder {
         };
         let kept = chosen(residual)?;
         let query = match one {
-            Some(_) => layer.query.forward(&self.gemm, &chosen(x)?)?,
-            None => layer.query.forward(&self.gemm, x)?,
+            Some(_) => layer.query.forward(executor(), &chosen(x)?)?,
+            None => layer.query.forward(executor(), x)?,
         };
         let mut mixed = vec![0.0; kept.len()];
         let (mut at, mut asked) = (0, 0);
@@ -378,7 +384,7 @@ impl PackedEncoder {
         a: NdTensorView<'_, f32, 2>,
         b: NdTensorView<'_, f32, 2>,
     ) -> Result<()> {
-        self.gemm
+        executor()
             .gemm(
                 out,
                 GemmInputA::Unpacked(a),

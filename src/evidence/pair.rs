@@ -49,6 +49,12 @@ const GROUP: usize = 64;
 /// Steps lie in -7 ..= 7.
 const MOST_STEPS: f32 = 7.0;
 
+fn producer_of(sha: &str, trained: &[u8]) -> String {
+    let digest = Sha256::digest(trained);
+    let changes: String = digest.iter().map(|b| format!("{b:02x}")).collect();
+    format!("pair/{VERSION} {sha} {changes}")
+}
+
 static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 
 /// A loaded model. Its methods may be called from several threads.
@@ -106,15 +112,18 @@ impl PairEncoder {
             );
             Dense::new(bert.gemm(), &weight, out, Some(bias))
         };
-        let digest = Sha256::digest(bytes);
-        let changes: String = digest.iter().map(|b| format!("{b:02x}")).collect();
         Ok(PairEncoder {
-            producer: format!("pair/{VERSION} {sha} {changes}"),
+            producer: producer_of(sha, bytes),
             tokenizer: read_tokenizer(dir, Texts::Pairs, longest, config.vocab_size)?,
             dense: head(HEAD_DENSE, config.hidden_size)?,
             out: head(HEAD_OUT, CLASSES)?,
             bert,
         })
+    }
+
+    /// The producer that the committed weights over the checkpoint with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        producer_of(sha, COMMITTED)
     }
 
     /// Version, checkpoint and what training changed: logits of different producers must not be compared.

@@ -81,7 +81,12 @@ impl Sentences {
 
     /// Extractor, its version and the checkpoint's sha: vectors of different producers must not be compared.
     pub fn producer(&self) -> String {
-        format!("sentence/{VERSION} {}", self.sha)
+        Self::producer_of(&self.sha)
+    }
+
+    /// The producer that the checkpoint with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        format!("sentence/{VERSION} {sha}")
     }
 
     /// Length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).

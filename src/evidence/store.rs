@@ -18,10 +18,12 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::ocr::OcrLine;
 use super::picture::Picture;
-use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence};
+use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use crate::collection::images::CrawlRank;
 use crate::trec::{DocId, Fault};
+pub use rows::Wanted;
 pub(super) use rows::{blob_of, vector_of};
-use rows::{fault_of, read_document, tables, write_record};
+use rows::{fault_of, read_document, read_words, tables, write_record};
 
 /// Changes when the tables do.
 const SCHEMA_VERSION: i64 = 1;
@@ -30,6 +32,9 @@ const SCHEMA_VERSION: i64 = 1;
 const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
+
+/// A table that stores of older builds lack: it is added to them.
+const TEXT_HASH: &str = include_str!("store/text_hash.sql");
 
 /// What the store holds of a document: made of which files, by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,7 +134,7 @@ impl Store {
         keep_plans(connection)?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         match version(connection)? {
-            SCHEMA_VERSION => Ok(()),
+            SCHEMA_VERSION => {}
             0 => {
                 let tables: i64 =
                     connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
@@ -139,12 +144,12 @@ impl Store {
                 connection.execute_batch(&format!(
                     "BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
                 ))?;
-                Ok(())
             }
             other => bail!(
                 "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
             ),
         }
+        Ok(connection.execute_batch(&format!("BEGIN;{TEXT_HASH}COMMIT;"))?)
     }
 
     /// Where the store is.
@@ -201,7 +206,107 @@ impl Store {
 
     /// Everything about one document; none if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
-        self.reading(|c| read_document(c, id))
+        self.read_part(id, Wanted::ALL)
+    }
+
+    /// The words and the picture of one document, and of the rest what is wanted; none if the store does not have it.
+    pub fn read_part(&self, id: &DocId, wanted: Wanted) -> Result<Option<Evidence>> {
+        self.reading(|c| read_document(c, id, wanted))
+    }
+
+    /// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+    pub fn words(&self, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
+        self.reading(|c| read_words(c, id))
+    }
+
+    /// All documents by id, each with the hash of its words that was kept by [`Store::keep_text_hashes`], unless the words have
+    /// changed since.
+    pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
+        self.reading(|c| {
+            c.prepare(
+                "SELECT document, hash FROM document LEFT JOIN text_hash USING (document) ORDER BY document",
+            )?
+            .query_map([], |row| {
+                let hash: Option<i64> = row.get(1)?;
+                Ok((DocId(row.get(0)?), hash.map(i64::cast_unsigned)))
+            })?
+            .collect()
+        })
+    }
+
+    /// Keeps hashes of documents' words.
+    pub fn keep_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
+        let path = self.path.clone();
+        let writing = || format!("cannot write to the evidence store {}", path.display());
+        let transaction = self.connection.transaction().with_context(writing)?;
+        for (id, hash) in hashes {
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")
+                .and_then(|mut insert| insert.execute(params![id.0, hash.cast_signed()]))
+                .with_context(writing)?;
+        }
+        transaction.commit().with_context(writing)
+    }
+
+    /// Calls with each sentence vector of the documents from `first` to `last`, by document.
+    pub fn each_sentence_vector(
+        &self,
+        first: &DocId,
+        last: &DocId,
+        mut each: impl FnMut(&str, Part, &[f32]),
+    ) -> Result<()> {
+        self.reading(|c| {
+            let mut statement = c.prepare_cached(
+                "SELECT document, part, vector FROM sentence WHERE document BETWEEN ? AND ? ORDER BY document, page, part",
+            )?;
+            let mut rows = statement.query([&first.0, &last.0])?;
+            while let Some(row) = rows.next()? {
+                if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
+                    let vector = vector_of(row.get_ref(2)?.as_blob()?)?;
+                    each(row.get_ref(0)?.as_str()?, part, &vector);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls with the CLIP vector of each of the documents from `first` to `last`, by document.
+    pub fn each_clip_vector(
+        &self,
+        first: &DocId,
+        last: &DocId,
+        mut each: impl FnMut(&str, &[f32]),
+    ) -> Result<()> {
+        self.reading(|c| {
+            let mut statement = c.prepare_cached(
+                "SELECT document, vector FROM clip WHERE document BETWEEN ? AND ? ORDER BY document",
+            )?;
+            let mut rows = statement.query([&first.0, &last.0])?;
+            while let Some(row) = rows.next()? {
+                let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
+                each(row.get_ref(0)?.as_str()?, &vector);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls with each rank at which the crawl found a document, by document.
+    pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
+        self.reading(|c| {
+            let mut statement = c.prepare(
+                "SELECT document, query, topic, rank FROM crawl_rank ORDER BY document, page, number",
+            )?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let rank = CrawlRank {
+                    query: row.get(1)?,
+                    topic: row.get(2)?,
+                    rank: row.get(3)?,
+                };
+                each(row.get_ref(0)?.as_str()?, &rank);
+            }
+            Ok(())
+        })
     }
 
     /// The faults of all documents, by document.

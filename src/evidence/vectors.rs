@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::cross::Cross;
+use super::lazy::Lazy;
 use super::pair::{CLASSES, PairEncoder};
 use super::sentence::Sentences;
 use super::store::{blob_of, vector_of};
@@ -29,11 +30,11 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS text_vector (
 /// kept as a vector of one number.
 pub struct TextVectors {
     kept: Kept,
-    sentences: Option<Sentences>,
+    sentences: Option<Lazy<Sentences>>,
     sentence_producer: Option<String>,
-    cross: Option<Cross>,
+    cross: Option<Lazy<Cross>>,
     cross_producer: Option<String>,
-    pairs: Option<PairEncoder>,
+    pairs: Option<Lazy<PairEncoder>>,
     pair_producer: Option<String>,
 }
 
@@ -43,18 +44,18 @@ impl TextVectors {
     /// Errors: it cannot be written, or is no such file.
     pub fn open(
         path: &Path,
-        sentences: Option<Sentences>,
-        cross: Option<Cross>,
-        pairs: Option<PairEncoder>,
+        sentences: Option<Lazy<Sentences>>,
+        cross: Option<Lazy<Cross>>,
+        pairs: Option<Lazy<PairEncoder>>,
     ) -> Result<Self> {
         let kept = Kept::open(path)
             .with_context(|| format!("cannot open the vectors in {}", path.display()))?;
         let sentence_producer = match &sentences {
-            Some(model) => Some(model.producer()),
+            Some(model) => Some(model.producer().to_owned()),
             None => kept.busiest("sentence/")?,
         };
         let cross_producer = match &cross {
-            Some(model) => Some(model.producer()),
+            Some(model) => Some(model.producer().to_owned()),
             None => kept.busiest("cross/")?,
         };
         let pair_producer = match &pairs {
@@ -88,7 +89,7 @@ impl TextVectors {
         let embed = self
             .sentences
             .as_ref()
-            .map(|model| |batch: &[&str]| model.embed(batch));
+            .map(|model| |batch: &[&str]| model.get()?.embed(batch));
         self.kept.all(producer, texts, &keys, embed, done)
     }
 
@@ -111,7 +112,7 @@ impl TextVectors {
             .collect();
         let score = self.cross.as_ref().map(|model| {
             |batch: &[&str]| {
-                let scores = model.score(topic, batch)?;
+                let scores = model.get()?.score(topic, batch)?;
                 Ok(scores.into_iter().map(|score| vec![score]).collect())
             }
         });
@@ -139,7 +140,7 @@ impl TextVectors {
         let read = self.pairs.as_ref().map(|model| {
             |batch: &[&str]| {
                 let pairs: Vec<(&str, &str)> = batch.iter().map(|text| (claim, *text)).collect();
-                let logits = model.logits(&pairs)?;
+                let logits = model.get()?.logits(&pairs)?;
                 Ok(logits.into_iter().map(Vec::from).collect())
             }
         });

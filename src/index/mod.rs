@@ -12,6 +12,5 @@ pub mod query;
 pub mod search;
 pub mod similarity;
 pub mod stop_words;
-pub mod text;
 pub mod vector;
 pub mod wordnet;

@@ -1,20 +1,19 @@
 //! Ranking the documents of a [`Corpus`]: a query of weighted terms, a similarity, the top k.
 //!
 //! A score is the sum of the terms' contributions in the query's order, from counts over the whole
-//! collection, in double precision. Equal scores are ordered by document id. Most documents cannot be among the
-//! best, and of these no score is computed (`pruned`), where the similarity allows it.
+//! collection, in double precision and with exact lengths. Equal scores are ordered by document id. So neither the segments of an
+//! index nor the threads that built it change a ranking.
 
-mod pruned;
 mod top;
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Columns, Corpus, Cursor, LengthScores, Postings};
-use super::similarity::{FieldCounts, Similarity, TermScore};
+use super::corpus::{Corpus, Postings};
+use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use top::Top;
 
@@ -123,7 +122,7 @@ struct Plan<'q> {
     groups: Vec<Vec<Asked<'q>>>,
     /// For each part with terms that count: its field, and how much its length score weighs.
     lengths: Vec<(usize, f64)>,
-    length_scores: Arc<LengthScores>,
+    length_scores: Arc<Vec<f64>>,
     /// One bit for each part that must match.
     must: u64,
 }
@@ -139,37 +138,11 @@ impl Corpus {
         similarity: &Similarity,
         cut: Cut,
     ) -> Result<Vec<ScoredDoc>> {
-        self.search_with(query, similarity, cut, true)
-    }
-
-    /// The same, with the score of every document that has a term: slower, and what [`Corpus::search`] is held against.
-    pub fn search_exhaustively(
-        &self,
-        query: &Query,
-        similarity: &Similarity,
-        cut: Cut,
-    ) -> Result<Vec<ScoredDoc>> {
-        self.search_with(query, similarity, cut, false)
-    }
-
-    fn search_with(
-        &self,
-        query: &Query,
-        similarity: &Similarity,
-        cut: Cut,
-        prune: bool,
-    ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
-        let left_out = Columns::mask(!cut.short, !cut.duplicates);
-        let mut top = Top::new(cut.k);
+        let mut top = Top::new(self, cut.k);
         if plan.can_match(query) {
-            match prune && plan.can_prune(cut.k, self.documents()) {
-                true => plan.search_pruned(self, left_out, &mut top),
-                false => {
-                    let scratch = plan.score_all(self);
-                    plan.collect(self, left_out, &scratch, &mut top);
-                }
-            }
+            let scratch = plan.score_all(self)?;
+            plan.collect(self, cut, &scratch, &mut top);
         }
         top.finish()
             .into_iter()
@@ -180,6 +153,18 @@ impl Corpus {
                 })
             })
             .collect()
+    }
+
+    /// The scores of all documents in one field, by number: 0 for those that have none of the terms, or are out.
+    ///
+    /// Errors: as [`Corpus::search`]; a similarity that scores documents without any of the terms.
+    pub(super) fn scores(&self, part: Part, similarity: &Similarity) -> Result<Vec<f64>> {
+        let query = Query { parts: vec![part] };
+        let plan = Plan::new(self, &query, similarity)?;
+        if similarity.adds_length() || similarity.combines_fields() {
+            bail!("the scores of all documents are for a sum over terms");
+        }
+        Ok(plan.score_all(self)?.scores)
     }
 
     /// A document's score for a query, opened: the numbers that [`Corpus::search`] adds up, in its
@@ -221,7 +206,8 @@ impl<'q> Plan<'q> {
             let mut asked_for = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
-                let Some(found) = corpus.find(part.field, text)? else {
+                let found = corpus.find(part.field, text, similarity.uses_cf())?;
+                let Some((term, postings)) = found else {
                     continue;
                 };
                 asked_for += weight;
@@ -232,9 +218,9 @@ impl<'q> Plan<'q> {
                     field_weight: part.weight,
                     term_weight: *weight,
                     counts,
-                    df: found.counts.df,
-                    score: similarity.term(counts, found.counts),
-                    postings: found.postings,
+                    df: term.df,
+                    score: similarity.term(counts, term),
+                    postings,
                 };
                 let same = |group: &&mut Vec<Asked>| group.first().is_some_and(|a| a.text == *text);
                 match plan.groups.iter_mut().find(same) {
@@ -258,7 +244,7 @@ impl<'q> Plan<'q> {
         for group in &mut self.groups {
             let df = group.iter().map(|asked| asked.df).max().unwrap_or(0);
             for asked in group {
-                let counts = super::similarity::TermCounts { df, cf: 0 };
+                let counts = TermCounts { df, cf: 0 };
                 asked.df = df;
                 asked.score = similarity.term(asked.counts, counts);
             }
@@ -277,60 +263,53 @@ impl<'q> Plan<'q> {
     }
 
     /// Adds up the scores of all documents.
-    fn score_all(&self, corpus: &Corpus) -> Scratch {
-        let mut scratch = Scratch::new(corpus.documents() as usize, self.must != 0);
+    fn score_all(&self, corpus: &Corpus) -> Result<Scratch> {
+        let mut scratch = Scratch::new(corpus.numbers(), self.must != 0);
         for group in &self.groups {
             if self.similarity.combines_fields() {
-                self.add_combined(corpus, group, &mut scratch);
+                self.add_combined(corpus, group, &mut scratch)?;
             }
             for asked in group {
                 if !self.similarity.combines_fields() {
                     let weight = asked.field_weight * asked.term_weight;
-                    let lengths = asked.lengths(corpus);
-                    add_postings(
-                        &mut scratch.scores,
-                        weight,
-                        asked.score,
-                        lengths,
-                        asked.postings,
-                    );
+                    add_postings(&mut scratch.scores, weight, asked.score, &asked.postings)?;
                 }
                 if self.must & 1 << asked.part != 0 {
-                    asked.postings.each_block(|documents, _| {
-                        for document in documents {
-                            if let Some(bits) = scratch.matched.get_mut(*document as usize) {
-                                *bits |= 1 << asked.part;
+                    let matched = &mut scratch.matched;
+                    asked
+                        .postings
+                        .each_block_over(matched, |matched, _, documents, _| {
+                            for document in documents {
+                                if let Some(bits) = matched.get_mut(*document as usize) {
+                                    *bits |= 1 << asked.part;
+                                }
                             }
-                        }
-                    });
+                        })?;
                 }
             }
         }
-        scratch
+        Ok(scratch)
     }
 
     /// BM25F: a term's frequencies in all fields first, then one score.
-    fn add_combined(&self, corpus: &Corpus, group: &[Asked], scratch: &mut Scratch) {
+    fn add_combined(&self, corpus: &Corpus, group: &[Asked], scratch: &mut Scratch) -> Result<()> {
         let Some(first) = group.first() else {
-            return;
+            return Ok(());
         };
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
         for asked in group {
-            let lengths = asked.lengths(corpus);
-            asked.postings.each_block(|documents, frequencies| {
-                for (document, tf) in documents.iter().zip(frequencies) {
-                    let document = *document as usize;
-                    let (Some(sum), Some(length)) =
-                        (scratch.frequencies.get_mut(document), lengths.get(document))
-                    else {
-                        continue;
-                    };
-                    if *sum == 0.0 {
-                        scratch.touched.push(document);
+            asked.postings.each_block(|block| {
+                for (document, tf) in block.documents.iter().zip(block.tfs) {
+                    let number = block.base + document;
+                    let length = corpus.length(asked.field, number).unwrap_or(0);
+                    if let Some(sum) = scratch.frequencies.get_mut(number as usize) {
+                        if *sum == 0.0 {
+                            scratch.touched.push(number as usize);
+                        }
+                        *sum += self.frequency(asked, f64::from(*tf), length);
                     }
-                    *sum += self.frequency(asked, f64::from(*tf), *length);
                 }
-            });
+            })?;
         }
         for document in scratch.touched.drain(..) {
             if let (Some(score), Some(frequency)) = (
@@ -341,6 +320,7 @@ impl<'q> Plan<'q> {
                 *frequency = 0.0;
             }
         }
+        Ok(())
     }
 
     /// BM25F: what a term's frequency in one field comes to.
@@ -353,7 +333,7 @@ impl<'q> Plan<'q> {
     }
 
     /// Gives the documents that are found and wanted to the top.
-    fn collect(&self, corpus: &Corpus, left_out: u8, scratch: &Scratch, top: &mut Top) {
+    fn collect(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
         for (number, score) in (0..).zip(&scratch.scores) {
             if self.lengths.is_empty() && *score < top.threshold
                 || score.to_bits() == UNTOUCHED.to_bits()
@@ -361,7 +341,9 @@ impl<'q> Plan<'q> {
                 continue;
             }
             let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-            if matched & self.must != self.must || corpus.columns.has_mark(number, left_out) {
+            if matched & self.must != self.must
+                || corpus.is_left_out(number, !cut.short, !cut.duplicates)
+            {
                 continue;
             }
             let mut score = *score;
@@ -369,7 +351,7 @@ impl<'q> Plan<'q> {
                 score += self.length_part(corpus, *field, *weight, number);
             }
             if score >= top.threshold {
-                top.push(corpus, score, number);
+                top.push(score, number);
             }
         }
     }
@@ -381,7 +363,7 @@ impl<'q> Plan<'q> {
 
     /// Dirichlet's score of a length; 0 for other similarities.
     fn length_score(&self, length: u32) -> f64 {
-        match self.length_scores.by_length.get(length as usize) {
+        match self.length_scores.get(length as usize) {
             Some(score) => *score,
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }
@@ -396,7 +378,7 @@ impl<'q> Plan<'q> {
             let mut frequency = 0.0;
             let mut fields = Vec::new();
             for asked in group {
-                let tf = Cursor::new(asked.postings).frequency(number);
+                let tf = asked.postings.frequency(number)?;
                 if tf == 0 {
                     continue;
                 }
@@ -474,58 +456,45 @@ fn group_weight(group: &[Asked]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-impl Asked<'_> {
-    /// The lengths of all documents in the term's field.
-    fn lengths<'a>(&self, corpus: &'a Corpus) -> &'a [u32] {
-        let lengths = corpus.columns.lengths.get(self.field);
-        lengths.map_or(&[], Vec::as_slice)
-    }
-}
-
 /// Adds a term's scores for its documents. The commonest formulas get a loop of their own, in
 /// which the compiler knows which formula it is; Dirichlet's depends on the frequency alone.
 fn add_postings(
     scores: &mut [f64],
     weight: f64,
     score: TermScore,
-    lengths: &[u32],
-    postings: Postings,
-) {
-    let of_posting = |tf, length| weight * score.score(tf, length);
+    postings: &Postings,
+) -> Result<()> {
+    let of_posting = |tf: u32, length| weight * score.score(f64::from(tf), length);
     match score {
-        TermScore::Bm25 { .. } => postings.each_block(|documents, tfs| {
-            let score = |tf: u32, length| of_posting(f64::from(tf), length);
-            add(scores, lengths, documents.iter().zip(tfs), score);
-        }),
-        TermScore::Dirichlet { .. } => {
-            let known: [f64; 64] = std::array::from_fn(|tf| of_posting(tf as f64, 0));
-            postings.each_block(|documents, tfs| {
-                add(
-                    scores,
-                    lengths,
-                    documents.iter().zip(tfs),
-                    |tf, length| match known.get(tf as usize) {
-                        Some(score) => *score,
-                        None => of_posting(f64::from(tf), length),
-                    },
-                );
+        TermScore::Bm25 { .. } => {
+            postings.each_block_over(scores, |scores, lengths, documents, tfs| {
+                add(scores, lengths, documents, tfs, of_posting);
             })
         }
-        _ => postings.each_block(|documents, tfs| {
-            let score = |tf: u32, length| of_posting(f64::from(tf), length);
-            add(scores, lengths, documents.iter().zip(tfs), score);
+        TermScore::Dirichlet { .. } => {
+            let known: [f64; 64] = std::array::from_fn(|tf| of_posting(tf as u32, 0));
+            postings.each_block_over(scores, |scores, lengths, documents, tfs| {
+                add(scores, lengths, documents, tfs, |tf, length| {
+                    let score = known.get(tf as usize).copied();
+                    score.unwrap_or_else(|| of_posting(tf, length))
+                });
+            })
+        }
+        _ => postings.each_block_over(scores, |scores, lengths, documents, tfs| {
+            add(scores, lengths, documents, tfs, of_posting);
         }),
     }
 }
 
 #[inline(always)]
-fn add<'a>(
+fn add(
     scores: &mut [f64],
     lengths: &[u32],
-    postings: impl Iterator<Item = (&'a u32, &'a u32)>,
+    documents: &[u32],
+    tfs: &[u32],
     score: impl Fn(u32, u32) -> f64,
 ) {
-    for (document, tf) in postings {
+    for (document, tf) in documents.iter().zip(tfs) {
         let document = *document as usize;
         if let (Some(sum), Some(length)) = (scores.get_mut(document), lengths.get(document)) {
             // + 0.0: a contribution is never minus zero

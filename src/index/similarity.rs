@@ -173,6 +173,17 @@ impl Similarity {
         }
     }
 
+    /// Whether the formula asks how often a term is in the collection.
+    pub fn uses_cf(&self) -> bool {
+        match self {
+            Similarity::Dirichlet { .. }
+            | Similarity::LuceneDirichlet { .. }
+            | Similarity::JelinekMercer { .. }
+            | Similarity::Dph => true,
+            Similarity::Bm25 { .. } | Similarity::Bm25f { .. } | Similarity::TfIdf => false,
+        }
+    }
+
     /// Whether the length score is added once for each term asked for, in the document or not.
     pub fn adds_length(&self) -> bool {
         matches!(self, Similarity::Dirichlet { .. })

@@ -60,6 +60,9 @@ pub enum RelevanceChannel {
     /// BM25 over the pages' main text and description.
     #[serde(rename = "bm25 main")]
     Bm25Main,
+    /// BM25 over alternative texts and captions alone.
+    #[serde(rename = "bm25 caption")]
+    Bm25Caption,
     /// Cosine of topic and text in the image.
     #[serde(rename = "sentence ocr")]
     SentenceOcr,
@@ -83,11 +86,12 @@ pub enum RelevanceChannel {
 
 impl RelevanceChannel {
     /// All of them, in the order of an explanation.
-    pub const ALL: [RelevanceChannel; 10] = [
+    pub const ALL: [RelevanceChannel; 11] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
         RelevanceChannel::Bm25Near,
         RelevanceChannel::Bm25Main,
+        RelevanceChannel::Bm25Caption,
         RelevanceChannel::SentenceOcr,
         RelevanceChannel::SentenceTitle,
         RelevanceChannel::SentenceNear,
@@ -103,6 +107,7 @@ impl RelevanceChannel {
             RelevanceChannel::Bm25Title => "bm25 title",
             RelevanceChannel::Bm25Near => "bm25 near",
             RelevanceChannel::Bm25Main => "bm25 main",
+            RelevanceChannel::Bm25Caption => "bm25 caption",
             RelevanceChannel::SentenceOcr => "sentence ocr",
             RelevanceChannel::SentenceTitle => "sentence title",
             RelevanceChannel::SentenceNear => "sentence near",

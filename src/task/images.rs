@@ -7,20 +7,21 @@
 
 mod asked;
 mod opinions;
+mod signals;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
-use super::approach::{ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
-use super::likeness::{Arguments, Likeness, Sides};
+use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
+use super::likeness::Arguments;
 use super::reading::Reader;
-use crate::evidence::Part;
 use crate::evidence::clip::Clip;
+use crate::evidence::lazy::Lazy;
 use crate::evidence::pair::PairEncoder;
 use crate::evidence::sentence::Sentences;
-use crate::evidence::store::Store;
+use crate::evidence::store::{Store, Wanted};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::index::query::{self, Query, TopicParts};
 use crate::score::select::{self, Candidate, LIST_LENGTH};
@@ -28,16 +29,20 @@ use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
 use crate::trec::explained::{ExplainedImage, Listed};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, Stance, TopicId};
+use crate::trec::{DocId, Explanation, Stance};
 use asked::{Asked, TopicVectors};
 use opinions::{TextsRead, TextsSay, argues, sides};
+use signals::{CrawlRanks, Signals};
 
 /// Candidates a topic: five times as many as are listed, so that stance has a choice, few enough
 /// that it cannot lift what is off topic.
 const POOL: usize = 100;
 
-/// Topics that are ranked at once: enough for the threads, few enough for their columns to fit in memory.
+/// Topics that are ranked at once: enough for the threads, few enough for their candidates to fit in memory.
 const TOGETHER: usize = 8;
+
+/// Topics for which the vectors of all images are read at once: each takes some megabytes, each reading seconds.
+const READ_TOGETHER: usize = 64;
 
 /// What a user sets.
 #[derive(Clone, Debug)]
@@ -52,9 +57,9 @@ pub struct Settings {
 /// The models that embed topics, where they are here.
 #[derive(Clone, Copy, Default)]
 pub struct Encoders<'a> {
-    pub clip: Option<&'a Clip>,
-    pub sentences: Option<&'a Sentences>,
-    pub pairs: Option<&'a PairEncoder>,
+    pub clip: Option<&'a Lazy<Clip>>,
+    pub sentences: Option<&'a Lazy<Sentences>>,
+    pub pairs: Option<&'a Lazy<PairEncoder>>,
 }
 
 /// A run, and how it came about.
@@ -103,37 +108,28 @@ pub fn rank(
         let reading = (&reader, &mut *store);
         asked.hear(&arguments, &queries, reading, encoders, notes, told)?;
     }
-    let reader = &reader;
+    let run = Run {
+        index,
+        settings,
+        asked: &asked,
+        crawl: match settings.uses_crawl() {
+            true => CrawlRanks::read(store, index.ids())?,
+            false => CrawlRanks::default(),
+        },
+    };
     let asked_for: Vec<_> = topics.iter().zip(&queries).zip(&asked.topics).collect();
     let mut done = 0;
-    for some in asked_for.chunks(TOGETHER) {
-        let pools = pools(index, some, settings)?;
-        let mut said = Vec::new();
-        for (((_, query), _), pool) in some.iter().zip(&pools) {
+    for many in asked_for.chunks(READ_TOGETHER) {
+        let vectors: Vec<&TopicVectors> = many.iter().map(|(_, vectors)| *vectors).collect();
+        let is_wanted = |channel| settings.approach.relevance.channels.contains_key(&channel);
+        let mut signals = signals::read(store, index.ids(), &vectors, &is_wanted)?;
+        for (some, signals) in many.chunks(TOGETHER).zip(signals.chunks_mut(TOGETHER)) {
             ensure!(
                 told(done),
                 "stopped before the end: what has been read is kept"
             );
-            done += 1;
-            // the baselines read no text so
-            said.push(match settings.approach.stance {
-                StanceRecipe::Beliefs => Some(TextsRead::of(pool, query, reader, store)?),
-                _ => None,
-            });
-        }
-        let judged: Vec<Vec<Judged>> = some
-            .par_iter()
-            .zip(pools)
-            .zip(said)
-            .map(|((((topic, query), vectors), pool), said)| {
-                if settings.approach.stance == StanceRecipe::Crawl {
-                    return crawl_lists(index, topic);
-                }
-                judge(pool, (query, vectors), &asked.kinds, said, settings)
-            })
-            .collect();
-        for (((topic, _), _), judged) in some.iter().zip(judged) {
-            list(topic, judged, settings, &mut ranking);
+            run.rank(some, signals, &reader, store, &mut ranking)?;
+            done += some.len();
         }
     }
     told(topics.len());
@@ -143,7 +139,7 @@ pub fn rank(
     Ok(ranking)
 }
 
-/// All opinions on the relevance of all images: for each channel its weight, and a value an image.
+/// All opinions on the relevance of all images: for each channel its weight, and a value for each image.
 struct Relevance {
     columns: Vec<(R, f64, Vec<Option<f64>>)>,
 }
@@ -162,138 +158,219 @@ impl Relevance {
     }
 }
 
+impl Settings {
+    fn uses_crawl(&self) -> bool {
+        let channels = &self.approach.relevance.channels;
+        self.approach.stance == StanceRecipe::Crawl || channels.contains_key(&R::Crawl)
+    }
+}
+
 /// A topic, what it asks, and that as vectors.
 type AskedFor<'a> = ((&'a Topic, &'a Query), &'a TopicVectors);
 
-/// The best images for each of the topics, the best first, with their relevance.
-fn pools<'a>(
+/// The best images for a topic by their numbers, the best first, with their relevance.
+type Pool = Vec<(usize, Explanation)>;
+
+/// What stays the same for all topics.
+struct Run<'a> {
     index: &'a ImageIndex,
-    topics: &[AskedFor],
-    settings: &Settings,
-) -> Result<Vec<Vec<(&'a Image, Explanation)>>> {
-    let likeness = sentence_columns(index, topics, settings);
-    topics
-        .par_iter()
-        .zip(likeness)
-        .map(|(((topic, query), vectors), likeness)| {
-            if settings.approach.stance == StanceRecipe::Crawl {
-                return Ok(Vec::new());
-            }
-            let relevance = relevance(index, topic, query, vectors, likeness, settings)?;
-            Ok(pool(index, &relevance))
-        })
-        .collect()
+    settings: &'a Settings,
+    asked: &'a Asked,
+    /// Empty where the approach does not use it.
+    crawl: CrawlRanks,
 }
 
-/// For each topic, by channel, the likeness of its words to one of the texts of every image. An image's vectors are held
-/// against all topics while they are at hand: to fetch them from memory takes longer.
-fn sentence_columns(
-    index: &ImageIndex,
-    topics: &[AskedFor],
-    settings: &Settings,
-) -> Vec<BTreeMap<R, Vec<Option<f64>>>> {
-    let mut columns: Vec<BTreeMap<R, Vec<Option<f64>>>> = vec![BTreeMap::new(); topics.len()];
-    for (channel, part) in [
-        (R::SentenceOcr, Part::Ocr),
-        (R::SentenceTitle, Part::Title),
-        (R::SentenceNear, Part::Near),
-    ] {
-        if !settings.approach.relevance.channels.contains_key(&channel) {
-            continue;
+impl Run<'_> {
+    /// Ranks the images for some topics.
+    fn rank(
+        &self,
+        topics: &[AskedFor],
+        signals: &mut [Signals],
+        reader: &Reader,
+        store: &mut Store,
+        ranking: &mut ImageRanking,
+    ) -> Result<()> {
+        let stance = self.settings.approach.stance;
+        if stance == StanceRecipe::Crawl {
+            for ((topic, _), _) in topics {
+                list(topic, self.crawl_lists(topic), self.settings, ranking);
+            }
+            return Ok(());
         }
-        let rows: Vec<Vec<Option<f64>>> = index
-            .images
+        let pools = topics
             .par_iter()
-            .map(|image| {
-                let likeness =
-                    |(_, vectors): &AskedFor| image.likeness(part, vectors.words.as_deref()?);
-                topics.iter().map(likeness).collect()
+            .zip(signals)
+            .map(|(((topic, query), _), signals)| {
+                let relevance = self.relevance(topic, query, std::mem::take(signals))?;
+                Ok(self.pool(&relevance))
+            })
+            .collect::<Result<Vec<Pool>>>()?;
+        let images = self.candidates(store, &pools)?;
+        let pools: Vec<Vec<(&Image, Explanation)>> = pools
+            .into_iter()
+            .map(|pool| {
+                let known = pool.into_iter();
+                known
+                    .filter_map(|(at, relevance)| Some((images.get(&at)?, relevance)))
+                    .collect()
             })
             .collect();
-        for (at, ((_, vectors), columns)) in topics.iter().zip(&mut columns).enumerate() {
-            if vectors.words.is_some() {
-                let column = rows.iter().map(|row| row.get(at).copied().flatten());
-                columns.insert(channel, column.collect());
-            }
+        let mut said = Vec::new();
+        for (((_, query), _), pool) in topics.iter().zip(&pools) {
+            // the baselines do not use the pair encoder
+            said.push(match stance {
+                StanceRecipe::Beliefs => Some(TextsRead::of(pool, query, reader, store)?),
+                _ => None,
+            });
         }
+        let judged: Vec<Vec<Judged>> = topics
+            .par_iter()
+            .zip(pools)
+            .zip(said)
+            .map(|((((_, query), vectors), pool), said)| {
+                judge(
+                    pool,
+                    (query, vectors),
+                    &self.asked.kinds,
+                    said,
+                    self.settings,
+                )
+            })
+            .collect();
+        for (((topic, _), _), judged) in topics.iter().zip(judged) {
+            list(topic, judged, self.settings, ranking);
+        }
+        Ok(())
     }
-    columns
-}
 
-/// What each channel of the approach says of every image; what the sentence vectors say is known already.
-fn relevance(
-    index: &ImageIndex,
-    topic: &Topic,
-    query: &Query,
-    vectors: &TopicVectors,
-    mut likeness: BTreeMap<R, Vec<Option<f64>>>,
-    settings: &Settings,
-) -> Result<Relevance> {
-    let recipe = &settings.approach.relevance;
-    let mut columns: Vec<(R, f64, Vec<Option<f64>>)> = Vec::new();
-    for channel in R::ALL {
-        let Some(&weight) = recipe.channels.get(&channel) else {
-            continue;
-        };
-        let column = match channel {
-            R::Bm25Ocr => Some(bm25(index, Field::Ocr, query, recipe.scale)?),
-            R::Bm25Title => Some(bm25(index, Field::Title, query, recipe.scale)?),
-            R::Bm25Near => Some(bm25(index, Field::Near, query, recipe.scale)?),
-            R::Bm25Main => Some(bm25(index, Field::Main, query, recipe.scale)?),
-            R::SentenceOcr | R::SentenceTitle | R::SentenceNear => likeness.remove(&channel),
-            R::ClipTopic => vectors.clip.as_ref().map(|clip| {
-                index
-                    .images
-                    .iter()
-                    .map(|i| i.clip_likeness(&clip[0]))
-                    .collect()
-            }),
-            R::Arguments => vectors.sides.as_ref().map(|sides| {
-                let images = index.images.iter();
-                images.map(|image| argued(image, sides)).collect()
-            }),
-            R::Crawl => Some(
-                index
-                    .images
-                    .iter()
-                    .map(|i| best_crawl_rank(i, &topic.id, "").map(|rank| 1.0 / f64::from(rank)))
-                    .collect(),
-            ),
-        };
-        if let Some(mut column) = column {
-            if recipe.scale == Scale::Unit {
-                for value in column.iter_mut().flatten() {
-                    *value = to_unit(channel, *value);
+    /// What each channel of the approach says of every image.
+    fn relevance(&self, topic: &Topic, query: &Query, mut signals: Signals) -> Result<Relevance> {
+        let recipe = &self.settings.approach.relevance;
+        let mut columns: Vec<(R, f64, Vec<Option<f64>>)> = Vec::new();
+        for channel in R::ALL {
+            let Some(&weight) = recipe.channels.get(&channel) else {
+                continue;
+            };
+            let bm25 = |field| self.bm25(field, query, recipe.scale).map(Some);
+            let column = match channel {
+                R::Bm25Ocr => bm25(Field::Ocr)?,
+                R::Bm25Title => bm25(Field::Title)?,
+                R::Bm25Near => bm25(Field::Near)?,
+                R::Bm25Main => bm25(Field::Main)?,
+                R::Bm25Caption => bm25(Field::Caption)?,
+                R::SentenceOcr
+                | R::SentenceTitle
+                | R::SentenceNear
+                | R::ClipTopic
+                | R::Arguments => signals.remove(&channel).map(|column| {
+                    let said = column.into_iter();
+                    said.map(|value| (!value.is_nan()).then_some(value))
+                        .collect()
+                }),
+                R::Crawl => {
+                    let best = self.crawl.best(&topic.id, "");
+                    let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
+                    Some((0..self.index.ids().len()).map(value).collect())
                 }
+            };
+            if let Some(mut column) = column {
+                if recipe.scale == Scale::Unit {
+                    for value in column.iter_mut().flatten() {
+                        *value = to_unit(channel, *value);
+                    }
+                }
+                columns.push((channel, weight, column));
             }
-            columns.push((channel, weight, column));
         }
+        Ok(Relevance { columns })
     }
-    Ok(Relevance { columns })
-}
 
-/// Likeness of an image's texts to what was said about the topic, for it or against it.
-fn argued(image: &Image, sides: &Sides) -> Option<f64> {
-    let parts = [Part::Ocr, Part::Near];
-    let likeness = parts.map(|part| sides.likeness(image.vectors_of(part)));
-    likeness
-        .iter()
-        .flatten()
-        .map(Likeness::best)
-        .reduce(f64::max)
-}
+    fn bm25(&self, field: Field, query: &Query, scale: Scale) -> Result<Vec<Option<f64>>> {
+        let scores = self.index.bm25(field, &query.words)?;
+        let best = scores.iter().copied().fold(0.0, f64::max);
+        let divisor = match scale {
+            Scale::Unit if best > 0.0 => best,
+            _ => 1.0,
+        };
+        Ok(scores
+            .into_iter()
+            .map(|score| (score > 0.0).then(|| score / divisor))
+            .collect())
+    }
 
-fn bm25(index: &ImageIndex, field: Field, query: &Query, scale: Scale) -> Result<Vec<Option<f64>>> {
-    let scores = index.bm25(field, &query.words)?;
-    let best = scores.iter().copied().fold(0f32, f32::max);
-    let divisor = match scale {
-        Scale::Unit if best > 0.0 => f64::from(best),
-        _ => 1.0,
-    };
-    Ok(scores
-        .into_iter()
-        .map(|score| (score > 0.0).then(|| f64::from(score) / divisor))
-        .collect())
+    /// The best hundred images, the best first, with their relevance.
+    fn pool(&self, relevance: &Relevance) -> Pool {
+        let mut order: Vec<(f64, usize)> = (0..self.index.ids().len())
+            .map(|at| (weighted_mean(&relevance.opinions(at)), at))
+            .filter(|(value, _)| *value > 0.0)
+            .collect();
+        // images are numbered by id
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.truncate(POOL);
+        order
+            .into_iter()
+            .map(|(_, at)| {
+                let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
+                (at, opened)
+            })
+            .collect()
+    }
+
+    /// What is known of the images in these pools.
+    fn candidates(&self, store: &Store, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
+        let mut places: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
+        places.sort_unstable();
+        places.dedup();
+        let topics = &self.asked.topics;
+        let recipe = &self.settings.approach;
+        let wanted = Wanted {
+            rankings: false,
+            clip: !self.asked.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
+            sentences: topics.iter().any(|topic| topic.sides.is_some()),
+            sentiment: recipe.argument == ArgumentRecipe::Aramis
+                || matches!(
+                    recipe.stance,
+                    StanceRecipe::Sign { .. } | StanceRecipe::Aramis
+                ),
+        };
+        let path = store.path();
+        let read = |own: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
+            let own = own.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+            let id = self.index.ids().get(*at).context("no such image")?;
+            Ok(Image::read(own, id, wanted)?.map(|image| (*at, image)))
+        };
+        places
+            .par_iter()
+            .with_min_len(32)
+            .map_init(|| Store::open_to_read(path), read)
+            .filter_map(Result::transpose)
+            .collect()
+    }
+
+    /// The Minsc baseline: the image search was asked for "… good" and "… anti", and its ranks are the lists.
+    fn crawl_lists(&self, topic: &Topic) -> Vec<Judged> {
+        let [good, anti] = [" good", " anti"].map(|ending| self.crawl.best(&topic.id, ending));
+        let side = |best: &BTreeMap<usize, u32>, at: usize, ending: &str| {
+            best.get(&at).map(|rank| Explanation {
+                name: format!("1 / best crawl rank of \"…{ending}\""),
+                value: 1.0 / f64::from(*rank),
+                how: format!("rank {rank}"),
+                parts: Vec::new(),
+            })
+        };
+        let found: BTreeSet<usize> = good.keys().chain(anti.keys()).copied().collect();
+        found
+            .into_iter()
+            .filter_map(|at| {
+                Some(Judged {
+                    id: self.index.ids().get(at)?.clone(),
+                    phash: None,
+                    pro: side(&good, at, " good"),
+                    con: side(&anti, at, " anti"),
+                })
+            })
+            .collect()
+    }
 }
 
 /// Cosines brought to [0, 1]. Those of CLIP's image and text vectors lie between about 0.15 (nothing
@@ -305,40 +382,12 @@ fn to_unit(channel: R, value: f64) -> f64 {
     }
 }
 
-/// The best rank at which the crawl found the image by one of the topic's queries with that ending.
-fn best_crawl_rank(image: &Image, topic: &TopicId, ending: &str) -> Option<u32> {
-    image
-        .rankings
-        .iter()
-        .filter(|r| r.topic == topic.0 && r.query.ends_with(ending))
-        .map(|r| r.rank.max(1))
-        .min()
-}
-
 /// A candidate and what its worth as PRO and as CON is made of.
 struct Judged {
     id: DocId,
     phash: Option<u64>,
     pro: Option<Explanation>,
     con: Option<Explanation>,
-}
-
-/// The best hundred images, the best first, with their relevance.
-fn pool<'a>(index: &'a ImageIndex, relevance: &Relevance) -> Vec<(&'a Image, Explanation)> {
-    let mut order: Vec<(f64, usize)> = (0..index.images.len())
-        .map(|at| (weighted_mean(&relevance.opinions(at)), at))
-        .filter(|(value, _)| *value > 0.0)
-        .collect();
-    // images are numbered by id
-    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    order.truncate(POOL);
-    order
-        .into_iter()
-        .map(|(_, at)| {
-            let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
-            (&index.images[at], opened)
-        })
-        .collect()
 }
 
 /// Whether the candidates argue, and for which side.
@@ -394,29 +443,6 @@ fn worth(
         how: names.into(),
         parts,
     }
-}
-
-/// The Minsc baseline: the image search was asked for "… good" and "… anti", and its ranks are the lists.
-fn crawl_lists(index: &ImageIndex, topic: &Topic) -> Vec<Judged> {
-    let side = |image: &Image, ending: &str| {
-        best_crawl_rank(image, &topic.id, ending).map(|rank| Explanation {
-            name: format!("1 / best crawl rank of \"…{ending}\""),
-            value: 1.0 / f64::from(rank),
-            how: format!("rank {rank}"),
-            parts: Vec::new(),
-        })
-    };
-    index
-        .images
-        .iter()
-        .map(|image| Judged {
-            id: image.id.clone(),
-            phash: None,
-            pro: side(image, " good"),
-            con: side(image, " anti"),
-        })
-        .filter(|judged| judged.pro.is_some() || judged.con.is_some())
-        .collect()
 }
 
 /// Selects, and writes the topic's lines and explanations.

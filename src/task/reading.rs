@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
+use crate::evidence::lazy::Lazy;
 use crate::evidence::pair::{CLASSES, PairEncoder};
 use crate::evidence::store::Store;
 use crate::score::text_stance::{Logits, pieces};
@@ -15,7 +16,7 @@ const TOGETHER: usize = 1024;
 
 /// A reader of (claim, text) pairs.
 pub struct Reader<'a> {
-    encoder: Option<&'a PairEncoder>,
+    encoder: Option<&'a Lazy<PairEncoder>>,
     /// None: there is no encoder, and nothing is kept.
     producer: Option<String>,
 }
@@ -24,7 +25,7 @@ impl<'a> Reader<'a> {
     /// By this encoder, or without one by what the one that read most has left in the store.
     ///
     /// Errors: the store cannot be read.
-    pub fn new(encoder: Option<&'a PairEncoder>, store: &Store) -> Result<Self> {
+    pub fn new(encoder: Option<&'a Lazy<PairEncoder>>, store: &Store) -> Result<Self> {
         let producer = match encoder {
             Some(encoder) => Some(encoder.producer().to_owned()),
             None => store.query_producer("pair/")?,
@@ -72,7 +73,7 @@ impl<'a> Reader<'a> {
             let pairs: Vec<(&str, &str)> = part.iter().map(|(_, pair)| *pair).collect();
             let made: Vec<(String, Vec<f32>)> = part
                 .iter()
-                .zip(encoder.logits(&pairs)?)
+                .zip(encoder.get()?.logits(&pairs)?)
                 .map(|((key, _), logits)| {
                     known.insert(key.clone(), logits);
                     (key.clone(), logits.to_vec())

@@ -1,14 +1,17 @@
 #!/bin/sh
-# Makes tests/golden anew: evidence of the sample with the models that are here, and a run for each name that
-# tests/it/images.rs knows.
+# Makes tests/golden anew: evidence of the sample with the models that are here, if there is none, and a run for each name that
+# tests/it/images.rs knows. What riposte keeps beside the evidence stays out of the repository.
 set -eu
 golden=tests/golden
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+if [ -f "$golden/evidence.sqlite" ]; then
+    cp "$golden/evidence.sqlite" "$out"
+fi
 make_run() {
     name=$1
     shift
-    "$RIPOSTE" images -q -i sample -o "$out" --evidence "$golden/evidence.sqlite" "$@"
+    "$RIPOSTE" images -q -i sample -o "$out" --evidence "$out/evidence.sqlite" "$@"
     cp "$out/run.txt" "$golden/$name.txt"
 }
 make_run riposte
@@ -18,4 +21,6 @@ make_run minsc --approach minsc
 make_run boromir-afinn --approach boromir-afinn
 make_run boromir-bert --approach boromir-bert
 make_run aramis --approach aramis
-rm -f "$golden/evidence.sqlite.lock"
+if [ ! -f "$golden/evidence.sqlite" ]; then
+    cp "$out/evidence.sqlite" "$golden"
+fi

@@ -7,6 +7,7 @@ mod cross;
 mod floors;
 mod golden_texts;
 mod images;
+mod index_files;
 mod judge;
 mod measures;
 mod models;

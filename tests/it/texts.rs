@@ -392,7 +392,7 @@ fn what_cannot_be_done_is_said() {
             "controversial -i in -o out --index kept --threads 0",
             "at least 1",
         ),
-        ("index -i no-models", "neither args-me.json"),
+        ("index -i no-models", "neither images/, nor args-me.json"),
         ("verify out -i in --task comparative", "no passages"),
     ] {
         let (code, said) = room.run(line);

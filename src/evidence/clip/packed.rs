@@ -10,7 +10,7 @@ use super::{
 };
 use crate::evidence::checkpoint::Checkpoint;
 use crate::evidence::encoder::{Size, make_unit};
-use crate::evidence::packed::{Dense, Kept, Norm, PackedEncoder, Published, reader};
+use crate::evidence::packed::{Dense, Kept, Norm, PackedEncoder, Published, executor, reader};
 
 /// Rows that go through a tower together, at most: more do not fill the matrix products better, and push each other out of
 /// the caches.
@@ -47,15 +47,15 @@ impl Towers {
     /// # Errors
     /// Tensors that cannot be read.
     pub(super) fn read(config: &Config, checkpoint: &mut Checkpoint) -> Result<Self> {
-        let gemm = GemmExecutor::new();
+        let gemm = executor();
         let mut read = reader(checkpoint, &Published);
         let (text_size, vision_size): (Size, Size) = (config.text.size(), config.vision.size());
         let mut positions = read(VISION_POSITIONS)?;
         let class = read(CLASS)?;
         positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
         let dimension = config.projection_dim;
-        let patches = Dense::new(&gemm, &read(PATCHES)?, vision_size.hidden, None)?;
-        let projection = Dense::new(&gemm, &read(VISION_PROJECTION)?, dimension, None)?;
+        let patches = Dense::new(gemm, &read(PATCHES)?, vision_size.hidden, None)?;
+        let projection = Dense::new(gemm, &read(VISION_PROJECTION)?, dimension, None)?;
         let vision = Vision {
             patches,
             positions,
@@ -65,7 +65,7 @@ impl Towers {
             after: Norm::read(&mut read, AFTER_NORM, vision_size.epsilon)?,
             projection,
         };
-        let projection = Dense::new(&gemm, &read(TEXT_PROJECTION)?, dimension, None)?;
+        let projection = Dense::new(gemm, &read(TEXT_PROJECTION)?, dimension, None)?;
         let text = Text {
             tokens: read(TOKENS)?,
             positions: read(TEXT_POSITIONS)?,

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::{GROUP, Tools};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
+use crate::evidence::lazy::Lazy;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::{self, Picture};
 use crate::evidence::store::{Held, Made, Record, Store};
@@ -121,6 +122,7 @@ fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
     let mut vectors = match batch.is_empty() {
         true => Vec::new(),
         false => clip
+            .get()?
             .embed_images(&batch)
             .context("CLIP failed on a batch of images")?,
     }
@@ -390,7 +392,8 @@ impl Worker<'_> {
         }
         if let Some(producer) = missing.remove(&Channel::Ocr) {
             let mut faults = Vec::new();
-            let lines = match (&self.tools.ocr, &image) {
+            let reader = self.tools.ocr.as_ref().map(Lazy::get).transpose()?;
+            let lines = match (reader, &image) {
                 (Some(reader), Some((path, image))) => self
                     .clock
                     .time("ocr", || guarded(|| reader.read(&image.image)))
@@ -433,6 +436,7 @@ impl Worker<'_> {
         if missing.remove(&Channel::Clip).is_some()
             && let (Some(clip), Some((_, image))) = (&self.tools.clip, &image)
         {
+            let clip = clip.get()?;
             outcome.pixels = Some(self.clock.time("clip", || clip.preprocess(&image.image)));
         }
         Ok(())
@@ -466,6 +470,7 @@ impl Worker<'_> {
         {
             let embedded: Vec<_> = texts.iter().filter(|t| t.part != Part::Main).collect();
             let values: Vec<&str> = embedded.iter().map(|t| t.value.as_str()).collect();
+            let model = model.get()?;
             let vectors = self
                 .clock
                 .time("sentence", || self.pool.install(|| model.embed(&values)))

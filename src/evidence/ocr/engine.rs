@@ -35,6 +35,11 @@ pub struct OcrsReader {
 }
 
 impl OcrsReader {
+    /// The producer that the models with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        format!("ocrs code {CODE_VERSION} {sha}")
+    }
+
     /// Loads both models; `sha` names their contents in [`TextReader::producer`].
     ///
     /// # Errors
@@ -56,7 +61,7 @@ impl OcrsReader {
             engine,
             recogniser,
             alphabet: ALPHABET.chars().map(String::from).collect(),
-            producer: format!("ocrs code {CODE_VERSION} {sha}"),
+            producer: Self::producer_of(sha),
             cores: Cores::default(),
         })
     }

@@ -41,6 +41,11 @@ pub struct PpOcr {
 }
 
 impl PpOcr {
+    /// The producer that the models with that sha will be.
+    pub fn producer_of(sha: &str) -> String {
+        format!("ppocr-v4 code {CODE_VERSION} {sha}")
+    }
+
     /// Loads detector and recogniser; `sha` names both files' contents in [`TextReader::producer`].
     ///
     /// # Errors
@@ -56,7 +61,7 @@ impl PpOcr {
             detector,
             recogniser,
             alphabet,
-            producer: format!("ppocr-v4 code {CODE_VERSION} {sha}"),
+            producer: Self::producer_of(sha),
             cores: Cores::default(),
         })
     }

@@ -206,54 +206,141 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
     Ok(())
 }
 
-pub(super) fn read_document(c: &Connection, id: &DocId) -> rusqlite::Result<Option<Evidence>> {
+/// What is read of a document beside its words and its picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub rankings: bool,
+    pub clip: bool,
+    pub sentences: bool,
+    /// By VADER and by AFINN.
+    pub sentiment: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Wanted = Wanted {
+        rankings: true,
+        clip: true,
+        sentences: true,
+        sentiment: true,
+    };
+}
+
+pub(super) fn read_document(
+    c: &Connection,
+    id: &DocId,
+    wanted: Wanted,
+) -> rusqlite::Result<Option<Evidence>> {
     let key = id.0.as_str();
     let url: Option<String> = c
         .prepare_cached("SELECT url FROM document WHERE document = ?")?
         .query_row([key], |row| row.get(0))
         .optional()?;
     let Some(url) = url else { return Ok(None) };
-    let mut pages = c
-        .prepare_cached(
-            "SELECT page, url, found, names_image, title, description, alt, title_attribute, caption,
-                    headings, before, after, main FROM page WHERE document = ? ORDER BY page",
-        )?
-        .query_map([key], |row| {
-            Ok(PageEvidence {
-                id: row.get(0)?,
-                url: row.get(1)?,
-                words: PageWords {
-                    found: Found::parse(row.get_ref(2)?.as_str()?),
-                    names_image: row.get(3)?,
-                    title: row.get(4)?,
-                    description: row.get(5)?,
-                    alt: row.get(6)?,
-                    title_attribute: row.get(7)?,
-                    caption: row.get(8)?,
-                    headings: row.get(9)?,
-                    before: row.get(10)?,
-                    after: row.get(11)?,
-                    main: row.get(12)?,
-                },
-                rankings: Vec::new(),
-            })
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    for page in &mut pages {
-        page.rankings = c
-            .prepare_cached(
-                "SELECT query, topic, rank FROM crawl_rank WHERE document = ? AND page = ? ORDER BY number",
-            )?
-            .query_map([key, &page.id], |row| {
-                Ok(CrawlRank {
-                    query: row.get(0)?,
-                    topic: row.get(1)?,
-                    rank: row.get(2)?,
-                })
-            })?
-            .collect::<rusqlite::Result<_>>()?;
+    let mut evidence = Evidence {
+        id: id.clone(),
+        url,
+        pages: pages(c, key)?,
+        ocr: ocr_lines(c, key)?,
+        picture: picture(c, key)?,
+        clip: None,
+        sentences: Vec::new(),
+        vader: Vec::new(),
+        afinn: Vec::new(),
+    };
+    if wanted.rankings {
+        for page in &mut evidence.pages {
+            page.rankings = rankings(c, key, &page.id)?;
+        }
     }
-    let ocr = c
+    if wanted.clip {
+        evidence.clip = c
+            .prepare_cached("SELECT vector FROM clip WHERE document = ?")?
+            .query_row([key], |row| vector_of(row.get_ref(0)?.as_blob()?))
+            .optional()?;
+    }
+    if wanted.sentences {
+        evidence.sentences = parts(
+            c,
+            key,
+            "SELECT page, part, vector FROM sentence WHERE document = ? ORDER BY page, part",
+            |row| vector_of(row.get_ref(2)?.as_blob()?),
+        )?;
+    }
+    if wanted.sentiment {
+        evidence.vader = parts(
+            c,
+            key,
+            "SELECT page, part, compound FROM vader WHERE document = ? ORDER BY page, part",
+            |row| row.get(2),
+        )?;
+        evidence.afinn = parts(
+            c,
+            key,
+            "SELECT page, part, sum, words FROM afinn WHERE document = ? ORDER BY page, part",
+            |row| {
+                Ok(AfinnValence {
+                    sum: row.get(2)?,
+                    words: row.get::<_, i64>(3)? as u64,
+                })
+            },
+        )?;
+    }
+    Ok(Some(evidence))
+}
+
+/// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+pub(super) fn read_words(
+    c: &Connection,
+    id: &DocId,
+) -> rusqlite::Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
+    Ok((pages(c, &id.0)?, ocr_lines(c, &id.0)?))
+}
+
+fn pages(c: &Connection, key: &str) -> rusqlite::Result<Vec<PageEvidence>> {
+    c.prepare_cached(
+        "SELECT page, url, found, names_image, title, description, alt, title_attribute, caption,
+                    headings, before, after, main FROM page WHERE document = ? ORDER BY page",
+    )?
+    .query_map([key], |row| {
+        Ok(PageEvidence {
+            id: row.get(0)?,
+            url: row.get(1)?,
+            words: PageWords {
+                found: Found::parse(row.get_ref(2)?.as_str()?),
+                names_image: row.get(3)?,
+                title: row.get(4)?,
+                description: row.get(5)?,
+                alt: row.get(6)?,
+                title_attribute: row.get(7)?,
+                caption: row.get(8)?,
+                headings: row.get(9)?,
+                before: row.get(10)?,
+                after: row.get(11)?,
+                main: row.get(12)?,
+            },
+            rankings: Vec::new(),
+        })
+    })?
+    .collect()
+}
+
+fn rankings(c: &Connection, key: &str, page: &str) -> rusqlite::Result<Vec<CrawlRank>> {
+    c.prepare_cached(
+        "SELECT query, topic, rank FROM crawl_rank WHERE document = ? AND page = ? ORDER BY number",
+    )?
+    .query_map([key, page], |row| {
+        Ok(CrawlRank {
+            query: row.get(0)?,
+            topic: row.get(1)?,
+            rank: row.get(2)?,
+        })
+    })?
+    .collect()
+}
+
+fn ocr_lines(c: &Connection, key: &str) -> rusqlite::Result<Vec<OcrLine>> {
+    c
         .prepare_cached(
             "SELECT text, confidence, x1, y1, x2, y2, x3, y3, x4, y4 FROM ocr_line WHERE document = ? ORDER BY line",
         )?
@@ -269,75 +356,39 @@ pub(super) fn read_document(c: &Connection, id: &DocId) -> rusqlite::Result<Opti
                 ],
             })
         })?
-        .collect::<rusqlite::Result<_>>()?;
-    let picture = c
-        .prepare_cached(
-            "SELECT width, height, phash, text_fraction, brightness, contrast, saturation,
+        .collect()
+}
+
+fn picture(c: &Connection, key: &str) -> rusqlite::Result<Option<Picture>> {
+    c.prepare_cached(
+        "SELECT width, height, phash, text_fraction, brightness, contrast, saturation,
                     colourfulness, red, green, blue, bright, dark, average, colours, edges,
                     flat, photograph
              FROM picture WHERE document = ?",
-        )?
-        .query_row([key], |row| {
-            Ok(Picture {
-                width: row.get(0)?,
-                height: row.get(1)?,
-                phash: u64::from_str_radix(row.get_ref(2)?.as_str()?, 16).unwrap_or(0),
-                text_fraction: row.get(3)?,
-                brightness: row.get(4)?,
-                contrast: row.get(5)?,
-                saturation: row.get(6)?,
-                colourfulness: row.get(7)?,
-                red: row.get(8)?,
-                green: row.get(9)?,
-                blue: row.get(10)?,
-                bright: row.get(11)?,
-                dark: row.get(12)?,
-                average: colour_of(row.get_ref(13)?.as_str()?),
-                colours: row.get(14)?,
-                edges: row.get(15)?,
-                flat: row.get(16)?,
-                photograph: row.get(17)?,
-            })
+    )?
+    .query_row([key], |row| {
+        Ok(Picture {
+            width: row.get(0)?,
+            height: row.get(1)?,
+            phash: u64::from_str_radix(row.get_ref(2)?.as_str()?, 16).unwrap_or(0),
+            text_fraction: row.get(3)?,
+            brightness: row.get(4)?,
+            contrast: row.get(5)?,
+            saturation: row.get(6)?,
+            colourfulness: row.get(7)?,
+            red: row.get(8)?,
+            green: row.get(9)?,
+            blue: row.get(10)?,
+            bright: row.get(11)?,
+            dark: row.get(12)?,
+            average: colour_of(row.get_ref(13)?.as_str()?),
+            colours: row.get(14)?,
+            edges: row.get(15)?,
+            flat: row.get(16)?,
+            photograph: row.get(17)?,
         })
-        .optional()?;
-    let clip = c
-        .prepare_cached("SELECT vector FROM clip WHERE document = ?")?
-        .query_row([key], |row| vector_of(row.get_ref(0)?.as_blob()?))
-        .optional()?;
-    let sentences = parts(
-        c,
-        key,
-        "SELECT page, part, vector FROM sentence WHERE document = ? ORDER BY page, part",
-        |row| vector_of(row.get_ref(2)?.as_blob()?),
-    )?;
-    let vader = parts(
-        c,
-        key,
-        "SELECT page, part, compound FROM vader WHERE document = ? ORDER BY page, part",
-        |row| row.get(2),
-    )?;
-    let afinn = parts(
-        c,
-        key,
-        "SELECT page, part, sum, words FROM afinn WHERE document = ? ORDER BY page, part",
-        |row| {
-            Ok(AfinnValence {
-                sum: row.get(2)?,
-                words: row.get::<_, i64>(3)? as u64,
-            })
-        },
-    )?;
-    Ok(Some(Evidence {
-        id: id.clone(),
-        url,
-        pages,
-        ocr,
-        picture,
-        clip,
-        sentences,
-        vader,
-        afinn,
-    }))
+    })
+    .optional()
 }
 
 fn parts<T>(

@@ -1,44 +1,47 @@
-//! The making of an index: a collection read once, in bounded memory, into a directory that is renamed
+//! The making of an index of texts: a collection read once, in bounded memory, into a directory that is renamed
 //! into place when it is whole.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::Hasher;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use rustc_hash::FxHashMap;
+use anyhow::{Context, Result};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
+use tantivy::index::IndexSettings;
+use tantivy::merge_policy::NoMergePolicy;
+use tantivy::schema::document::Document as TantivyDocumentTrait;
+use tantivy::{Index, IndexWriter, TantivyDocument};
 
-use super::columns::{Columns, Entry};
-use super::invert::{Batch, Counted, MOST_BYTES, Worker, merge, write_run};
-use super::texts::TextsWriter;
-use super::{Document, FORMAT, META, Marks, Meta, SHORT_WORDS, TextCollection};
-use crate::index::analyzer::Analyzer;
+use super::disk::{self, SealedDirectory};
+use super::schema::{self, Entry, Fields};
+use super::{Document, Meta, SHORT_WORDS, TextCollection};
 use crate::trec::Fault;
 
 /// Documents handed to a thread at once, and the bytes of text after which there are enough of them.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 1 << 19;
 
-/// So many faults are kept with the index.
+/// Bytes of documents that wait to be indexed.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// Maximum number of faults kept with the index.
 const KEPT_FAULTS: usize = 1000;
 
-/// So much of a file's beginning and end is in its fingerprint.
+/// Bytes of a file's beginning and end that are in its fingerprint.
 const SAMPLED_BYTES: u64 = 1 << 16;
 
-/// What a directory has in its name while an index is built in it, and the file in it that its builder holds.
-const BUILDING: &str = ".building-";
-const LOCK: &str = "building.lock";
+/// The least memory that tantivy takes for a thread.
+const LEAST_BYTES: usize = 15_000_000;
 
 /// How much of the machine may be used.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub threads: usize,
-    /// Memory for postings that are not written yet, all threads together. The whole of what is built and
-    /// looked up needs about as much again.
+    /// Memory for postings that are not written yet, all threads together.
     pub bytes: usize,
 }
 
@@ -53,60 +56,107 @@ impl Default for Effort {
     }
 }
 
-/// How far the building has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    pub documents: u64,
-    pub faults: u64,
+/// What happens while an index is opened or built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Another process builds the index; this one waits.
+    Waiting,
+    /// The index that is there cannot be used, and is built anew.
+    Outdated(&'static str),
+    /// So many documents are on their way, and so many faults were found.
+    Progress { documents: u64, faults: u64 },
 }
 
-/// What the documents are, in the order in which they came.
+/// An empty index in `dir`, and a writer for it.
+pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Index> {
+    let settings = IndexSettings {
+        // the threads that index compress too: there are as many as the machine has
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    };
+    let index = Index::builder()
+        .schema(fields.schema.clone())
+        .settings(settings);
+    Ok(index.open_or_create(SealedDirectory::open(dir)?)?)
+}
+
+/// A writer that leaves its segments as they are.
+pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<Waiting>> {
+    let threads = effort.threads.max(1);
+    let bytes = effort.bytes.max(threads * LEAST_BYTES);
+    let writer = index.writer_with_num_threads(threads, bytes)?;
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    Ok(writer)
+}
+
+/// Makes what was written part of the index, in one step.
+pub(super) fn commit(writer: &mut IndexWriter<Waiting>, meta: &Meta) -> Result<()> {
+    let mut commit = writer.prepare_commit()?;
+    commit.set_payload(&serde_json::to_string(meta)?);
+    commit.commit()?;
+    Ok(())
+}
+
+/// Builds the index of a collection in `dir`; one that is there is replaced.
+pub(super) fn build(
+    collection: &TextCollection,
+    mut meta: Meta,
+    dir: &Path,
+    effort: Effort,
+    told: &mut dyn FnMut(Event),
+) -> Result<()> {
+    let site = disk::building_site(dir)?;
+    let fields = Fields::new(meta.kind);
+    let index = create(site.path(), &fields)?;
+    let mut writer = writer(&index, effort)?;
+    add_all(collection, &fields, &mut meta, effort, &writer, told)?;
+    commit(&mut writer, &meta)?;
+    writer.wait_merging_threads()?;
+    disk::put_in_place(site, dir)
+}
+
+/// Documents in the order in which they came.
 #[derive(Default)]
 struct Arrivals {
-    /// The ids, and which place each has.
-    places: FxHashMap<Box<str>, u32>,
-    marks: Vec<Marks>,
-    /// The place of the first document with the same words.
-    first: Vec<u32>,
-    /// By a hash of the words, the place of the first document that has them. That two texts of a
-    /// million share one of 64 bits by chance has a probability of 3 in 10^8.
-    words: FxHashMap<u64, u32>,
-    repeated_ids: u64,
-    fault_count: u64,
-    faults: Vec<Fault>,
+    ids: FxHashSet<Arc<str>>,
+    /// By a hash of its words, the first document that has them. That two texts of a million share one of 64 bits by chance has
+    /// a probability of 3 in 10^8.
+    words: FxHashMap<u64, Arc<str>>,
+}
+
+/// A document, and what is known of it from those before it.
+struct Arrived {
+    document: Document,
+    marks: u8,
+    duplicate_of: Option<Arc<str>>,
 }
 
 impl Arrivals {
-    /// Takes note of a document: its place, or none if its id is there already.
-    fn note(&mut self, document: &Document) -> Result<Option<u32>> {
-        if self.places.contains_key(document.id.0.as_str()) {
-            self.repeated_ids += 1;
-            return Ok(None);
+    /// Takes note of a document; none if its id is there already.
+    fn note(&mut self, document: Document, meta: &mut Meta) -> Option<Arrived> {
+        let id: Arc<str> = document.id.0.as_str().into();
+        if !self.ids.insert(id.clone()) {
+            meta.repeated_ids += 1;
+            return None;
         }
-        let place = u32::try_from(self.places.len()).context("more than 4 billion documents")?;
-        self.places.insert(document.id.0.as_str().into(), place);
-        let text = document
-            .texts
-            .first()
-            .map(String::as_str)
-            .unwrap_or_default();
-        let first = match hash_of_words(text) {
-            Some(hash) => *self.words.entry(hash).or_insert(place),
-            None => place,
-        };
-        self.first.push(first);
-        self.marks.push(Marks {
-            short: text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS,
-            duplicate: first != place,
-        });
-        Ok(Some(place))
-    }
-
-    fn fault(&mut self, fault: Fault) {
-        self.fault_count += 1;
-        if self.faults.len() < KEPT_FAULTS {
-            self.faults.push(fault);
+        let text = document.texts.first().map_or("", String::as_str);
+        let mut marks = 0;
+        if text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS {
+            marks |= schema::SHORT;
+            meta.short += 1;
         }
+        let hash = hash_of_words(text);
+        let first = hash.map(|hash| self.words.entry(hash).or_insert_with(|| id.clone()));
+        let duplicate_of = first.filter(|first| **first != id).cloned();
+        if duplicate_of.is_some() {
+            marks |= schema::DUPLICATE;
+            meta.duplicates += 1;
+        }
+        Some(Arrived {
+            document,
+            marks,
+            duplicate_of,
+        })
     }
 }
 
@@ -135,248 +185,144 @@ fn hash_of_words(text: &str) -> Option<u64> {
     some.then(|| hash.finish())
 }
 
-/// Builds the index of a collection in `dir`; one that is there is replaced.
-pub(super) fn build(
-    collection: &TextCollection,
-    analyzer: &Analyzer,
-    fingerprint: String,
-    dir: &Path,
-    effort: Effort,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<()> {
-    let name = dir.file_name().context("it has no name")?.to_string_lossy();
-    let parent = match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    // what is no index is not replaced by one
-    let strange = fs::read_dir(dir).is_ok_and(|mut inside| inside.next().is_some());
-    ensure!(
-        !strange || dir.join(META).is_file(),
-        "there is something else in it"
-    );
-    fs::create_dir_all(parent)?;
-    let prefix = format!(".{name}{BUILDING}");
-    remove_abandoned(parent, &prefix);
-    let place = tempfile::Builder::new()
-        .prefix(&prefix)
-        .tempdir_in(parent)?;
-    let lock = File::create(place.path().join(LOCK))?;
-    // where files cannot be locked, nothing that is left is removed
-    let _ = lock.lock();
-
-    let mut arrivals = Arrivals::default();
-    let lengths = add_all(
-        (collection, analyzer, effort),
-        &mut arrivals,
-        place.path(),
-        progress,
-    )?;
-    let columns = columns(lengths, &arrivals)?;
-    columns.write(place.path())?;
-    let count = |marked: fn(&Marks) -> bool| arrivals.marks.iter().filter(|m| marked(m)).count();
-    let meta = Meta {
-        format: FORMAT,
-        fingerprint,
-        analyzer: analyzer.clone(),
-        fields: collection
-            .fields()
-            .iter()
-            .map(|f| (*f).to_owned())
-            .collect(),
-        tokens: columns
-            .lengths
-            .iter()
-            .map(|lengths| lengths.iter().map(|n| u64::from(*n)).sum())
-            .collect(),
-        documents: u64::from(columns.documents()),
-        repeated_ids: arrivals.repeated_ids,
-        duplicates: count(|m| m.duplicate) as u64,
-        short: count(|m| m.short) as u64,
-        fault_count: arrivals.fault_count,
-        faults: arrivals.faults,
-    };
-    let mut file = File::create(place.path().join(META))?;
-    file.write_all(&serde_json::to_vec(&meta)?)?;
-    file.sync_all()?;
-
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => bail!(error),
-        _ => {}
-    }
-    fs::remove_file(place.path().join(LOCK))?;
-    fs::rename(place.path(), dir)?;
-    // it is at home now: nothing to remove
-    let _ = place.keep();
-    // not every file system can do it for a directory
-    let _ = File::open(parent).and_then(|parent| parent.sync_all());
-    Ok(())
-}
-
-/// Removes what killed builders have left: directories whose lock nobody holds. What cannot be removed
-/// stays; it is in nobody's way.
-fn remove_abandoned(parent: &Path, prefix: &str) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            let lock = File::open(entry.path().join(LOCK));
-            if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-}
-
-/// Reads the collection, counts its terms and writes everything but the columns and what describes the
-/// index. The lengths of the documents, by field.
+/// Reads the collection and hands its documents to the writer. What is counted goes into `meta`.
 fn add_all(
-    (collection, analyzer, effort): (&TextCollection, &Analyzer, Effort),
-    arrivals: &mut Arrivals,
-    dir: &Path,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Vec<u32>>> {
+    collection: &TextCollection,
+    fields: &Fields,
+    meta: &mut Meta,
+    effort: Effort,
+    writer: &IndexWriter<Waiting>,
+    told: &mut dyn FnMut(Event),
+) -> Result<()> {
     let threads = effort.threads.max(1);
-    let bytes = effort.bytes.clamp(1, MOST_BYTES);
-    let fields = collection.fields().len();
-    let mut lengths = vec![Vec::new(); fields];
-    let mut texts = TextsWriter::create(dir)?;
+    let room = Room::new(WAITING_BYTES);
+    let analyzer = meta.analyzer.clone();
     let mut documents = collection.documents();
-    let mut runs = Vec::new();
-    loop {
-        let used = AtomicUsize::new(0);
-        let mut done = Done {
-            waiting: BTreeMap::new(),
-            lengths: &mut lengths,
-            texts: &mut texts,
-        };
-        let (workers, end) = std::thread::scope(|scope| -> Result<_> {
-            let (sender, batches) = crossbeam_channel::bounded::<Batch>(2 * threads);
-            let (counted, receiver) = crossbeam_channel::unbounded();
-            let workers: Vec<_> = (0..threads)
-                .map(|_| {
-                    let (batches, counted, used) = (batches.clone(), counted.clone(), &used);
-                    scope.spawn(move || {
-                        let mut worker = Worker::new(analyzer);
-                        for batch in batches {
-                            // the receiver is gone only when something failed
-                            let _ = counted.send(worker.count(&batch, fields, used));
-                        }
-                        worker
-                    })
+    let mut arrivals = Arrivals::default();
+    std::thread::scope(|scope| -> Result<()> {
+        let (sender, batches) = crossbeam_channel::bounded::<Vec<Arrived>>(2 * threads);
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                let (batches, room, analyzer) = (batches.clone(), &room, &analyzer);
+                scope.spawn(move || -> Result<()> {
+                    let (mut analyzer, mut joined) = (analyzer.build(), String::new());
+                    for arrived in batches.into_iter().flatten() {
+                        let entry = Entry {
+                            document: &arrived.document,
+                            marks: arrived.marks,
+                            duplicate_of: arrived.duplicate_of.as_deref(),
+                        };
+                        let made = fields.document(&entry, &mut analyzer, &mut joined);
+                        let bytes = arrived
+                            .document
+                            .texts
+                            .iter()
+                            .map(String::len)
+                            .sum::<usize>();
+                        // its texts and their terms
+                        writer.add_document(room.enter(made, 2 * bytes))?;
+                    }
+                    Ok(())
                 })
-                .collect();
-            drop((batches, counted));
-            let mut end = false;
-            while !end && used.load(Ordering::Relaxed) < bytes {
-                let batch;
-                (batch, end) = next_batch(&mut documents, arrivals, progress)?;
-                if sender.send(batch).is_err() {
-                    bail!("a thread that counts terms has ended");
-                }
-                for counted in receiver.try_iter() {
-                    done.take(counted)?;
-                }
-            }
-            drop(sender);
-            for counted in receiver {
-                done.take(counted)?;
-            }
-            let workers: Result<Vec<Worker>, _> = workers.into_iter().map(|w| w.join()).collect();
-            let workers = workers.ok().context("a thread that counts terms failed")?;
-            Ok((workers, end))
-        })?;
-        let run = tempfile::tempdir_in(dir)?;
-        write_run(workers, &lengths, bytes / 2, run.path())?;
-        runs.push(run);
-        if end {
-            break;
-        }
-    }
-    texts.finish()?;
-    merge(&runs, &lengths, dir)?;
-    for run in runs {
-        run.close()?;
-    }
-    Ok(lengths)
-}
-
-/// What is counted comes back in any order, and is written in that of the documents.
-struct Done<'a> {
-    waiting: BTreeMap<u32, Counted>,
-    lengths: &'a mut Vec<Vec<u32>>,
-    texts: &'a mut TextsWriter,
-}
-
-impl Done<'_> {
-    fn take(&mut self, counted: Counted) -> Result<()> {
-        self.waiting.insert(counted.first, counted);
-        let written = |lengths: &[Vec<u32>]| lengths.first().map_or(0, Vec::len) as u32;
-        while let Some(next) = self.waiting.remove(&written(self.lengths)) {
-            self.texts.add(&next.packed)?;
-            for (all, own) in self.lengths.iter_mut().zip(&next.lengths) {
-                all.extend(own);
-            }
-            // an empty batch, of an empty collection
-            if next.lengths.first().is_none_or(Vec::is_empty) {
+            })
+            .collect();
+        drop(batches);
+        loop {
+            let batch = next_batch(&mut *documents, &mut arrivals, meta, told);
+            // nobody takes it only if all threads failed: they say why below
+            if batch.is_empty() || sender.send(batch).is_err() {
                 break;
             }
         }
+        drop(sender);
+        for worker in workers {
+            let ended = worker.join();
+            ended.ok().context("a thread that indexes has failed")??;
+        }
         Ok(())
-    }
+    })
 }
 
-/// The next documents, and whether they are the last.
+/// The next documents; none at the end.
 fn next_batch(
     documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
     arrivals: &mut Arrivals,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(Batch, bool)> {
-    let mut batch = Batch {
-        first: arrivals.marks.len() as u32,
-        documents: Vec::new(),
-    };
+    meta: &mut Meta,
+    told: &mut dyn FnMut(Event),
+) -> Vec<Arrived> {
+    let mut batch = Vec::new();
     let mut bytes = 0;
-    while batch.documents.len() < BATCH && bytes < BATCH_BYTES {
-        let document = match documents.next() {
-            Some(Ok(document)) => document,
-            Some(Err(fault)) => {
-                arrivals.fault(fault);
-                continue;
+    while batch.len() < BATCH && bytes < BATCH_BYTES {
+        match documents.next() {
+            Some(Ok(document)) => {
+                bytes += document.texts.iter().map(String::len).sum::<usize>();
+                batch.extend(arrivals.note(document, meta));
             }
-            None => return Ok((batch, true)),
-        };
-        let Some(place) = arrivals.note(&document)? else {
-            continue;
-        };
-        bytes += document.texts.iter().map(String::len).sum::<usize>();
-        batch.documents.push(document);
-        if place % 8192 == 8191 {
-            progress(Progress {
-                documents: u64::from(place) + 1,
-                faults: arrivals.fault_count,
-            });
+            Some(Err(fault)) => {
+                meta.fault_count += 1;
+                if meta.faults.len() < KEPT_FAULTS {
+                    meta.faults.push(fault);
+                }
+            }
+            None => break,
         }
     }
-    Ok((batch, false))
+    told(Event::Progress {
+        documents: arrivals.ids.len() as u64,
+        faults: meta.fault_count,
+    });
+    batch
 }
 
-/// The columns of the documents: their numbers are the places in which they came.
-fn columns(lengths: Vec<Vec<u32>>, arrivals: &Arrivals) -> Result<Columns> {
-    let mut ids: Vec<&str> = vec![""; arrivals.places.len()];
-    for (id, place) in &arrivals.places {
-        if let Some(slot) = ids.get_mut(*place as usize) {
-            *slot = id;
+/// Memory for documents that wait to be indexed. tantivy lets ten thousand of them wait, however large they are.
+pub(super) struct Room(Arc<(Mutex<usize>, Condvar)>, usize);
+
+impl Room {
+    pub fn new(bytes: usize) -> Self {
+        Room(Arc::default(), bytes)
+    }
+
+    /// The document with its place in the room; waits until there is one.
+    pub fn enter(&self, document: TantivyDocument, bytes: usize) -> Waiting {
+        let (taken, changed) = &*self.0;
+        let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        // an indexing thread that has failed makes no room any more: the writer says so at the next document
+        let patience = Duration::from_secs(10);
+        let full = |taken: &mut usize| *taken > 0 && *taken + bytes > self.1;
+        (taken, _) = changed
+            .wait_timeout_while(taken, patience, full)
+            .unwrap_or_else(PoisonError::into_inner);
+        *taken += bytes;
+        Waiting {
+            document,
+            bytes,
+            room: Arc::clone(&self.0),
         }
     }
-    let entries =
-        ids.iter()
-            .zip(&arrivals.marks)
-            .zip(&arrivals.first)
-            .map(|((id, marks), first)| Entry {
-                id,
-                marks: *marks,
-                first: *first,
-            });
-    Columns::new(lengths, entries)
+}
+
+/// A document on its way to the index, which leaves the room when it has been indexed.
+pub(super) struct Waiting {
+    document: TantivyDocument,
+    bytes: usize,
+    room: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let (taken, changed) = &*self.room;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        changed.notify_all();
+    }
+}
+
+impl TantivyDocumentTrait for Waiting {
+    type Value<'a> = <TantivyDocument as TantivyDocumentTrait>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as TantivyDocumentTrait>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        TantivyDocumentTrait::iter_fields_and_values(&self.document)
+    }
 }
 
 /// A file's name, size, time of change, first and last bytes.

@@ -8,31 +8,22 @@ use crate::index::corpus::Corpus;
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     pub score: f64,
-    /// The place of its id among all.
-    pub order: u32,
     pub number: u32,
 }
 
-impl Found {
-    fn compare(&self, other: &Found) -> Ordering {
-        other
-            .score
-            .total_cmp(&self.score)
-            .then(self.order.cmp(&other.order))
-    }
-}
-
 /// The best k of what it was given, and some more.
-pub struct Top {
-    pub k: usize,
+pub struct Top<'a> {
+    corpus: &'a Corpus,
+    k: usize,
     found: Vec<Found>,
     /// What has a lower score is not among the best k.
     pub threshold: f64,
 }
 
-impl Top {
-    pub fn new(k: usize) -> Self {
+impl<'a> Top<'a> {
+    pub fn new(corpus: &'a Corpus, k: usize) -> Self {
         Top {
+            corpus,
             k,
             found: Vec::new(),
             threshold: if k == 0 {
@@ -44,16 +35,11 @@ impl Top {
     }
 
     /// Adds a document of the corpus.
-    pub fn push(&mut self, corpus: &Corpus, score: f64, number: u32) {
+    pub fn push(&mut self, score: f64, number: u32) {
         if self.k == 0 {
             return;
         }
-        let order = corpus.columns.order.get(number as usize);
-        self.found.push(Found {
-            score,
-            order: order.copied().unwrap_or(0),
-            number,
-        });
+        self.found.push(Found { score, number });
         if self.found.len() >= self.k.saturating_mul(4) {
             self.prune();
         }
@@ -61,9 +47,8 @@ impl Top {
 
     fn prune(&mut self) {
         if self.found.len() > self.k {
-            let (_, last, _) = self
-                .found
-                .select_nth_unstable_by(self.k - 1, Found::compare);
+            let order = order(self.corpus);
+            let (_, last, _) = self.found.select_nth_unstable_by(self.k - 1, order);
             self.threshold = last.score;
             self.found.truncate(self.k);
         }
@@ -71,7 +56,15 @@ impl Top {
 
     pub fn finish(mut self) -> Vec<Found> {
         self.prune();
-        self.found.sort_unstable_by(Found::compare);
+        self.found.sort_unstable_by(order(self.corpus));
         self.found
+    }
+}
+
+/// The higher score first, of equal ones the lower id.
+fn order(corpus: &Corpus) -> impl Fn(&Found, &Found) -> Ordering {
+    |a, b| {
+        let ids = || corpus.id_text(a.number).cmp(&corpus.id_text(b.number));
+        b.score.total_cmp(&a.score).then_with(ids)
     }
 }

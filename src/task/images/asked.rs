@@ -53,7 +53,7 @@ impl Asked {
             let texts: Vec<String> = queries.iter().map(|q| q.words.clone()).collect();
             let embed = encoders
                 .sentences
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed(texts)));
+                .map(|model| (model.producer(), |texts: &[&str]| model.get()?.embed(texts)));
             if let Some(vectors) = query_vectors(store, Channel::Sentence, &texts, embed, notes)? {
                 for (topic, vector) in asked.topics.iter_mut().zip(vectors) {
                     topic.words = Some(vector);
@@ -74,9 +74,11 @@ impl Asked {
                 .chain(prompts::kind_groups())
                 .collect();
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
-            let embed = encoders
-                .clip
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed_texts(texts)));
+            let embed = encoders.clip.map(|model| {
+                (model.producer(), |texts: &[&str]| {
+                    model.get()?.embed_texts(texts)
+                })
+            });
             if let Some(vectors) = query_vectors(store, Channel::Clip, &texts, embed, notes)? {
                 let mut vectors = vectors.as_slice();
                 let mut ensembles = Vec::new();
@@ -122,14 +124,16 @@ impl Asked {
             let texts: Vec<String> = said.iter().map(|s| s.text.clone()).collect();
             let embed = encoders
                 .sentences
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed(texts)));
+                .map(|model| (model.producer(), |texts: &[&str]| model.get()?.embed(texts)));
             if topic.words.is_some() {
                 let vectors = query_vectors(store, Channel::Sentence, &texts, embed, notes)?;
                 topic.sides = sides(&said, vectors);
             }
-            let embed = encoders
-                .clip
-                .map(|model| (model.producer(), |texts: &[&str]| model.embed_texts(texts)));
+            let embed = encoders.clip.map(|model| {
+                (model.producer(), |texts: &[&str]| {
+                    model.get()?.embed_texts(texts)
+                })
+            });
             if topic.clip.is_some() {
                 let vectors = query_vectors(store, Channel::Clip, &texts, embed, notes)?;
                 topic.clip_sides = sides(&said, vectors);
@@ -155,7 +159,7 @@ fn query_vectors(
     store: &mut Store,
     channel: Channel,
     texts: &[String],
-    embed: Option<(String, impl Fn(&[&str]) -> Result<Vec<Vec<f32>>>)>,
+    embed: Option<(&str, impl Fn(&[&str]) -> Result<Vec<Vec<f32>>>)>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let Some(made_by) = store.producer(channel)? else {

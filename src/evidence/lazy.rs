@@ -1,0 +1,75 @@
+//! A model that is loaded when it is first used: a run over stored evidence needs its name and seldom the model.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use anyhow::Result;
+
+/// A model, loaded or not.
+pub struct Lazy<T> {
+    producer: String,
+    load: Box<dyn Fn() -> Result<T> + Send + Sync>,
+    loading: Mutex<()>,
+    loaded: OnceLock<T>,
+}
+
+impl<T> Lazy<T> {
+    /// A model that is not loaded yet. `producer` is what it will say of itself.
+    pub fn new(producer: String, load: impl Fn() -> Result<T> + Send + Sync + 'static) -> Self {
+        Lazy {
+            producer,
+            load: Box::new(load),
+            loading: Mutex::new(()),
+            loaded: OnceLock::new(),
+        }
+    }
+
+    /// What is made by the model names it so.
+    pub fn producer(&self) -> &str {
+        &self.producer
+    }
+
+    /// The model; the first call loads it, and others wait for that.
+    ///
+    /// Errors: it cannot be loaded. The next call tries again.
+    pub fn get(&self) -> Result<&T> {
+        if let Some(model) = self.loaded.get() {
+            return Ok(model);
+        }
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = self.loaded.get() {
+            return Ok(model);
+        }
+        let model = (self.load)()?;
+        Ok(self.loaded.get_or_init(|| model))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn a_model_is_loaded_once_and_not_before_it_is_used() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = calls.clone();
+        let model = Lazy::new("m/1".to_owned(), move || {
+            match counted.fetch_add(1, Ordering::Relaxed) {
+                0 => anyhow::bail!("the disk was away"),
+                call => Ok(call),
+            }
+        });
+        assert_eq!(
+            (model.producer(), calls.load(Ordering::Relaxed)),
+            ("m/1", 0)
+        );
+        assert!(model.get().is_err());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert_eq!(*model.get().unwrap(), 1));
+            }
+        });
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
+}

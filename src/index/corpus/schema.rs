@@ -1,0 +1,193 @@
+//! The fields of an index as tantivy sees them, and a document made of them.
+//!
+//! What is searched and what is stored are different fields. `premises_terms` holds the terms that our analyzer made, with blanks
+//! between them: tantivy splits them at white space, so any tool on tantivy can search the index without our analyzer. `premises`
+//! holds the text as it came. Lengths, marks and a checksum of the stored texts are columns (tantivy's fast fields).
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+use tantivy::TantivyDocument;
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
+    Value,
+};
+use tantivy::tokenizer::TextAnalyzer;
+
+use super::{Document, Kind};
+use crate::index::analyzer;
+use crate::trec::{DocId, Stance};
+
+/// Columns: the id, what is marked of a document, and the checksum of its texts.
+pub const ID: &str = "id";
+pub const MARKS: &str = "marks";
+pub const CHECKSUM: &str = "checksum";
+
+/// Bits of the column of marks.
+pub const SHORT: u8 = 1;
+pub const DUPLICATE: u8 = 2;
+
+/// The column of a field's lengths: the number of its terms in each document.
+pub fn length_column(field: &str) -> String {
+    format!("{field}_length")
+}
+
+/// The fields of an index.
+#[derive(Clone)]
+pub struct Fields {
+    pub schema: Schema,
+    pub id: Field,
+    /// One for each field of the kind, in its order.
+    pub terms: Vec<Field>,
+    lengths: Vec<Field>,
+    /// Empty where texts are not stored.
+    texts: Vec<Field>,
+    marks: Field,
+    checksum: Field,
+    stance: Field,
+    url: Field,
+    duplicate_of: Field,
+}
+
+/// A document on its way into an index.
+pub struct Entry<'a> {
+    pub document: &'a Document,
+    /// [`SHORT`] and [`DUPLICATE`].
+    pub marks: u8,
+    /// The first document with the same words.
+    pub duplicate_of: Option<&'a str>,
+}
+
+impl Fields {
+    /// Those of an index of this kind.
+    pub fn new(kind: Kind) -> Self {
+        let mut schema = SchemaBuilder::default();
+        let split = |option| {
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer("whitespace")
+                .set_index_option(option)
+                .set_fieldnorms(false);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let column = TextOptions::default().set_fast("raw").set_stored();
+        let id = match kind.is_updated() {
+            // what is to be deleted is looked for by its id
+            true => {
+                let whole = TextFieldIndexing::default()
+                    .set_tokenizer("raw")
+                    .set_index_option(IndexRecordOption::Basic)
+                    .set_fieldnorms(false);
+                schema.add_text_field(ID, column.set_indexing_options(whole))
+            }
+            false => schema.add_text_field(ID, column),
+        };
+        let mut fields = Vec::new();
+        for name in kind.fields() {
+            let terms = split(IndexRecordOption::WithFreqs);
+            fields.push((
+                schema.add_text_field(&format!("{name}_terms"), terms),
+                schema.add_u64_field(&length_column(name), FAST),
+                kind.stores_texts()
+                    .then(|| schema.add_text_field(name, STORED)),
+            ));
+        }
+        Fields {
+            id,
+            terms: fields.iter().map(|(terms, _, _)| *terms).collect(),
+            lengths: fields.iter().map(|(_, length, _)| *length).collect(),
+            texts: fields.iter().filter_map(|(_, _, text)| *text).collect(),
+            marks: schema.add_u64_field(MARKS, FAST),
+            checksum: schema.add_u64_field(CHECKSUM, FAST),
+            stance: schema.add_text_field("stance", STORED),
+            url: schema.add_text_field("url", STORED),
+            duplicate_of: schema.add_text_field("duplicate_of", STORED),
+            schema: schema.build(),
+        }
+    }
+
+    /// The document as tantivy takes it. `joined` is room for terms, to be used again.
+    pub fn document(
+        &self,
+        entry: &Entry,
+        analyzer: &mut TextAnalyzer,
+        joined: &mut String,
+    ) -> TantivyDocument {
+        let Document {
+            id,
+            texts,
+            stance,
+            url,
+        } = entry.document;
+        let mut made = TantivyDocument::default();
+        made.add_text(self.id, &id.0);
+        for ((terms, length), text) in self.terms.iter().zip(&self.lengths).zip(texts) {
+            let count = analyzer::write_terms(analyzer, text, joined);
+            made.add_text(*terms, &*joined);
+            made.add_u64(*length, u64::from(count));
+        }
+        for (field, text) in self.texts.iter().zip(texts) {
+            made.add_text(*field, text);
+        }
+        if let Some(stance) = stance {
+            made.add_text(self.stance, stance.word());
+        }
+        if let Some(url) = url {
+            made.add_text(self.url, url);
+        }
+        if let Some(first) = entry.duplicate_of {
+            made.add_text(self.duplicate_of, first);
+        }
+        made.add_u64(self.marks, u64::from(entry.marks));
+        made.add_u64(self.checksum, checksum(entry.document, entry.duplicate_of));
+        made
+    }
+
+    /// A stored document, and the first one with the same words if it is marked as a duplicate.
+    ///
+    /// Errors: something is missing.
+    pub fn read(&self, stored: &TantivyDocument) -> Result<(Document, Option<DocId>)> {
+        let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str());
+        let id = text(self.id).context("it has no id")?;
+        let texts: Option<Vec<String>> = self
+            .texts
+            .iter()
+            .map(|field| text(*field).map(str::to_owned))
+            .collect();
+        let word = text(self.stance);
+        let document = Document {
+            id: DocId(id.to_owned()),
+            texts: texts.context("a text is missing")?,
+            stance: Stance::BOTH
+                .into_iter()
+                .find(|stance| Some(stance.word()) == word),
+            url: text(self.url).map(str::to_owned),
+        };
+        Ok((
+            document,
+            text(self.duplicate_of).map(|id| DocId(id.to_owned())),
+        ))
+    }
+}
+
+/// A checksum of all that is stored of a document: the first eight bytes of a SHA-256 over its parts, each after its length.
+pub fn checksum(document: &Document, duplicate_of: Option<&str>) -> u64 {
+    let Document {
+        id,
+        texts,
+        stance,
+        url,
+    } = document;
+    let rest = [
+        stance.map_or("", Stance::word),
+        url.as_deref().unwrap_or_default(),
+        duplicate_of.unwrap_or_default(),
+    ];
+    let parts = [id.0.as_str()].into_iter();
+    let parts = parts.chain(texts.iter().map(String::as_str)).chain(rest);
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let digest = hash.finalize();
+    u64::from_le_bytes(std::array::from_fn(|at| digest[at]))
+}

@@ -1,0 +1,211 @@
+//! One segment of an index: its columns in memory, its postings and stored texts on disk.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use tantivy::TantivyDocument;
+use tantivy::index::{InvertedIndexReader, SegmentReader};
+use tantivy::store::StoreReader;
+
+use super::schema::{self, Fields, checksum};
+use super::{Document, OUT};
+use crate::trec::DocId;
+
+/// Blocks of stored texts that are kept unpacked: neighbours in a ranking are seldom neighbours in a collection.
+const CACHED_BLOCKS: usize = 16;
+
+/// A segment, open for search.
+pub struct Segment {
+    /// The number of its first document.
+    pub base: u32,
+    /// One for each field.
+    pub inverted: Vec<Arc<InvertedIndexReader>>,
+    pub columns: Columns,
+    /// What keeps the texts from being read is told when they are asked for.
+    store: Result<StoreReader>,
+    name: String,
+}
+
+/// What a ranking needs of every document of a segment at once.
+pub struct Columns {
+    /// By field, each document's number of terms.
+    pub lengths: Vec<Vec<u32>>,
+    /// [`schema::SHORT`], [`schema::DUPLICATE`] and [`OUT`].
+    pub marks: Vec<u8>,
+    /// Of the stored texts.
+    pub checksums: Vec<u64>,
+    /// The ids in the order of their bytes, one after the other, and where each ends.
+    ids: String,
+    id_ends: Vec<u32>,
+    /// Each document's place among the ids, and the document at each place.
+    order: Vec<u32>,
+    by_id: Vec<u32>,
+}
+
+impl Columns {
+    /// Reads the columns. Errors: one is missing or not whole.
+    pub fn read(reader: &SegmentReader, fields: &[String]) -> Result<Self> {
+        let documents = reader.max_doc() as usize;
+        let numbers = |name: &str| -> Result<Vec<u64>> {
+            let column = reader.fast_fields().column_first_or_default::<u64>(name)?;
+            let mut numbers = vec![0; documents];
+            column.get_range(0, &mut numbers);
+            Ok(numbers)
+        };
+        let small = |name: &str| -> Result<Vec<u32>> {
+            let numbers = numbers(name)?.into_iter().map(u32::try_from);
+            numbers
+                .collect::<Result<_, _>>()
+                .with_context(|| format!("the column {name} has too large a number"))
+        };
+        let lengths = fields.iter();
+        let lengths = lengths.map(|field| small(&schema::length_column(field)));
+        let mut columns = Columns {
+            lengths: lengths.collect::<Result<_>>()?,
+            marks: small(schema::MARKS)?.iter().map(|m| *m as u8).collect(),
+            checksums: numbers(schema::CHECKSUM)?,
+            ids: String::new(),
+            id_ends: Vec::new(),
+            order: vec![0; documents],
+            by_id: vec![0; documents],
+        };
+        if let Some(alive) = reader.alive_bitset() {
+            for (document, marks) in (0..).zip(&mut columns.marks) {
+                *marks |= if alive.is_alive(document) { 0 } else { OUT };
+            }
+        }
+        columns.read_ids(reader)?;
+        Ok(columns)
+    }
+
+    fn read_ids(&mut self, reader: &SegmentReader) -> Result<()> {
+        let ids = reader.fast_fields().str(schema::ID)?;
+        let ids = ids.context("there is no column of ids")?;
+        let mut terms = ids.dictionary().stream()?;
+        while terms.advance() {
+            self.ids.push_str(std::str::from_utf8(terms.key())?);
+            let end = u32::try_from(self.ids.len()).context("the ids are more than 4 GiB")?;
+            self.id_ends.push(end);
+        }
+        let known = self.id_ends.len() == self.order.len();
+        ensure!(known, "there are not as many ids as documents");
+        let ords = ids.ords();
+        for (document, order) in (0..).zip(&mut self.order) {
+            let place = ords.first(document).context("a document without an id")?;
+            *order = place as u32;
+            let slot = self.by_id.get_mut(place as usize);
+            *slot.context("an id without a place")? = document;
+        }
+        Ok(())
+    }
+
+    /// The id of a document.
+    pub fn id(&self, document: u32) -> Option<&str> {
+        self.id_at(*self.order.get(document as usize)? as usize)
+    }
+
+    fn id_at(&self, place: usize) -> Option<&str> {
+        let end = *self.id_ends.get(place)? as usize;
+        let start = match place.checked_sub(1) {
+            Some(before) => *self.id_ends.get(before)? as usize,
+            None => 0,
+        };
+        self.ids.get(start..end)
+    }
+
+    /// The document of that id.
+    pub fn number(&self, id: &str) -> Option<u32> {
+        let (mut low, mut high) = (0, self.id_ends.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.id_at(middle)?.cmp(id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return self.by_id.get(middle).copied(),
+            }
+        }
+        None
+    }
+}
+
+impl Segment {
+    /// Errors: its postings cannot be opened.
+    pub fn open(
+        reader: SegmentReader,
+        base: u32,
+        columns: Columns,
+        fields: &Fields,
+    ) -> Result<Self> {
+        let inverted = fields.terms.iter();
+        let inverted = inverted.map(|field| reader.inverted_index(*field));
+        let store = guarded(|| reader.get_store_reader(CACHED_BLOCKS));
+        Ok(Segment {
+            base,
+            inverted: inverted.collect::<Result<_, _>>()?,
+            columns,
+            store: store.and_then(|store| Ok(store?)),
+            name: reader.segment_id().uuid_string(),
+        })
+    }
+
+    pub fn documents(&self) -> u32 {
+        self.columns.marks.len() as u32
+    }
+
+    /// The file with the stored texts.
+    pub fn store_file(&self) -> PathBuf {
+        PathBuf::from(format!("{}.store", self.name))
+    }
+
+    /// A stored document, held against its checksum, and the first one with the same words if it is marked as a duplicate.
+    ///
+    /// Errors: it cannot be read, or it is not what was written.
+    pub fn document(&self, document: u32, fields: &Fields) -> Result<(Document, Option<DocId>)> {
+        let store = self.store.as_ref().map_err(|why| anyhow!("{why:#}"))?;
+        let stored = guarded(|| store.get::<TantivyDocument>(document))??;
+        let (found, first) = fields.read(&stored)?;
+        let known = self.columns.checksums.get(document as usize).copied();
+        let computed = checksum(&found, first.as_ref().map(|id| id.0.as_str()));
+        ensure!(
+            known == Some(computed),
+            "the checksum of a stored text does not match"
+        );
+        Ok((found, first))
+    }
+}
+
+/// What `read` returns. tantivy trusts a store's files and panics where they make no sense; the rest of an index is verified before it
+/// is read, but stored texts only one by one, when they are asked for.
+fn guarded<T>(read: impl FnOnce() -> T) -> Result<T> {
+    silence::while_reading(|| catch_unwind(AssertUnwindSafe(read)))
+        .map_err(|_| anyhow!("it makes no sense"))
+}
+
+/// Panics that are caught print nothing.
+mod silence {
+    use std::cell::Cell;
+    use std::panic::{set_hook, take_hook};
+    use std::sync::Once;
+
+    thread_local! {
+        static READING: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+
+    pub fn while_reading<T>(read: impl FnOnce() -> T) -> T {
+        HOOK.call_once(|| {
+            let usual = take_hook();
+            set_hook(Box::new(move |panic| {
+                if !READING.get() {
+                    usual(panic);
+                }
+            }));
+        });
+        READING.set(true);
+        let result = read();
+        READING.set(false);
+        result
+    }
+}
