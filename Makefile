@@ -49,7 +49,8 @@ golden:
 # riposte beside Pillow, lxml, BeautifulSoup, VADER, RapidOCR, tesseract, onnxruntime, torch and sentence-transformers on the same images,
 # texts and cores, and beside a whole extraction in Python: a table in benches/results/. On a quiet machine. COLLECTION=DIR is a collection of
 # real images; WORDS=truth.json and PAIRS=DIR say what stands in some (collection-tools/ocr_peers.py); TEXTS=FILE gives sentences,
-# one a line; ANSERINI=JAR brings Lucene, where there is Java; ONLY=decode,ocr takes some parts. Takes an hour, most of it whole extractions and the index of texts.
+# one a line; ANSERINI=JAR (Anserini's fat jar) brings Lucene, where there is Java 17; BEFORE=BINARY sets another riposte beside this one;
+# ONLY=decode,ocr takes some parts. Takes an hour, most of it whole extractions and the index of texts.
 # `cargo bench --bench stages` times riposte's own stages on the sample.
 COLLECTION ?= sample
 ROUNDS ?= 5
@@ -58,7 +59,7 @@ PEERS = torch transformers sentence-transformers onnxruntime onnx rapidocr-onnxr
 BENCH_PY = .venv/bin/python benches/bench.py --collection $(COLLECTION) --rounds $(ROUNDS)
 bench: bench-ready
 	$(BENCH_PY) $(if $(ONLY),--only $(ONLY)) $(if $(WORDS),--words $(WORDS)) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(TEXTS),--texts $(TEXTS)) \
-	  $(if $(ANSERINI),--anserini $(ANSERINI))
+	  $(if $(ANSERINI),--anserini $(ANSERINI)) $(if $(BEFORE),--before $(BEFORE))
 
 # Seconds an image and peak memory of extraction as a collection grows, and their plot. An hour and more; SIZES makes it shorter.
 SIZES ?= 500,1000,2000,4000

@@ -4,6 +4,7 @@
 //! collection, in double precision and with exact lengths. Equal scores are ordered by document id. So neither the segments of an
 //! index nor the threads that built it change a ranking.
 
+mod pruned;
 mod top;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Corpus, Postings};
+use super::corpus::{Corpus, Found, Postings, Scratch, UNTOUCHED};
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use top::Top;
@@ -98,9 +99,6 @@ impl Part {
     }
 }
 
-/// A document's score before any: no sum of contributions is minus zero.
-const UNTOUCHED: f64 = -0.0;
-
 /// A term of the query that the collection has.
 struct Asked<'q> {
     part: usize,
@@ -111,6 +109,8 @@ struct Asked<'q> {
     term_weight: f64,
     counts: FieldCounts,
     df: u64,
+    /// The most often that it is in a document, where that is known.
+    max_tf: Option<u32>,
     score: TermScore,
     postings: Postings<'q>,
 }
@@ -140,15 +140,20 @@ impl Corpus {
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, cut.k);
-        if plan.can_match(query) {
+        if cut.k > 0 && plan.can_match(query) && !plan.search_pruned(self, cut, &mut top)? {
             let scratch = plan.score_all(self)?;
             plan.collect(self, cut, &scratch, &mut top);
+            self.keep_scratch(Scratch::reset(scratch));
         }
-        top.finish()
-            .into_iter()
-            .map(|found| {
+        // where all ids lie is looked up before any is copied: the processor waits for memory once, not for each
+        let found = top.finish();
+        let ids: Vec<Option<&str>> = found.iter().map(|f| self.id_text(f.number)).collect();
+        found
+            .iter()
+            .zip(ids)
+            .map(|(found, id)| {
                 Ok(ScoredDoc {
-                    doc: self.id(found.number).context("a document without an id")?,
+                    doc: DocId(id.context("a document without an id")?.to_owned()),
                     score: found.score,
                 })
             })
@@ -164,7 +169,10 @@ impl Corpus {
         if similarity.adds_length() || similarity.combines_fields() {
             bail!("the scores of all documents are for a sum over terms");
         }
-        Ok(plan.score_all(self)?.scores)
+        let scratch = plan.score_all(self)?;
+        let scores = scratch.scores.clone();
+        self.keep_scratch(Scratch::reset(scratch));
+        Ok(scores)
     }
 
     /// A document's score for a query, opened: the numbers that [`Corpus::search`] adds up, in its
@@ -207,7 +215,12 @@ impl<'q> Plan<'q> {
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
                 let found = corpus.find(part.field, text, similarity.uses_cf())?;
-                let Some((term, postings)) = found else {
+                let Some(Found {
+                    counts: term,
+                    max_tf,
+                    postings,
+                }) = found
+                else {
                     continue;
                 };
                 asked_for += weight;
@@ -219,6 +232,7 @@ impl<'q> Plan<'q> {
                     term_weight: *weight,
                     counts,
                     df: term.df,
+                    max_tf,
                     score: similarity.term(counts, term),
                     postings,
                 };
@@ -264,21 +278,22 @@ impl<'q> Plan<'q> {
 
     /// Adds up the scores of all documents.
     fn score_all(&self, corpus: &Corpus) -> Result<Scratch> {
-        let mut scratch = Scratch::new(corpus.numbers(), self.must != 0);
+        let mut scratch = corpus.scratch();
+        scratch.demand(self.must != 0);
+        let mut known = Known::default();
         for group in &self.groups {
             if self.similarity.combines_fields() {
                 self.add_combined(corpus, group, &mut scratch)?;
             }
             for asked in group {
                 if !self.similarity.combines_fields() {
-                    let weight = asked.field_weight * asked.term_weight;
-                    add_postings(&mut scratch.scores, weight, asked.score, &asked.postings)?;
+                    known.add_postings(&mut scratch.scores, asked)?;
                 }
                 if self.must & 1 << asked.part != 0 {
                     let matched = &mut scratch.matched;
                     asked
                         .postings
-                        .each_block_over(matched, |matched, _, documents, _| {
+                        .each_block_over(matched, |_, matched, _, documents, _| {
                             for document in documents {
                                 if let Some(bits) = matched.get_mut(*document as usize) {
                                     *bits |= 1 << asked.part;
@@ -334,25 +349,68 @@ impl<'q> Plan<'q> {
 
     /// Gives the documents that are found and wanted to the top.
     fn collect(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
-        for (number, score) in (0..).zip(&scratch.scores) {
-            if self.lengths.is_empty() && *score < top.threshold
-                || score.to_bits() == UNTOUCHED.to_bits()
-            {
+        // a sample tells about how high the last of the best is, so that few others are looked at; where it was too high, all are
+        top.threshold = self.guess(scratch, cut.k);
+        self.collect_from(corpus, cut, scratch, top);
+        if top.len() < cut.k && top.threshold > f64::NEG_INFINITY {
+            top.clear();
+            self.collect_from(corpus, cut, scratch, top);
+        }
+    }
+
+    /// Probably a little less than the k-th highest score.
+    fn guess(&self, scratch: &Scratch, k: usize) -> f64 {
+        const SAMPLED: usize = 16;
+        if !self.lengths.is_empty() || scratch.scores.len() < 64 * SAMPLED {
+            return f64::NEG_INFINITY;
+        }
+        let sample = scratch.scores.iter().step_by(SAMPLED);
+        let sample = sample.filter(|score| score.to_bits() != UNTOUCHED.to_bits());
+        let expected = k.div_ceil(SAMPLED);
+        pruned::kth_largest(sample.copied(), expected + 2 * expected.isqrt() + 4)
+    }
+
+    fn collect_from(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
+        // most scores are too low: so many at once are passed over without a branch for each
+        const TOGETHER: usize = 8;
+        for (first, scores) in (0..).step_by(TOGETHER).zip(scratch.scores.chunks(TOGETHER)) {
+            let threshold = top.threshold;
+            let low = |all: bool, score: &f64| all & (*score < threshold);
+            if self.lengths.is_empty() && scores.iter().fold(true, low) {
                 continue;
             }
-            let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-            if matched & self.must != self.must
-                || corpus.is_left_out(number, !cut.short, !cut.duplicates)
-            {
-                continue;
+            for (number, score) in (first..).zip(scores) {
+                self.consider(corpus, cut, scratch, (number, *score), top);
             }
-            let mut score = *score;
-            for (field, weight) in &self.lengths {
-                score += self.length_part(corpus, *field, *weight, number);
-            }
-            if score >= top.threshold {
-                top.push(score, number);
-            }
+        }
+    }
+
+    /// Gives a document to the top, if it is found and wanted.
+    #[inline(always)]
+    fn consider(
+        &self,
+        corpus: &Corpus,
+        cut: Cut,
+        scratch: &Scratch,
+        (number, mut score): (u32, f64),
+        top: &mut Top,
+    ) {
+        if self.lengths.is_empty() && score < top.threshold
+            || score.to_bits() == UNTOUCHED.to_bits()
+        {
+            return;
+        }
+        let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
+        if matched & self.must != self.must
+            || corpus.is_left_out(number, !cut.short, !cut.duplicates)
+        {
+            return;
+        }
+        for (field, weight) in &self.lengths {
+            score += self.length_part(corpus, *field, *weight, number);
+        }
+        if score >= top.threshold {
+            top.push(score, number);
         }
     }
 
@@ -456,70 +514,88 @@ fn group_weight(group: &[Asked]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Adds a term's scores for its documents. The commonest formulas get a loop of their own, in
-/// which the compiler knows which formula it is; Dirichlet's depends on the frequency alone.
-fn add_postings(
-    scores: &mut [f64],
-    weight: f64,
-    score: TermScore,
-    postings: &Postings,
-) -> Result<()> {
-    let of_posting = |tf: u32, length| weight * score.score(f64::from(tf), length);
-    match score {
-        TermScore::Bm25 { .. } => {
-            postings.each_block_over(scores, |scores, lengths, documents, tfs| {
-                add(scores, lengths, documents, tfs, of_posting);
-            })
-        }
-        TermScore::Dirichlet { .. } => {
-            let known: [f64; 64] = std::array::from_fn(|tf| of_posting(tf as u32, 0));
-            postings.each_block_over(scores, |scores, lengths, documents, tfs| {
-                add(scores, lengths, documents, tfs, |tf, length| {
-                    let score = known.get(tf as usize).copied();
-                    score.unwrap_or_else(|| of_posting(tf, length))
-                });
-            })
-        }
-        _ => postings.each_block_over(scores, |scores, lengths, documents, tfs| {
-            add(scores, lengths, documents, tfs, of_posting);
-        }),
-    }
-}
-
+/// What a term adds to the score of a document that has it so often, by the document's length.
 #[inline(always)]
-fn add(
-    scores: &mut [f64],
-    lengths: &[u32],
-    documents: &[u32],
-    tfs: &[u32],
-    score: impl Fn(u32, u32) -> f64,
-) {
-    for (document, tf) in documents.iter().zip(tfs) {
-        let document = *document as usize;
-        if let (Some(sum), Some(length)) = (scores.get_mut(document), lengths.get(document)) {
-            // + 0.0: a contribution is never minus zero
-            *sum += score(*tf, *length) + 0.0;
+fn of_posting(asked: &Asked) -> impl Fn(u32, u32) -> f64 + use<> {
+    let weight = asked.field_weight * asked.term_weight;
+    let score = asked.score;
+    move |tf, length| weight * score.score(f64::from(tf), length)
+}
+
+/// Adds to a score; a contribution is never minus zero, which is the score of a document without any.
+#[inline(always)]
+fn add_to(sum: &mut f64, contribution: f64) {
+    *sum += contribution + 0.0;
+}
+
+/// Contributions of one term that were computed before, by frequency and length: a long list of postings has few different ones, and a
+/// division or a logarithm takes longer than all else.
+#[derive(Default)]
+struct Known {
+    contributions: Vec<f64>,
+}
+
+impl Known {
+    const FREQUENCIES: usize = 4;
+    const LENGTHS: usize = 2048;
+    /// Shorter lists have too many different ones.
+    const WORTH: u64 = 2048;
+
+    /// Forgets the term before.
+    fn begin(&mut self, asked: &Asked) {
+        self.contributions.clear();
+        if asked.postings.df() >= Self::WORTH {
+            let count = Self::FREQUENCIES * Self::LENGTHS;
+            self.contributions.resize(count, f64::NAN);
         }
     }
-}
 
-/// What is added up for the documents.
-struct Scratch {
-    scores: Vec<f64>,
-    /// Which of the parts that must match do; empty if none must.
-    matched: Vec<u64>,
-    /// BM25F's frequencies of one term; 0 between terms.
-    frequencies: Vec<f64>,
-    touched: Vec<usize>,
-}
-
-impl Scratch {
-    fn new(documents: usize, must: bool) -> Self {
-        Scratch {
-            scores: vec![UNTOUCHED; documents],
-            matched: vec![0; if must { documents } else { 0 }],
-            frequencies: Vec::new(),
-            touched: Vec::new(),
+    /// What the term adds to a score.
+    #[inline(always)]
+    fn contribution(&mut self, tf: u32, length: u32, score: impl Fn(u32, u32) -> f64) -> f64 {
+        let (t, l) = ((tf as usize).wrapping_sub(1), length as usize);
+        if t >= Self::FREQUENCIES || l >= Self::LENGTHS {
+            return score(tf, length);
         }
+        match self.contributions.get_mut(t * Self::LENGTHS + l) {
+            Some(known) => {
+                if known.is_nan() {
+                    *known = score(tf, length);
+                }
+                *known
+            }
+            None => score(tf, length),
+        }
+    }
+
+    /// Adds a term's scores for its documents.
+    fn add_postings(&mut self, scores: &mut [f64], asked: &Asked) -> Result<()> {
+        if let TermScore::Bm25 { idf, floor, slope } = asked.score {
+            // a division costs no more than a look-up, in a loop in which the compiler knows the formula
+            let weight = asked.field_weight * asked.term_weight;
+            let formula = TermScore::Bm25 { idf, floor, slope };
+            return asked
+                .postings
+                .each_block_over(scores, |_, scores, lengths, documents, tfs| {
+                    for (document, tf) in documents.iter().zip(tfs) {
+                        let at = *document as usize;
+                        if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                            add_to(sum, weight * formula.score(f64::from(*tf), *length));
+                        }
+                    }
+                });
+        }
+        let score = of_posting(asked);
+        self.begin(asked);
+        asked
+            .postings
+            .each_block_over(scores, |_, scores, lengths, documents, tfs| {
+                for (document, tf) in documents.iter().zip(tfs) {
+                    let at = *document as usize;
+                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                        add_to(sum, self.contribution(*tf, *length, &score));
+                    }
+                }
+            })
     }
 }

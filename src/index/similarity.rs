@@ -202,6 +202,20 @@ fn idf(documents: u64, df: u64) -> f64 {
 }
 
 impl TermScore {
+    /// The most that the score can be, in any document of at least as many terms as occurrences; none where that is not known, or where
+    /// a score can be below 0. `max_tf` is the most often that the term is in a document.
+    pub fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
+        match *self {
+            TermScore::Bm25 { idf, .. } => Some(idf),
+            TermScore::TfIdf { idf } => Some(idf),
+            TermScore::JelinekMercer { ratio } => Some((1.0 + ratio).ln()),
+            TermScore::Dirichlet { mu_p } | TermScore::LuceneDirichlet { mu_p, .. } => {
+                Some((1.0 + f64::from(max_tf?) / mu_p).ln())
+            }
+            TermScore::Dph { .. } => None,
+        }
+    }
+
     /// The score of a term that is `tf > 0` times in a document of `length` terms.
     #[inline(always)]
     pub fn score(&self, tf: f64, length: u32) -> f64 {

@@ -6,8 +6,10 @@
 
 mod build;
 mod disk;
+mod kind;
 mod postings;
 mod schema;
+mod scratch;
 mod segment;
 pub mod update;
 
@@ -17,31 +19,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tantivy::index::SegmentReader;
 use tantivy::{Index, Term};
 
 pub use build::{Effort, Event};
 pub use disk::{Verified, remove};
+use kind::FORMAT;
+pub use kind::{
+    ARGUMENT_FIELDS, Document, IMAGE_FIELDS, Kind, Meta, PASSAGE_FIELDS, SHORT_WORDS,
+    TextCollection,
+};
 
 use super::analyzer::Analyzer;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
-use crate::collection::arguments::ArgumentCollection;
-use crate::collection::passages::PassageCollection;
-use crate::trec::{DocId, Fault, Stance};
+use crate::trec::DocId;
 use disk::{Lock, Place, SealedDirectory, broken, damaged};
 pub(super) use postings::Postings;
 use schema::Fields;
+pub(super) use scratch::{Scratch, UNTOUCHED};
 use segment::Segment;
-
-/// The version of what is written and of what an analyzer makes of a text. A change of either raises it, and indices of another
-/// version are built anew.
-const FORMAT: u32 = 3;
-
-/// A text with fewer words is marked as short: it is hardly an argument, but length normalisation
-/// likes it.
-pub const SHORT_WORDS: usize = 20;
 
 /// Length scores of longer documents are not computed in advance.
 const KNOWN_LENGTHS: u32 = 1 << 14;
@@ -49,178 +47,11 @@ const KNOWN_LENGTHS: u32 = 1 << 14;
 /// Counts of so many terms are remembered at most.
 const KNOWN_TERMS: usize = 1 << 16;
 
+/// Rooms for scores that are kept, one for each thread that searches.
+const KEPT_SCRATCHES: usize = 8;
+
 /// A mark beside those that are stored: the document is deleted, or not among those that are searched.
 const OUT: u8 = 1 << 7;
-
-/// What the documents of an index are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// The words of images and of the pages that show them.
-    Images,
-    Arguments,
-    Passages,
-}
-
-impl Kind {
-    /// The names of its fields.
-    pub fn fields(self) -> &'static [&'static str] {
-        match self {
-            Kind::Images => &IMAGE_FIELDS,
-            Kind::Arguments => &ARGUMENT_FIELDS,
-            Kind::Passages => &PASSAGE_FIELDS,
-        }
-    }
-
-    /// Whether documents are added and deleted one by one. Files of texts are read from beginning to end when they change.
-    fn is_updated(self) -> bool {
-        self == Kind::Images
-    }
-
-    /// Whether texts are stored. Those of images are in the evidence already.
-    fn stores_texts(self) -> bool {
-        self != Kind::Images
-    }
-}
-
-/// The fields of an index of images: the text in the image; titles and headings of its pages; alternative text, caption and the
-/// words around it; description and main text of the pages; alternative text and captions alone.
-pub const IMAGE_FIELDS: [&str; 5] = ["ocr", "title", "near", "main", "caption"];
-
-/// The fields of an index of arguments: the last is the text of the page that an argument is from.
-pub const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];
-
-/// The fields of an index of passages.
-pub const PASSAGE_FIELDS: [&str; 2] = ["contents", "expansion"];
-
-/// A collection of texts.
-#[derive(Clone, Debug)]
-pub enum TextCollection {
-    Arguments(ArgumentCollection),
-    Passages(PassageCollection),
-}
-
-/// A document of a collection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    pub id: DocId,
-    /// One for each field, in the fields' order; the first is the document's text proper.
-    pub texts: Vec<String>,
-    /// An argument's towards its conclusion.
-    pub stance: Option<Stance>,
-    pub url: Option<String>,
-}
-
-impl TextCollection {
-    /// What its documents are.
-    pub fn kind(&self) -> Kind {
-        match self {
-            TextCollection::Arguments(_) => Kind::Arguments,
-            TextCollection::Passages(_) => Kind::Passages,
-        }
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        match self {
-            TextCollection::Arguments(arguments) => {
-                arguments.files().iter().map(PathBuf::as_path).collect()
-            }
-            TextCollection::Passages(passages) => vec![passages.file()],
-        }
-    }
-
-    fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
-        match self {
-            TextCollection::Arguments(arguments) => {
-                Box::new(arguments.arguments().map(|argument| {
-                    argument.map(|argument| Document {
-                        stance: argument.stance(),
-                        texts: vec![
-                            argument.text(),
-                            argument.conclusion,
-                            argument.title,
-                            argument.source,
-                        ],
-                        id: argument.id,
-                        url: argument.url,
-                    })
-                }))
-            }
-            TextCollection::Passages(passages) => Box::new(passages.passages().map(|passage| {
-                passage.map(|passage| Document {
-                    id: passage.id,
-                    texts: vec![passage.contents, passage.expansion],
-                    stance: None,
-                    url: passage.url,
-                })
-            })),
-        }
-    }
-
-    /// A hash over names, sizes, times of change, first and last bytes of the files. Unlike evidence,
-    /// an index is made again in a minute, so that a mere copy of the collection has another.
-    fn fingerprint(&self) -> Result<String> {
-        let mut hash = Sha256::new();
-        for path in self.files() {
-            let reading = || format!("cannot read {}", path.display());
-            build::fingerprint_file(path, &mut hash).with_context(reading)?;
-        }
-        Ok(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
-    }
-}
-
-/// What is stored of an index as a whole: in meta.json, with every commit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Meta {
-    format: u32,
-    pub kind: Kind,
-    /// Of what it was made from: the files of texts, or the evidence of images.
-    pub fingerprint: String,
-    pub analyzer: Analyzer,
-    pub fields: Vec<String>,
-    /// Documents passed over because their id was there already.
-    pub repeated_ids: u64,
-    /// Documents marked as having the text of an earlier one.
-    pub duplicates: u64,
-    /// Documents marked as short.
-    pub short: u64,
-    /// How much was broken in the collection, and the first thousand of it.
-    pub fault_count: u64,
-    pub faults: Vec<Fault>,
-}
-
-impl Meta {
-    /// That of an index in which nothing is counted yet.
-    fn new(kind: Kind, analyzer: &Analyzer, fingerprint: String) -> Self {
-        Meta {
-            format: FORMAT,
-            kind,
-            fingerprint,
-            analyzer: analyzer.clone(),
-            fields: kind.fields().iter().map(|f| (*f).to_owned()).collect(),
-            repeated_ids: 0,
-            duplicates: 0,
-            short: 0,
-            fault_count: 0,
-            faults: Vec::new(),
-        }
-    }
-
-    /// Why an index cannot serve where one with the other meta is wanted, if it cannot.
-    fn unlike(&self, wanted: &Meta) -> Option<&'static str> {
-        if self.format != wanted.format {
-            Some("it is of another version")
-        } else if (self.kind, &self.fields) != (wanted.kind, &wanted.fields) {
-            Some("it is of another kind of collection")
-        } else if self.analyzer != wanted.analyzer {
-            Some("it has another analyzer")
-        } else if !self.kind.is_updated() && self.fingerprint != wanted.fingerprint {
-            Some("the collection has changed")
-        } else {
-            None
-        }
-    }
-}
 
 /// What is marked of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -249,7 +80,9 @@ pub struct Corpus {
     /// The largest number of terms of a document in any field.
     longest: u32,
     length_scores: Mutex<Option<LengthScores>>,
-    term_counts: Mutex<FxHashMap<(usize, Box<str>), TermCounts>>,
+    term_counts: Mutex<FxHashMap<(usize, Box<str>), (TermCounts, u32)>>,
+    /// Room for scores, to be used again by the next query.
+    scratches: Mutex<Vec<Scratch>>,
 }
 
 /// The similarity that was asked for last, and its score of each length up to [`KNOWN_LENGTHS`].
@@ -312,16 +145,16 @@ impl Corpus {
         let wanted = Meta::new(collection.kind(), analyzer, collection.fingerprint()?);
         disk::sweep(dir);
         let lock = Lock::to_read(dir, &mut || told(Event::Waiting))?;
-        if let Found::Current(corpus) = Corpus::find_current(dir, &wanted)? {
+        if let Present::Current(corpus) = Corpus::find_current(dir, &wanted)? {
             return Ok(*corpus);
         }
         drop(lock);
         let _lock = Lock::to_write(dir, &mut || told(Event::Waiting))?;
         match Corpus::find_current(dir, &wanted)? {
             // another process was faster
-            Found::Current(corpus) => return Ok(*corpus),
-            Found::Outdated(why) => told(Event::Outdated(why)),
-            Found::Nothing => {}
+            Present::Current(corpus) => return Ok(*corpus),
+            Present::Outdated(why) => told(Event::Outdated(why)),
+            Present::Nothing => {}
         }
         build::build(collection, wanted, dir, effort, told)
             .with_context(|| format!("cannot build the index {}", dir.display()))?;
@@ -359,20 +192,20 @@ impl Corpus {
     }
 
     /// What is there of the index that is wanted.
-    fn find_current(dir: &Path, wanted: &Meta) -> Result<Found> {
+    fn find_current(dir: &Path, wanted: &Meta) -> Result<Present> {
         match disk::look(dir)? {
-            Place::Empty => return Ok(Found::Nothing),
-            Place::Before => return Ok(Found::Outdated("it is of an earlier version")),
+            Place::Empty => return Ok(Present::Nothing),
+            Place::Before => return Ok(Present::Outdated("it is of an earlier version")),
             Place::Index => {}
         }
         let (index, meta) = Corpus::open_meta(dir)?;
         match meta.map(|meta| (meta.unlike(wanted), meta)) {
             // a first commit that was never made
-            Err(_) => Ok(Found::Outdated("it is of another version")),
-            Ok((Some(why), _)) => Ok(Found::Outdated(why)),
+            Err(_) => Ok(Present::Outdated("it is of another version")),
+            Ok((Some(why), _)) => Ok(Present::Outdated(why)),
             Ok((None, meta)) => Corpus::open_segments(dir, &index, meta)
                 .map(Box::new)
-                .map(Found::Current),
+                .map(Present::Current),
         }
     }
 
@@ -439,6 +272,7 @@ impl Corpus {
             meta,
             length_scores: Mutex::default(),
             term_counts: Mutex::default(),
+            scratches: Mutex::default(),
         };
         for (reader, columns) in readers.into_iter().zip(columns) {
             for (all, own) in corpus.lengths.iter_mut().zip(&columns.lengths) {
@@ -628,6 +462,26 @@ impl Corpus {
         })
     }
 
+    /// Room for the scores of all documents, none of which has one yet.
+    pub(super) fn scratch(&self) -> Scratch {
+        let mut kept = self
+            .scratches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        kept.pop().unwrap_or_else(|| Scratch::new(self.numbers()))
+    }
+
+    /// Keeps room for the next query; no document may have a score in it.
+    pub(super) fn keep_scratch(&self, scratch: Scratch) {
+        let mut kept = self
+            .scratches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT_SCRATCHES {
+            kept.push(scratch);
+        }
+    }
+
     /// A similarity's scores of lengths; empty if it has none.
     pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<Vec<f64>> {
         // a thread that panicked while it held them has left whole ones
@@ -652,7 +506,7 @@ impl Corpus {
         field: usize,
         text: &str,
         with_cf: bool,
-    ) -> Result<Option<(TermCounts, Postings<'_>)>> {
+    ) -> Result<Option<Found<'_>>> {
         let terms = self.fields.terms.get(field);
         let terms = *terms.ok_or_else(|| anyhow!("there is no such field"))?;
         let term = Term::from_field_text(terms, text);
@@ -664,14 +518,20 @@ impl Corpus {
             df: postings.df(),
             cf: 0,
         };
+        let mut max_tf = None;
         if counts.df > 0 && (with_cf || self.some_out) {
-            counts = self.counted(field, text, &postings)?;
+            let (counted, most) = self.counted(field, text, &postings)?;
+            (counts, max_tf) = (counted, Some(most));
         }
-        Ok((counts.df > 0).then_some((counts, postings)))
+        Ok((counts.df > 0).then_some(Found {
+            counts,
+            max_tf,
+            postings,
+        }))
     }
 
-    /// The counts of a term over the documents that are not out.
-    fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<TermCounts> {
+    /// The counts of a term over the documents that are not out, and the most often that it is in one of them.
+    fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<(TermCounts, u32)> {
         let lock = || {
             let known = self.term_counts.lock();
             known.unwrap_or_else(PoisonError::into_inner)
@@ -681,7 +541,10 @@ impl Corpus {
             return Ok(*counts);
         }
         let mut counts = TermCounts { df: 0, cf: 0 };
+        let mut max_tf = 0;
         postings.each_block(|block| {
+            // of a document that is out, too: it is a bound
+            max_tf = block.tfs.iter().copied().fold(max_tf, u32::max);
             if !self.some_out {
                 counts.df += block.documents.len() as u64;
                 counts.cf += block.tfs.iter().map(|tf| u64::from(*tf)).sum::<u64>();
@@ -698,14 +561,22 @@ impl Corpus {
         if known.len() >= KNOWN_TERMS {
             known.clear();
         }
-        known.insert(key, counts);
-        Ok(counts)
+        known.insert(key, (counts, max_tf));
+        Ok((counts, max_tf))
     }
 }
 
 /// What is there of an index that is wanted.
-enum Found {
+enum Present {
     Nothing,
     Outdated(&'static str),
     Current(Box<Corpus>),
+}
+
+/// A term that documents have.
+pub(super) struct Found<'a> {
+    pub counts: TermCounts,
+    /// The most often that it is in a document, where that was counted.
+    pub max_tf: Option<u32>,
+    pub postings: Postings<'a>,
 }

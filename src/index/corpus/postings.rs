@@ -77,12 +77,12 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// Calls with each segment's part of a column over all documents, the documents' lengths, and the postings in it. `column` has
-    /// an entry for each number.
+    /// Calls with the number of each segment's first document, the segment's part of a column over all documents, the documents' lengths,
+    /// and the postings in it, block by block. `column` has an entry for each number.
     pub fn each_block_over<T>(
         &self,
         column: &mut [T],
-        mut each: impl FnMut(&mut [T], &[u32], &[u32], &[u32]),
+        mut each: impl FnMut(u32, &mut [T], &[u32], &[u32], &[u32]),
     ) -> Result<()> {
         for segment in &self.segments {
             let range = segment.base as usize..(segment.base + segment.documents) as usize;
@@ -93,7 +93,7 @@ impl<'a> Postings<'a> {
             };
             let mut blocks = segment.blocks()?;
             while !blocks.docs().is_empty() {
-                each(column, lengths, blocks.docs(), blocks.freqs());
+                each(segment.base, column, lengths, blocks.docs(), blocks.freqs());
                 blocks.advance();
             }
         }
@@ -102,17 +102,30 @@ impl<'a> Postings<'a> {
 
     /// How often the term is in the document of that number. Errors: the postings cannot be read.
     pub fn frequency(&self, number: u32) -> Result<u32> {
+        let mut found = 0;
+        self.each_frequency(&[number], |_, tf| found = tf)?;
+        Ok(found)
+    }
+
+    /// Looks the documents of these numbers up, which are in order, and calls with the place of each that has the term and how often it
+    /// has it. Errors: the postings cannot be read.
+    pub fn each_frequency(&self, numbers: &[u32], mut each: impl FnMut(usize, u32)) -> Result<()> {
         for segment in &self.segments {
-            if !(segment.base..segment.base + segment.documents).contains(&number) {
+            let from = numbers.partition_point(|n| *n < segment.base);
+            let to = numbers.partition_point(|n| *n < segment.base + segment.documents);
+            let Some(own) = numbers.get(from..to).filter(|own| !own.is_empty()) else {
                 continue;
-            }
+            };
             let mut blocks = segment.blocks()?;
-            let at = blocks.seek(number - segment.base);
-            let found = blocks.docs().get(at) == Some(&(number - segment.base));
-            let tf = blocks.freqs().get(at).copied().unwrap_or(0);
-            return Ok(if found { tf } else { 0 });
+            for (place, number) in (from..).zip(own) {
+                let document = number - segment.base;
+                let at = blocks.seek(document);
+                if blocks.docs().get(at) == Some(&document) {
+                    each(place, blocks.freqs().get(at).copied().unwrap_or(0));
+                }
+            }
         }
-        Ok(0)
+        Ok(())
     }
 }
 

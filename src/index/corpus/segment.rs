@@ -36,11 +36,10 @@ pub struct Columns {
     pub marks: Vec<u8>,
     /// Of the stored texts.
     pub checksums: Vec<u64>,
-    /// The ids in the order of their bytes, one after the other, and where each ends.
+    /// The ids of the documents, one after the other, and where each ends.
     ids: String,
     id_ends: Vec<u32>,
-    /// Each document's place among the ids, and the document at each place.
-    order: Vec<u32>,
+    /// The documents in the order of their ids.
     by_id: Vec<u32>,
 }
 
@@ -68,7 +67,6 @@ impl Columns {
             checksums: numbers(schema::CHECKSUM)?,
             ids: String::new(),
             id_ends: Vec::new(),
-            order: vec![0; documents],
             by_id: vec![0; documents],
         };
         if let Some(alive) = reader.alive_bitset() {
@@ -83,32 +81,40 @@ impl Columns {
     fn read_ids(&mut self, reader: &SegmentReader) -> Result<()> {
         let ids = reader.fast_fields().str(schema::ID)?;
         let ids = ids.context("there is no column of ids")?;
+        // in the order of their bytes, as the column's dictionary has them
+        let (mut sorted, mut ends) = (String::new(), vec![0]);
         let mut terms = ids.dictionary().stream()?;
         while terms.advance() {
-            self.ids.push_str(std::str::from_utf8(terms.key())?);
-            let end = u32::try_from(self.ids.len()).context("the ids are more than 4 GiB")?;
-            self.id_ends.push(end);
+            sorted.push_str(std::str::from_utf8(terms.key())?);
+            ends.push(sorted.len());
         }
-        let known = self.id_ends.len() == self.order.len();
+        let known = ends.len() == self.by_id.len() + 1;
         ensure!(known, "there are not as many ids as documents");
+        ensure!(
+            u32::try_from(sorted.len()).is_ok(),
+            "the ids are more than 4 GiB"
+        );
         let ords = ids.ords();
-        for (document, order) in (0..).zip(&mut self.order) {
-            let place = ords.first(document).context("a document without an id")?;
-            *order = place as u32;
-            let slot = self.by_id.get_mut(place as usize);
-            *slot.context("an id without a place")? = document;
+        self.ids.reserve_exact(sorted.len());
+        self.id_ends.reserve_exact(self.by_id.len());
+        for document in 0..self.by_id.len() as u32 {
+            let place = ords.first(document).context("a document without an id")? as usize;
+            let range = ends.get(place).zip(ends.get(place + 1));
+            let id = range.and_then(|(start, end)| sorted.get(*start..*end));
+            self.ids.push_str(id.context("an id without a place")?);
+            self.id_ends.push(self.ids.len() as u32);
+            if let Some(slot) = self.by_id.get_mut(place) {
+                *slot = document;
+            }
         }
         Ok(())
     }
 
     /// The id of a document.
     pub fn id(&self, document: u32) -> Option<&str> {
-        self.id_at(*self.order.get(document as usize)? as usize)
-    }
-
-    fn id_at(&self, place: usize) -> Option<&str> {
-        let end = *self.id_ends.get(place)? as usize;
-        let start = match place.checked_sub(1) {
+        let at = document as usize;
+        let end = *self.id_ends.get(at)? as usize;
+        let start = match at.checked_sub(1) {
             Some(before) => *self.id_ends.get(before)? as usize,
             None => 0,
         };
@@ -117,16 +123,9 @@ impl Columns {
 
     /// The document of that id.
     pub fn number(&self, id: &str) -> Option<u32> {
-        let (mut low, mut high) = (0, self.id_ends.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.id_at(middle)?.cmp(id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.by_id.get(middle).copied(),
-            }
-        }
-        None
+        let of = |document: &u32| self.id(*document).unwrap_or_default().cmp(id);
+        let place = self.by_id.binary_search_by(of).ok()?;
+        self.by_id.get(place).copied()
     }
 }
 

@@ -9,7 +9,7 @@ use tantivy::{Index, IndexWriter, Term};
 use super::build::{self, Effort, Event, Room, Waiting};
 use super::disk::{self, Lock, SealedDirectory, broken};
 use super::schema::{Entry, Fields, checksum};
-use super::{Corpus, Document, Found, Kind, Meta};
+use super::{Corpus, Document, Kind, Meta, Present};
 use crate::index::analyzer::Analyzer;
 
 /// An index of more segments is merged into one: each costs a look-up for each term of a query.
@@ -60,12 +60,12 @@ impl Site {
         disk::sweep(dir);
         let lock = Lock::to_write(dir, &mut || told(Event::Waiting))?;
         let found = match Corpus::find_current(dir, &wanted)? {
-            Found::Current(corpus) => Some(*corpus),
-            Found::Outdated(why) => {
+            Present::Current(corpus) => Some(*corpus),
+            Present::Outdated(why) => {
                 told(Event::Outdated(why));
                 None
             }
-            Found::Nothing => None,
+            Present::Nothing => None,
         };
         let site = Site {
             dir: dir.to_owned(),

@@ -45,6 +45,17 @@ impl<'a> Top<'a> {
         }
     }
 
+    /// How many documents there are so far, some of them not among the best.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Forgets all documents.
+    pub fn clear(&mut self) {
+        self.found.clear();
+        self.threshold = f64::NEG_INFINITY;
+    }
+
     fn prune(&mut self) {
         if self.found.len() > self.k {
             let order = order(self.corpus);
