@@ -414,10 +414,7 @@ fn load_tools(
             );
             Ok(ready.ok())
         };
-    let ocr = match of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())? {
-        Some(model) => Some(models::ocr(model)),
-        None => None,
-    };
+    let ocr = of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())?.map(models::ocr);
     let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = of_role(Channel::Sentence, Role::Sentence, None)?;

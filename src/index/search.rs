@@ -360,13 +360,14 @@ impl<'q> Plan<'q> {
 
     /// Probably a little less than the k-th highest score.
     fn guess(&self, scratch: &Scratch, k: usize) -> f64 {
-        const SAMPLED: usize = 16;
-        if !self.lengths.is_empty() || scratch.scores.len() < 64 * SAMPLED {
+        const SAMPLE: usize = 8192;
+        let step = (scratch.scores.len() / SAMPLE).max(16);
+        if !self.lengths.is_empty() || scratch.scores.len() < 64 * step {
             return f64::NEG_INFINITY;
         }
-        let sample = scratch.scores.iter().step_by(SAMPLED);
+        let sample = scratch.scores.iter().step_by(step);
         let sample = sample.filter(|score| score.to_bits() != UNTOUCHED.to_bits());
-        let expected = k.div_ceil(SAMPLED);
+        let expected = k.div_ceil(step);
         pruned::kth_largest(sample.copied(), expected + 2 * expected.isqrt() + 4)
     }
 

@@ -319,8 +319,8 @@ pub fn sweep(dir: &Path) {
     if left_behind(dir).is_empty() {
         return;
     }
-    let lock = lock_file(dir).and_then(|file| Some(file.try_lock().ok().map(|()| file)));
-    if lock.flatten().is_some() {
+    let lock = lock_file(dir).filter(|file| file.try_lock().is_ok());
+    if lock.is_some() {
         for path in left_behind(dir) {
             let _ = fs::remove_dir_all(path);
         }

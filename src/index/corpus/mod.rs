@@ -80,10 +80,13 @@ pub struct Corpus {
     /// The largest number of terms of a document in any field.
     longest: u32,
     length_scores: Mutex<Option<LengthScores>>,
-    term_counts: Mutex<FxHashMap<(usize, Box<str>), (TermCounts, u32)>>,
+    term_counts: Mutex<FxHashMap<(usize, Box<str>), Counted>>,
     /// Room for scores, to be used again by the next query.
     scratches: Mutex<Vec<Scratch>>,
 }
+
+/// What is counted of a term, and the most often that it is in a document.
+type Counted = (TermCounts, u32);
 
 /// The similarity that was asked for last, and its score of each length up to [`KNOWN_LENGTHS`].
 type LengthScores = (Similarity, Arc<Vec<f64>>);
@@ -531,7 +534,7 @@ impl Corpus {
     }
 
     /// The counts of a term over the documents that are not out, and the most often that it is in one of them.
-    fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<(TermCounts, u32)> {
+    fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<Counted> {
         let lock = || {
             let known = self.term_counts.lock();
             known.unwrap_or_else(PoisonError::into_inner)

@@ -14,7 +14,7 @@ use crate::index::corpus::{Corpus, UNTOUCHED};
 const LOOK_UP: u64 = 20;
 
 /// Where a ranking is to have more than one document of so many, all scores cost less than candidates.
-const SHARE: usize = 256;
+const SHARE: usize = 1024;
 
 /// Sums in different orders differ by less than this share.
 const ROUNDING: f64 = 1e-9;
@@ -42,8 +42,10 @@ impl Plan<'_> {
         let mut scratch = corpus.scratch();
         let mut known = Known::default();
         let mut touched: Vec<u32> = Vec::new();
-        let mut candidates = Vec::new();
-        for Bounded { asked, bound } in &terms {
+        // documents that may be among the best, with their sums
+        let mut near: Vec<(u32, f64)> = Vec::new();
+        let mut left = terms.iter();
+        for Bounded { asked, bound } in left.by_ref() {
             known.add_touching(&mut scratch.scores, &mut touched, asked)?;
             added += bound;
             rest -= bound;
@@ -52,23 +54,19 @@ impl Plan<'_> {
             if postings > 0 && (rest >= added || touched.len() < cut.k) {
                 continue;
             }
-            let sum = |number: &u32| {
-                let sum = scratch.scores.get(*number as usize).copied();
-                sum.unwrap_or(0.0) + self.length_parts(corpus, *number)
+            near.clear();
+            let threshold = {
+                let wanted = touched.iter().filter_map(|number| {
+                    let sum = *scratch.scores.get(*number as usize)?;
+                    let sum = sum + self.length_parts(corpus, *number);
+                    let out = corpus.is_left_out(*number, !cut.short, !cut.duplicates);
+                    (!out).then_some((*number, sum))
+                });
+                nearest(wanted, cut.k, rest, &mut near)
             };
-            let wanted = || {
-                let wanted = touched.iter().copied();
-                wanted.filter(|number| !corpus.is_left_out(*number, !cut.short, !cut.duplicates))
-            };
-            let threshold = kth_largest(wanted().map(|number| sum(&number)), cut.k);
-            let slack = ROUNDING * (threshold.abs() + rest.abs() + 1.0);
             // a document without any of the terms so far has at most the rest: no length adds to a score
-            if postings > 0 && !(rest + slack < threshold) {
-                continue;
-            }
-            candidates.clear();
-            candidates.extend(wanted().filter(|number| sum(number) + rest + slack >= threshold));
-            if candidates.len() as u64 * LOOK_UP <= postings {
+            let decided = rest + slack(threshold, rest) < threshold;
+            if postings == 0 || decided && near.len() as u64 * LOOK_UP <= postings {
                 break;
             }
         }
@@ -78,18 +76,25 @@ impl Plan<'_> {
             }
         }
         corpus.keep_scratch(scratch);
-        candidates.sort_unstable();
+        near.sort_unstable_by_key(|(number, _)| *number);
+        for Bounded { asked, bound } in left {
+            let numbers: Vec<u32> = near.iter().map(|(number, _)| *number).collect();
+            look_up(corpus, asked, &numbers, |at, contribution| {
+                if let Some((_, sum)) = near.get_mut(at) {
+                    *sum += contribution;
+                }
+            })?;
+            rest -= bound;
+            let mut nearer = Vec::new();
+            nearest(near.iter().copied(), cut.k, rest, &mut nearer);
+            near = nearer;
+        }
+        let candidates: Vec<u32> = near.iter().map(|(number, _)| *number).collect();
         let mut scores = vec![UNTOUCHED; candidates.len()];
         for asked in self.groups.iter().flatten() {
-            let lengths = corpus
-                .lengths
-                .get(asked.field)
-                .map_or(&[][..], Vec::as_slice);
-            let score = super::of_posting(asked);
-            asked.postings.each_frequency(&candidates, |at, tf| {
-                let length = candidates.get(at).and_then(|n| lengths.get(*n as usize));
-                if let (Some(sum), Some(length)) = (scores.get_mut(at), length) {
-                    add_to(sum, score(tf, *length));
+            look_up(corpus, asked, &candidates, |at, contribution| {
+                if let Some(sum) = scores.get_mut(at) {
+                    add_to(sum, contribution);
                 }
             })?;
         }
@@ -103,6 +108,9 @@ impl Plan<'_> {
     }
 
     fn length_parts(&self, corpus: &Corpus, number: u32) -> f64 {
+        if self.lengths.is_empty() {
+            return 0.0;
+        }
         let parts = self.lengths.iter();
         parts
             .map(|(field, weight)| self.length_part(corpus, *field, *weight, number))
@@ -129,27 +137,100 @@ impl Plan<'_> {
     }
 }
 
+/// How far two sums of the same terms may be apart.
+fn slack(threshold: f64, rest: f64) -> f64 {
+    ROUNDING * (threshold.abs() + rest.abs() + 1.0)
+}
+
+/// The k-th largest sum of some documents. To `near` go those that the rest may bring among the best k, in their order; and if there are
+/// fewer than k, all.
+fn nearest(
+    documents: impl Iterator<Item = (u32, f64)>,
+    k: usize,
+    rest: f64,
+    near: &mut Vec<(u32, f64)>,
+) -> f64 {
+    let mut largest = Largest::new(k);
+    // the k-th largest rises on the way, so that more go there at first than belong there
+    for (number, sum) in documents {
+        let threshold = largest.threshold;
+        if sum + rest + slack(threshold, rest) >= threshold {
+            near.push((number, sum));
+            largest.push(sum);
+        }
+    }
+    let threshold = largest.finish();
+    let slack = slack(threshold, rest);
+    near.retain(|(_, sum)| sum + rest + slack >= threshold);
+    threshold
+}
+
+/// Looks documents up, which are in order, and calls with the place of each that has the term and with what that adds to its score.
+fn look_up(
+    corpus: &Corpus,
+    asked: &Asked,
+    numbers: &[u32],
+    mut each: impl FnMut(usize, f64),
+) -> Result<()> {
+    let lengths = corpus
+        .lengths
+        .get(asked.field)
+        .map_or(&[][..], Vec::as_slice);
+    let score = super::of_posting(asked);
+    asked.postings.each_frequency(numbers, |at, tf| {
+        if let Some(length) = numbers.get(at).and_then(|n| lengths.get(*n as usize)) {
+            each(at, score(tf, *length));
+        }
+    })
+}
+
 /// The k-th largest of some numbers; less than any number if there are fewer.
 pub(super) fn kth_largest(numbers: impl Iterator<Item = f64>, k: usize) -> f64 {
-    let mut largest: Vec<f64> = Vec::new();
-    let mut threshold = f64::NEG_INFINITY;
-    let cut = |largest: &mut Vec<f64>| {
-        let (_, last, _) = largest.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
-        let last = *last;
-        largest.truncate(k);
-        last
-    };
-    for number in numbers {
-        if number > threshold {
-            largest.push(number);
-            if largest.len() >= 4 * k.max(16) {
-                threshold = cut(&mut largest);
+    let mut largest = Largest::new(k);
+    numbers.for_each(|number| largest.push(number));
+    largest.finish()
+}
+
+/// The k largest of the numbers so far, and some more.
+struct Largest {
+    k: usize,
+    numbers: Vec<f64>,
+    /// No number up to this one is among the k largest that were not there before.
+    threshold: f64,
+}
+
+impl Largest {
+    fn new(k: usize) -> Self {
+        Largest {
+            k,
+            numbers: Vec::new(),
+            threshold: f64::NEG_INFINITY,
+        }
+    }
+
+    fn push(&mut self, number: f64) {
+        if number > self.threshold {
+            self.numbers.push(number);
+            if self.numbers.len() >= 4 * self.k.max(16) {
+                self.cut();
             }
         }
     }
-    match largest.len() >= k {
-        true => cut(&mut largest),
-        false => threshold,
+
+    fn cut(&mut self) {
+        let (_, last, _) = self
+            .numbers
+            .select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
+        self.threshold = *last;
+        self.numbers.truncate(self.k);
+    }
+
+    /// The k-th largest.
+    fn finish(mut self) -> f64 {
+        if self.numbers.len() >= self.k {
+            self.cut();
+        }
+        self.threshold
     }
 }
 
