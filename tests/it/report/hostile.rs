@@ -317,7 +317,7 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
                 add('img', {{ src: 'http://127.0.0.1:{port}/i.png' }});
                 add('iframe', {{ src: 'http://127.0.0.1:{port}/' }});
                 add('link', {{ rel: 'stylesheet', href: 'http://127.0.0.1:{port}/s.css' }});
-                add('img', {{ src: 'x-none:', outerHTML: '' }});
+                add('img', {{ src: 'x-none:' }});
                 document.body.insertAdjacentHTML('beforeend', '<img src=x: onerror=window.pwned=1>');
                 try {{ await fetch('http://127.0.0.1:{port}/f'); }} catch {{}}
                 try {{ new WebSocket('ws://127.0.0.1:{port}/'); }} catch {{}}
