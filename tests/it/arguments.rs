@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use riposte::collection::arguments::{Argument, ArgumentCollection};
 use riposte::trec::{Fault, FaultKind, Stance};
 
+use crate::development::data;
+
 fn argument(id: &str, text: &str) -> String {
     format!(
         "{{\"id\": \"{id}\", \"conclusion\": \"c\", \"premises\": [{{\"text\": \"{text}\", \"stance\": \"CON\", \"annotations\": \
@@ -195,11 +197,7 @@ fn portals_are_read_where_there_is_no_whole_file() {
 
 #[test]
 fn the_development_arguments_are_all_read() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/args");
-    if !data.is_dir() {
-        eprintln!("skipped: {} is not here", data.display());
-        return;
-    }
+    let Some(data) = data("args") else { return };
     for (dir, count) in [(data.join("argquality20"), 1610), (data, 3040)] {
         let (arguments, faults) = read_path(&dir);
         assert_eq!(

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::development::data;
+
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -147,14 +149,9 @@ fn the_sample_makes_a_valid_run_without_any_model() {
 
 #[test]
 fn the_real_sample_makes_a_valid_run() {
-    let real = root().join("../shared/data/images/sample");
-    if !real.is_dir() {
-        eprintln!(
-            "skipped: the_real_sample_makes_a_valid_run, because {} is absent",
-            real.display()
-        );
+    let Some(real) = data("images/sample") else {
         return;
-    }
+    };
     let home = TempDir::new().unwrap();
     let (output, run) = images(home.path(), &real, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use proptest::prelude::*;
@@ -12,20 +11,7 @@ use riposte::judge::verify::{Finding, ImageRules, Severity, is_valid};
 use riposte::trec::run::{ImageRunLine, read_images, write_images};
 use riposte::trec::{DocId, Stance, TopicId, qrels};
 
-/// `../shared/<path>`, or none with the reason printed.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared")
-        .join(path);
-    if !path.exists() {
-        eprintln!(
-            "skipped: the comparison, because {} is not there",
-            path.display()
-        );
-        return None;
-    }
-    Some(path)
-}
+use crate::development::data;
 
 fn evaluate(qrels: &str, run: &str) -> ImageEvaluation {
     let (qrels, errors) = qrels::read_images(qrels);
@@ -45,15 +31,12 @@ fn rounded(precision: [f64; 3]) -> [String; 3] {
 
 #[test]
 fn official_runs_have_their_official_scores_and_are_valid() {
-    let (Some(runs), Some(qrels)) = (
-        shared("data/images/runs"),
-        shared("data/images/qrels-2022.txt"),
-    ) else {
+    let (Some(runs), Some(qrels)) = (data("images/runs"), data("images/qrels-2022.txt")) else {
         return;
     };
     let qrels = fs::read_to_string(qrels).unwrap();
     let expected = fs::read_to_string(runs.join("expected-p10.tsv")).unwrap();
-    let judge = shared("tools/judge.py").filter(|_| {
+    let judge = data("../tools/judge.py").filter(|_| {
         let there = Command::new("python3").arg("--version").output().is_ok();
         if !there {
             eprintln!("skipped: the comparison with judge.py, because there is no python3");
@@ -79,7 +62,7 @@ fn official_runs_have_their_official_scores_and_are_valid() {
             let output = Command::new("python3")
                 .arg(judge)
                 .arg("images")
-                .arg(shared("data/images/qrels-2022.txt").unwrap())
+                .arg(data("images/qrels-2022.txt").unwrap())
                 .arg(&path)
                 .output()
                 .unwrap();

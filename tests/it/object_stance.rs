@@ -9,6 +9,7 @@ use riposte::evidence::pair::PairEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
 use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
+use crate::development::data;
 use crate::pair::real;
 
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
@@ -225,14 +226,7 @@ fn training_again_gives_the_same_weights() {
         return;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let data = root.join("../shared/data");
-    if !data.exists() {
-        eprintln!(
-            "skipped: training object stance, because {} is not there",
-            data.display()
-        );
-        return;
-    }
+    let Some(data) = data("") else { return };
     if real().is_none() {
         return;
     }

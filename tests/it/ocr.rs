@@ -7,7 +7,8 @@ use etcetera::BaseStrategy;
 use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
 
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+use crate::development::data;
+
 const INK: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/it/data/ink-recogniser.onnx"
@@ -215,7 +216,7 @@ fn threads_share_a_reader_and_read_alike() {
 }
 
 #[test]
-fn the_shared_pages_are_read_as_well_as_by_rapidocr() {
+fn the_development_pages_are_read_as_well_as_by_rapidocr() {
     let Some(reader) = ppocr() else { return };
     // RapidOCR's own rate on these two, by collection-tools/ocr_peers.py
     for (image, expected, most) in [
@@ -227,8 +228,8 @@ fn the_shared_pages_are_read_as_well_as_by_rapidocr() {
         ("tess-phototest.tif", "tess-phototest.txt", 0.0),
     ] {
         let (Some(image), Some(expected)) = (
-            there(Path::new(DATA).join("ocr").join(image)),
-            there(Path::new(DATA).join("ocr").join(expected)),
+            data(&format!("ocr/{image}")),
+            data(&format!("ocr/{expected}")),
         ) else {
             return;
         };
@@ -279,7 +280,7 @@ fn wrong_and_damaged_weights_are_refused_by_name() {
 
 #[test]
 fn the_ocrs_route_finds_words_with_the_published_detector() {
-    let Some(detection) = there(Path::new(DATA).join("models/text-detection.rten")) else {
+    let Some(detection) = data("models/text-detection.rten") else {
         return;
     };
     // its stand-in recogniser says "x" for each stroke of ink (collection-tools/ink_recogniser.py)
@@ -317,10 +318,8 @@ fn the_ocrs_route_finds_words_with_the_published_detector() {
 
 #[test]
 fn the_ocrs_route_refuses_models_of_others() {
-    let (Some(det), Some(detection)) = (
-        weights("det.onnx"),
-        there(Path::new(DATA).join("models/text-detection.rten")),
-    ) else {
+    let (Some(det), Some(detection)) = (weights("det.onnx"), data("models/text-detection.rten"))
+    else {
         return;
     };
     let refusal =

@@ -6,6 +6,8 @@ use std::time::Instant;
 use proptest::prelude::*;
 use riposte::evidence::page::{Found, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
 
+use crate::development::data;
+
 const URL: &str = "https://img.example.org/2021/poster-voting-age.jpg";
 
 fn read_at(html: &str, xpath: &str) -> PageWords {
@@ -32,14 +34,9 @@ fn subdirectories(dir: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_image_of_the_real_sample_is_found_in_its_page() {
-    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/images/sample/images");
-    if !images.exists() {
-        eprintln!(
-            "skipped: the real sample, because {} is not there",
-            images.display()
-        );
+    let Some(images) = data("images/sample/images") else {
         return;
-    }
+    };
     let (mut pages, mut by_xpath, mut by_url, mut named, mut with_words) = (0, 0, 0, 0, 0);
     let (mut fallen_back, mut lines, mut resolved) = (0, 0, 0);
     for image in subdirectories(&images)

@@ -9,6 +9,8 @@ use flate2::write::GzEncoder;
 use riposte::collection::passages::{Passage, PassageCollection};
 use riposte::trec::{Fault, FaultKind, objects, topic};
 
+use crate::development::data;
+
 fn line(id: &str) -> String {
     format!(
         "{{\"id\": \"{id}\", \"contents\": \"text of {id}\", \"chatNoirUrl\": \"https://c.example/{id}\"}}\n"
@@ -150,11 +152,9 @@ fn the_file_is_found_by_its_name() {
 
 #[test]
 fn the_development_topics_have_their_objects_in_the_title() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/passages");
-    if !data.is_dir() {
-        eprintln!("skipped: {} is not here", data.display());
+    let Some(data) = data("passages") else {
         return;
-    }
+    };
     let (passages, faults) = read_path(&data);
     assert_eq!((passages.len(), faults.len()), (2587, 0));
     for (file, count, least) in [("topics.xml", 25, 24), ("topics-task-2-2022.xml", 50, 49)] {

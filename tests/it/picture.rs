@@ -1,20 +1,16 @@
 //! Picture statistics on real images.
 
 use std::fs;
-use std::path::Path;
 
 use riposte::evidence::picture::{decode, hamming, perceptual_hash};
 
+use crate::development::data;
+
 #[test]
 fn the_collections_own_hashes_come_out() {
-    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/images/sample/images");
-    if !images.is_dir() {
-        eprintln!(
-            "skipped: the_collections_own_hashes_come_out, because {} is absent",
-            images.display()
-        );
+    let Some(images) = data("images/sample/images") else {
         return;
-    }
+    };
     let mut far = Vec::new();
     for prefix in fs::read_dir(images).unwrap() {
         for dir in fs::read_dir(prefix.unwrap().path()).unwrap() {

@@ -7,6 +7,8 @@ use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
 
+use crate::development::data;
+
 const GOOD: &str = "Raising the minimum wage would help working families. According to a study by the \
     university of Washington, wages rose by 3 percent after the increase, while the number of jobs stayed the same. \
     Critics claim that prices would follow; however, the study found no such effect. Therefore the benefits for \
@@ -79,14 +81,7 @@ proptest! {
 #[test]
 fn training_again_gives_the_same_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let data = root.join("../shared/data");
-    if !data.exists() {
-        eprintln!(
-            "skipped: training quality, because {} is not there",
-            data.display()
-        );
-        return;
-    }
+    let Some(data) = data("") else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("quality.toml");
     Command::cargo_bin("collection-tools")

@@ -17,6 +17,8 @@ use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::trec::{DocId, ScoredDoc, Stance};
 use serde_json::{Value, json};
 
+use crate::development::data;
+
 const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
 const ALL: Cut = Cut {
     k: 1000,
@@ -74,11 +76,7 @@ fn doc(id: &str) -> DocId {
 
 #[test]
 fn bm25_ranks_as_bm25s_does() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/args");
-    if !data.is_dir() {
-        eprintln!("skipped: {} is not here", data.display());
-        return;
-    }
+    let Some(data) = data("args") else { return };
     let reference: Value = serde_json::from_str(include_str!("../reference/bm25.json")).unwrap();
     let home = tempfile::tempdir().unwrap();
     let collection = TextCollection::Arguments(ArgumentCollection::open(&data).unwrap());

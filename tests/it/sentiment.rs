@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use serde::Deserialize;
 
+use crate::development::data;
+
 #[derive(Deserialize)]
 struct Reference {
     text: String,
@@ -69,14 +71,8 @@ fn real_lines_agree_with_python() {
         );
         return;
     };
-    let list = here("../shared/data/lexicon/AFINN-en-165.txt");
-    let afinn = list.exists().then(|| Afinn::load(&list).unwrap());
-    if afinn.is_none() {
-        eprintln!(
-            "skipped: the AFINN half, because {} is not there",
-            list.display()
-        );
-    }
+    let list = data("lexicon/AFINN-en-165.txt");
+    let afinn = list.map(|list| Afinn::load(&list).unwrap());
     let vader = Vader::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut lines, mut worst) = (0, 0.0_f64);

@@ -1,7 +1,7 @@
 """bm25.json: what bm25s (pip install bm25s; method "lucene", k1 1.2, b 0.75) ranks first of the development
 arguments for the 50 titles of Touché 2021. Tokens: runs of letters and digits in lower case, nothing left out.
 
-    python tests/reference/bm25.py ../shared/data/args > tests/reference/bm25.json
+    python tests/reference/bm25.py $RIPOSTE_DATA/args > tests/reference/bm25.json
 """
 import json, re, sys
 import bm25s
