@@ -246,6 +246,25 @@ fn an_index_that_is_outdated_says_why_and_one_that_is_wanted_twice_is_built_once
     assert_eq!(events[0], Event::Outdated("it has another analyzer"));
 }
 
+#[test]
+fn documents_behind_many_repeated_ids_are_indexed() {
+    let dir = tempfile::tempdir().unwrap();
+    let argument = |id: &str, text: &str| json!({"id": id, "conclusion": "c", "premises": [{"text": text, "stance": "PRO"}]});
+    // so long and so many that riposte reads whole parts of the collection without a new document
+    let long = "word ".repeat(200_000);
+    let mut all = vec![argument("first", &long), argument("first", &long)];
+    all.extend((0..2000).map(|_| argument("first", "again")));
+    all.push(argument("last", "behind"));
+    let whole = json!({ "arguments": all }).to_string();
+    fs::write(dir.path().join("args-me.json"), whole).unwrap();
+    let collection = TextCollection::Arguments(ArgumentCollection::open(dir.path()).unwrap());
+    let corpus = open(&collection, &dir.path().join("index")).unwrap();
+    assert_eq!(corpus.documents(), 2);
+    assert_eq!(corpus.meta().repeated_ids, 2001);
+    let last = corpus.document(&DocId("last".to_owned())).unwrap();
+    assert_eq!(last.texts[0], "behind");
+}
+
 /// Evidence of images with made-up words, by id.
 struct Evidence {
     store: Store,

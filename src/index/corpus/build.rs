@@ -227,10 +227,9 @@ fn add_all(
             })
             .collect();
         drop(batches);
-        loop {
-            let batch = next_batch(&mut *documents, &mut arrivals, meta, told);
-            // nobody takes it only if all threads failed: they say why below
-            if batch.is_empty() || sender.send(batch).is_err() {
+        while let Some(batch) = next_batch(&mut *documents, &mut arrivals, meta, told) {
+            // sending fails only if all threads have failed: they say why below
+            if sender.send(batch).is_err() {
                 break;
             }
         }
@@ -243,16 +242,18 @@ fn add_all(
     })
 }
 
-/// The next documents; none at the end.
+/// Reads the next part of the collection, and returns its documents without those whose id was there before: that may be none
+/// of them. `None` at the end of the collection.
 fn next_batch(
     documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
     arrivals: &mut Arrivals,
     meta: &mut Meta,
     told: &mut dyn FnMut(Event),
-) -> Vec<Arrived> {
+) -> Option<Vec<Arrived>> {
     let mut batch = Vec::new();
+    let mut read = 0;
     let mut bytes = 0;
-    while batch.len() < BATCH && bytes < BATCH_BYTES {
+    while read < BATCH && bytes < BATCH_BYTES {
         match documents.next() {
             Some(Ok(document)) => {
                 bytes += document.texts.iter().map(String::len).sum::<usize>();
@@ -266,12 +267,13 @@ fn next_batch(
             }
             None => break,
         }
+        read += 1;
     }
     told(Event::Progress {
         documents: arrivals.ids.len() as u64,
         faults: meta.fault_count,
     });
-    batch
+    (read > 0).then_some(batch)
 }
 
 /// Memory for documents that wait to be indexed. tantivy lets ten thousand of them wait, however large they are.
