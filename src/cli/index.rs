@@ -1,6 +1,6 @@
 //! `index`: the index of a collection built or brought up to date, described, and checked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
@@ -44,6 +44,10 @@ fn task(args: &IndexArgs) -> Result<Task> {
 }
 
 fn of_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
+    ensure!(
+        args.evidence.is_none(),
+        "--evidence is for images: the index of a text collection is made from its files"
+    );
     let kept = &args.kept;
     let approach = TextApproach::find(task, &args.approach)?;
     if args.check {
@@ -65,6 +69,10 @@ fn of_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
 }
 
 fn of_images(args: &IndexArgs) -> Result<u8> {
+    ensure!(
+        args.kept.index.is_none(),
+        "--index is for texts: the index of images is kept beside their evidence, and --evidence says where that is"
+    );
     let evidence = match &args.evidence {
         Some(file) => file.clone(),
         None => default_store(&args.input, "--evidence")?,
@@ -147,7 +155,7 @@ fn table(report: &Report) -> String {
         Kind::Passages => "passages",
     };
     let mut lines = vec![
-        format!("{documents} {name} in {}", shown(directory)),
+        format!("{documents} {name} in {}", directory.display()),
         format!("  analyzer     {analyzer}"),
         format!(
             "  size         {:.1} MB in {segments} segments",
@@ -176,8 +184,4 @@ fn table(report: &Report) -> String {
         ));
     }
     lines.join("\n") + "\n"
-}
-
-fn shown(path: &Path) -> std::path::Display<'_> {
-    path.display()
 }

@@ -195,13 +195,11 @@ impl Store {
 
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
-        let path = self.path.clone();
-        let writing = || format!("cannot write to the evidence store {}", path.display());
-        let transaction = self.connection.transaction().with_context(writing)?;
-        for record in records {
-            write_record(&transaction, record).with_context(writing)?;
-        }
-        transaction.commit().with_context(writing)
+        self.writing(|c| {
+            records
+                .iter()
+                .try_for_each(|record| write_record(c, record))
+        })
     }
 
     /// Everything about one document; none if the store does not have it.
@@ -236,16 +234,13 @@ impl Store {
 
     /// Keeps hashes of documents' words.
     pub fn keep_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
-        let path = self.path.clone();
-        let writing = || format!("cannot write to the evidence store {}", path.display());
-        let transaction = self.connection.transaction().with_context(writing)?;
-        for (id, hash) in hashes {
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")
-                .and_then(|mut insert| insert.execute(params![id.0, hash.cast_signed()]))
-                .with_context(writing)?;
-        }
-        transaction.commit().with_context(writing)
+        self.writing(|c| {
+            let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
+            for (id, hash) in hashes {
+                insert.execute(params![id.0, hash.cast_signed()])?;
+            }
+            Ok(())
+        })
     }
 
     /// Calls with each sentence vector of the documents from `first` to `last`, by document.
@@ -376,18 +371,14 @@ impl Store {
         producer: &str,
         vectors: &[(String, Vec<f32>)],
     ) -> Result<()> {
-        let path = self.path.clone();
-        let writing = || format!("cannot write to the evidence store {}", path.display());
-        let transaction = self.connection.transaction().with_context(writing)?;
-        for (text, vector) in vectors {
-            transaction
-                .execute(
-                    "INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)",
-                    params![producer, text, blob_of(vector)],
-                )
-                .with_context(writing)?;
-        }
-        transaction.commit().with_context(writing)
+        self.writing(|c| {
+            let mut insert =
+                c.prepare_cached("INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)")?;
+            for (text, vector) in vectors {
+                insert.execute(params![producer, text, blob_of(vector)])?;
+            }
+            Ok(())
+        })
     }
 
     /// Takes over what another store has and this one lacks (shards of one collection). Returns
@@ -413,6 +404,17 @@ impl Store {
             .execute("DETACH DATABASE shard", [])
             .with_context(merging)?;
         result
+    }
+
+    /// Writes in one transaction: all of it, or nothing after an error.
+    fn writing(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
+        let transaction = self.connection.transaction();
+        let written = transaction.and_then(|transaction| {
+            write(&transaction)?;
+            transaction.commit()
+        });
+        written
+            .with_context(|| format!("cannot write to the evidence store {}", self.path.display()))
     }
 
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {

@@ -1,5 +1,5 @@
-//! The images of a collection as ranking needs them: an index over their words, made from stored evidence and kept beside it,
-//! and what else is known of a candidate.
+//! The images of a collection, prepared for ranking: an index over their words, which is made from the stored evidence and kept beside
+//! it, and the other evidence of each candidate.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::analyzer::{Analyzer, Stemmer, StopList};
-use super::corpus::update::{Site, Update, checksum_of};
+use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of};
 use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
 use super::search::Part as QueryPart;
 use super::similarity::Similarity;
@@ -23,10 +23,10 @@ use crate::evidence::store::{Store, Wanted};
 use crate::evidence::{AfinnValence, OfPart, PageEvidence, Part, ocr_text};
 use crate::trec::DocId;
 
-/// By which images' words are scored: as Lucene scores, on exact lengths.
+/// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
 
-/// A field of the index, by its place in [`IMAGE_FIELDS`].
+/// A field of the index. Its value is the position in [`IMAGE_FIELDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Ocr = 0,
@@ -36,7 +36,7 @@ pub enum Field {
     Caption = 4,
 }
 
-/// How the words of images and of the queries to them become terms.
+/// The analyzer for the words of images, and for the queries.
 pub fn analyzer() -> Analyzer {
     Analyzer {
         stop: StopList::Lucene,
@@ -46,79 +46,92 @@ pub fn analyzer() -> Analyzer {
     }
 }
 
-/// The images of a run, by id, and the index over their words.
+/// The images of a run, and the index over their words.
 pub struct ImageIndex {
     ids: Vec<DocId>,
     corpus: Corpus,
-    /// For each of `ids` its number in the corpus.
+    /// The number in the corpus of each of `ids`.
     numbers: Vec<u32>,
 }
 
-/// Documents that are read at once by one thread.
-const READ_TOGETHER: usize = 64;
+/// The number of documents that one thread reads as a batch.
+const BATCH: usize = 64;
 
-/// What brought the index up to date did.
+/// What changed when the index was brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
-    /// Documents that were added, or added again because their words have changed.
+    /// Documents that are new, or whose words have changed.
     pub added: usize,
-    /// Documents that are not in the evidence any more.
+    /// Documents that are no longer in the evidence.
     pub removed: usize,
 }
 
-/// Brings the index in `dir` to what the evidence says, and opens it. What has not changed is neither read nor indexed again.
+/// Brings the index in `dir` up to date with the evidence, and opens it. Documents that have not changed are not read again.
 ///
 /// Errors: the index is damaged, the evidence cannot be read, `dir` cannot be written.
 pub fn open(
     store: &mut Store,
     dir: &Path,
     effort: Effort,
-    told: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<(Corpus, Updated)> {
-    let (site, corpus) = Site::open(dir, Kind::Images, &analyzer(), told)?;
-    bring_up_to_date(store, &site, corpus, effort, told)
+    let (locked, corpus) = LockedIndex::open(dir, Kind::Images, &analyzer(), on_event)?;
+    bring_up_to_date(store, &locked, corpus, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
 }
 
 fn bring_up_to_date(
     store: &mut Store,
-    site: &Site,
+    locked: &LockedIndex,
     corpus: Option<Corpus>,
     effort: Effort,
-    told: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<(Corpus, Updated)> {
     let indexed: HashMap<&str, u64> = corpus.iter().flat_map(Corpus::checksums).collect();
     let mut stored = store.text_hashes()?;
-    let changed: Vec<usize> = (0..stored.len())
+    // an image without a hash was written again, perhaps with the same words
+    let suspects: Vec<usize> = (0..stored.len())
         .filter(|at| {
             let (id, hash) = &stored[*at];
             hash.is_none() || indexed.get(id.0.as_str()) != hash.as_ref()
         })
         .collect();
-    let mut removed: HashMap<&str, u64> = indexed.clone();
+    let mut removed = indexed.clone();
     for (id, _) in &stored {
         removed.remove(id.0.as_str());
     }
-    let updated = Updated {
-        added: changed.len(),
-        removed: removed.len(),
-    };
-    if updated == Updated::default()
+    if suspects.is_empty()
+        && removed.is_empty()
         && let Some(corpus) = corpus
     {
-        return Ok((corpus, updated));
+        return Ok((corpus, Updated::default()));
     }
-    // where most of it is new, a new index is smaller and sooner made
-    let anew = corpus.is_none() || changed.len() + removed.len() > indexed.len() / 2;
-    let update = site.update(anew, effort)?;
+    // if most documents are new, a new index is smaller and takes less time
+    let replace = corpus.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
+    let update = locked.update(replace, effort)?;
     removed.keys().for_each(|id| update.remove(id));
-    let wanted: Vec<usize> = match anew {
+    let wanted: Vec<usize> = match replace {
         true => (0..stored.len()).collect(),
-        false => changed,
+        false => suspects,
     };
     let ids: Vec<&DocId> = wanted.iter().map(|at| &stored[*at].0).collect();
-    let same = |id: &str, hash| !anew && indexed.get(id) == Some(&hash);
-    let hashes = put_all(store.path(), &ids, &update, &same, effort.threads, told)?;
+    let is_changed = |id: &str, hash| indexed.get(id) != Some(&hash);
+    let is_wanted = |id: &str, hash| replace || is_changed(id, hash);
+    let hashes = index_documents(
+        store.path(),
+        &ids,
+        &update,
+        &is_wanted,
+        effort.threads,
+        on_event,
+    )?;
+    let changed = ids.iter().zip(&hashes);
+    let updated = Updated {
+        added: changed
+            .filter(|(id, hash)| is_changed(&id.0, **hash))
+            .count(),
+        removed: removed.len(),
+    };
     let mut learned = Vec::new();
     for (at, hash) in wanted.into_iter().zip(hashes) {
         if stored[at].1 != Some(hash) {
@@ -126,21 +139,28 @@ fn bring_up_to_date(
             learned.push((stored[at].0.clone(), hash));
         }
     }
-    site.commit(update, fingerprint(&stored))?;
+    if updated == Updated::default()
+        && !replace
+        && let Some(corpus) = corpus
+    {
+        store.keep_text_hashes(&learned)?;
+        return Ok((corpus, updated));
+    }
+    locked.commit(update, fingerprint(&stored))?;
     store.keep_text_hashes(&learned)?;
-    Ok((site.corpus()?, updated))
+    Ok((locked.corpus()?, updated))
 }
 
-/// Reads documents and adds those to the index whose words are not the `same` as before. Returns a checksum for each.
-fn put_all(
+/// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each.
+fn index_documents(
     store: &Path,
     ids: &[&DocId],
-    update: &Update,
-    same: &(impl Fn(&str, u64) -> bool + Sync),
+    update: &PendingUpdate,
+    is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
     threads: usize,
-    told: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<Vec<u64>> {
-    let parts: Vec<&[&DocId]> = ids.chunks(READ_TOGETHER).collect();
+    let parts: Vec<&[&DocId]> = ids.chunks(BATCH).collect();
     let next = AtomicUsize::new(0);
     let hashes = Mutex::new(vec![0; ids.len()]);
     std::thread::scope(|scope| -> Result<()> {
@@ -150,7 +170,7 @@ fn put_all(
                 let (next, parts, hashes, sender) = (&next, &parts, &hashes, sender.clone());
                 scope.spawn(move || -> Result<()> {
                     let store = Store::open_to_read(store)?;
-                    let mut workplace = update.workplace();
+                    let mut buffers = update.buffers();
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(part) = parts.get(at) else {
@@ -160,15 +180,15 @@ fn put_all(
                         for id in *part {
                             let document = document_of(id, &store)?;
                             let hash = checksum_of(&document);
-                            if !same(&id.0, hash) {
-                                update.put(&document, &mut workplace)?;
+                            if is_wanted(&id.0, hash) {
+                                update.put(&document, &mut buffers)?;
                             }
                             read.push(hash);
                         }
                         let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
-                        let own = hashes.iter_mut().skip(at * READ_TOGETHER);
+                        let own = hashes.iter_mut().skip(at * BATCH);
                         own.zip(&read).for_each(|(slot, hash)| *slot = *hash);
-                        // nobody listens any more only if this function has ended
+                        // sending fails only if this function has returned already
                         let _ = sender.send(read.len());
                     }
                 })
@@ -178,21 +198,21 @@ fn put_all(
         let mut documents = 0;
         for count in done {
             documents += count as u64;
-            told(Event::Progress {
+            on_event(Event::Progress {
                 documents,
                 faults: 0,
             });
         }
         for worker in workers {
             let ended = worker.join();
-            ended.ok().context("a thread that indexes has failed")??;
+            ended.ok().context("an indexing thread has panicked")??;
         }
         Ok(())
     })?;
     Ok(hashes.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Of which documents an index is, and of which words.
+/// A hash over the ids of the documents and the hashes of their words.
 fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
     let mut hash = Sha256::new();
     for (id, of_words) in documents {
@@ -203,7 +223,7 @@ fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// An image's words, by field.
+/// The words of an image, by field.
 fn document_of(id: &DocId, store: &Store) -> Result<Document> {
     let (pages, lines) = store.words(id)?;
     Ok(Document {
@@ -230,7 +250,7 @@ fn texts_of(pages: &[PageEvidence], lines: &[OcrLine]) -> [String; IMAGE_FIELDS.
     ]
 }
 
-/// A text of each page, one after the other; what two neighbouring pages share is there once.
+/// Concatenates a text of each page. Where consecutive pages have the same text, it appears once.
 fn join(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> String {
     let mut texts: Vec<String> = pages.iter().map(text).collect();
     texts.dedup();
@@ -238,7 +258,7 @@ fn join(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> Strin
 }
 
 impl ImageIndex {
-    /// The index for a run over these images: those without evidence are left out, and others in the index are neither found nor
+    /// The index for a run over these images. Images without evidence are left out. Other images in the index are neither found nor
     /// counted.
     pub fn new(mut corpus: Corpus, ids: impl Iterator<Item = DocId>) -> Self {
         let mut ids: Vec<DocId> = ids.collect();
@@ -252,29 +272,29 @@ impl ImageIndex {
         }
     }
 
-    /// The images, by id.
+    /// The ids of the images.
     pub fn ids(&self) -> &[DocId] {
         &self.ids
     }
 
-    /// [`BM25`] of every image in one field; 0 where no term of the query is.
+    /// The [`BM25`] score of every image in one field; 0 without any term of the query.
     pub fn bm25(&self, field: Field, query: &str) -> Result<Vec<f64>> {
         let mut analyzer = self.corpus.meta().analyzer.build();
         let part = QueryPart::of_text(field as usize, 1.0, &mut analyzer, query);
         let scores = self.corpus.scores(part, &BM25)?;
         let score = |number: &u32| scores.get(*number as usize).copied();
-        // no sum of scores is minus zero, but nothing at all is
+        // the score of an image without any term is minus zero; adding 0.0 makes it zero
         let known = self.numbers.iter().map(|n| score(n).unwrap_or(0.0) + 0.0);
         Ok(known.collect())
     }
 }
 
-/// What is known of one image.
+/// The evidence of one image.
 #[derive(Debug)]
 pub struct Image {
     pub id: DocId,
     pub ocr_text: String,
-    /// Titles of the pages and the words around the image, all pages.
+    /// The titles of all pages, and the words near the image.
     pub near_text: String,
     pub picture: Option<Picture>,
     /// Unit length.
@@ -287,7 +307,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads an image's evidence, of vectors and numbers only what is wanted; none if the store does not have it.
+    /// Reads the evidence of an image, with only the wanted vectors and numbers; `None` if the store does not have the image.
     pub fn read(store: &Store, id: &DocId, wanted: Wanted) -> Result<Option<Self>> {
         let Some(evidence) = store.read_part(id, wanted)? else {
             return Ok(None);
@@ -311,8 +331,8 @@ impl Image {
         }))
     }
 
-    /// The largest cosine of the query and a text of that part, over the pages; none if the image
-    /// has no vector of that part and of the query's length.
+    /// The largest cosine similarity of the query and a text of this part, over all pages; `None` if the image has no vector for this
+    /// part, or none of the query's dimension.
     pub fn likeness(&self, part: Part, query: &[f32]) -> Option<f64> {
         self.sentences
             .iter()
@@ -321,19 +341,19 @@ impl Image {
             .reduce(f64::max)
     }
 
-    /// The vectors of a part, one a page.
+    /// The vectors of a part, one for each page.
     pub fn vectors_of(&self, part: Part) -> impl Iterator<Item = &[f32]> {
         let of_part = self.sentences.iter().filter(move |s| s.part == part);
         of_part.map(|s| s.value.as_slice())
     }
 
-    /// The cosine of a CLIP text vector and the image.
+    /// The cosine similarity of a CLIP text vector and the image.
     pub fn clip_likeness(&self, query: &[f32]) -> Option<f64> {
         let own = self.clip.as_ref().filter(|own| own.len() == query.len())?;
         Some(f64::from(vector::dot(own, query)))
     }
 
-    /// Mean VADER compound of a part over the pages.
+    /// The mean VADER compound score of a part over the pages.
     pub fn vader_of(&self, part: Part) -> Option<f64> {
         mean(
             self.vader
@@ -343,7 +363,7 @@ impl Image {
         )
     }
 
-    /// Mean AFINN sum of a part over the pages.
+    /// The mean AFINN sum of a part over the pages.
     pub fn afinn_of(&self, part: Part) -> Option<f64> {
         mean(
             self.afinn

@@ -1,9 +1,11 @@
-//! Ranking the documents of a [`Corpus`]: a query of weighted terms, a similarity, the top k.
+//! Search in a [`Corpus`]: the best k documents for a query of weighted terms, by a similarity.
 //!
-//! A score is the sum of the terms' contributions in the query's order, from counts over the whole
-//! collection, in double precision and with exact lengths. Equal scores are ordered by document id. So neither the segments of an
-//! index nor the threads that built it change a ranking.
+//! A score is the sum of the terms' contributions in the order of the query, in double precision, with exact lengths and with counts
+//! over the whole collection. Equal scores are ordered by document id. Therefore a ranking depends neither on the segments of the index
+//! nor on the number of threads that built it.
 
+mod contributions;
+mod explain;
 mod pruned;
 mod top;
 
@@ -13,43 +15,43 @@ use anyhow::{Context, Result, bail, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Corpus, Found, Postings, Scratch, UNTOUCHED};
+use super::corpus::{Corpus, FoundTerm, Postings, Scratch, UNTOUCHED};
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
+use contributions::ContributionCache;
 use top::Top;
 
-/// Weighted terms, looked for in one field.
+/// Weighted terms in one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its place among the index's fields.
+    /// The position of the field among those of the index.
     pub field: usize,
-    /// The field's weight: for BM25F inside the formula, else a factor of each term's score.
+    /// The weight of the field. BM25F applies it inside its formula; other similarities multiply each term's score by it.
     pub weight: f64,
-    /// A document without any of these terms is not found.
+    /// Whether a document needs at least one of these terms to be found.
     pub must: bool,
     terms: Vec<(String, f64)>,
 }
 
-/// What the index is asked for. A document is found if it has a term of any part, and one of each part
-/// that must be.
+/// A query. It finds the documents that contain a term of any part, and a term of each required part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     pub parts: Vec<Part>,
 }
 
-/// How much of a ranking is wanted, and of which documents.
+/// How many documents a ranking contains, and which documents are filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// At most so many documents.
+    /// Maximum number of documents.
     pub k: usize,
-    /// Documents with fewer than 20 words too.
+    /// Whether documents with fewer than 20 words are ranked.
     pub short: bool,
-    /// Documents with the words of an earlier one too.
+    /// Whether duplicates of earlier documents are ranked.
     pub duplicates: bool,
 }
 
 impl Default for Cut {
-    /// What a run holds: 1,000 documents, neither short ones nor duplicates.
+    /// The default of a run: 1,000 documents, without short ones and duplicates.
     fn default() -> Self {
         Cut {
             k: 1000,
@@ -60,7 +62,7 @@ impl Default for Cut {
 }
 
 impl Part {
-    /// No terms yet, in this field.
+    /// A part without terms, in this field.
     pub fn new(field: usize, weight: f64) -> Self {
         Part {
             field,
@@ -70,7 +72,7 @@ impl Part {
         }
     }
 
-    /// The terms of a text, each with how often it is there as its weight.
+    /// The terms of a text, weighted by their frequency in it.
     pub fn of_text(field: usize, weight: f64, analyzer: &mut TextAnalyzer, text: &str) -> Self {
         let mut part = Part::new(field, weight);
         for term in analyzer::terms(analyzer, text) {
@@ -79,13 +81,13 @@ impl Part {
         part
     }
 
-    /// The same part, needed.
+    /// The same part, required.
     pub fn must(mut self) -> Self {
         self.must = true;
         self
     }
 
-    /// Adds a term, or its weight to that of the term if it is there already.
+    /// Adds a term. If it is there already, adds the weights.
     pub fn add(&mut self, term: &str, weight: f64) {
         match self.terms.iter_mut().find(|(known, _)| known == term) {
             Some((_, sum)) => *sum += weight,
@@ -99,38 +101,38 @@ impl Part {
     }
 }
 
-/// A term of the query that the collection has.
-struct Asked<'q> {
+/// A term of the query that at least one document contains.
+struct QueryTerm<'q> {
     part: usize,
     field: usize,
     text: &'q str,
-    /// Of the part.
+    /// The weight of the part.
     field_weight: f64,
     term_weight: f64,
     counts: FieldCounts,
     df: u64,
-    /// The most often that it is in a document, where that is known.
+    /// An upper bound of its frequency in a document, if it is known.
     max_tf: Option<u32>,
     score: TermScore,
     postings: Postings<'q>,
 }
 
-/// A query with all that does not depend on the document looked up.
+/// A query with its terms looked up: everything that does not depend on a document.
 struct Plan<'q> {
     similarity: &'q Similarity,
-    /// What is scored together: one term, or for BM25F a term in all of its fields.
-    groups: Vec<Vec<Asked<'q>>>,
-    /// For each part with terms that count: its field, and how much its length score weighs.
+    /// Terms that are scored together: a single term, or for BM25F the same term in several fields.
+    groups: Vec<Vec<QueryTerm<'q>>>,
+    /// For similarities with a length score: the field of each part, and the weight of its length score.
     lengths: Vec<(usize, f64)>,
     length_scores: Arc<Vec<f64>>,
-    /// One bit for each part that must match.
+    /// One bit for each required part.
     must: u64,
 }
 
 impl Corpus {
     /// The best documents for a query, the best first.
     ///
-    /// Errors: no such field, a weight that is no number, a similarity's parameter out of range, more than 64
+    /// Errors: a field that does not exist, a weight that is not finite, a parameter of the similarity out of range, more than 64
     /// parts, an index that cannot be read.
     pub fn search(
         &self,
@@ -143,9 +145,9 @@ impl Corpus {
         if cut.k > 0 && plan.can_match(query) && !plan.search_pruned(self, cut, &mut top)? {
             let scratch = plan.score_all(self)?;
             plan.collect(self, cut, &scratch, &mut top);
-            self.keep_scratch(Scratch::reset(scratch));
+            self.return_scratch(Scratch::reset(scratch));
         }
-        // where all ids lie is looked up before any is copied: the processor waits for memory once, not for each
+        // all ids are looked up before any is copied, so that the processor's waits for memory overlap
         let found = top.finish();
         let ids: Vec<Option<&str>> = found.iter().map(|f| self.id_text(f.number)).collect();
         found
@@ -153,30 +155,30 @@ impl Corpus {
             .zip(ids)
             .map(|(found, id)| {
                 Ok(ScoredDoc {
-                    doc: DocId(id.context("a document without an id")?.to_owned()),
+                    doc: DocId(id.context("a document has no id")?.to_owned()),
                     score: found.score,
                 })
             })
             .collect()
     }
 
-    /// The scores of all documents in one field, by number: 0 for those that have none of the terms, or are out.
+    /// The scores of all documents in one field, by number; 0 for those without any of the terms, and for excluded ones.
     ///
-    /// Errors: as [`Corpus::search`]; a similarity that scores documents without any of the terms.
+    /// Errors: as [`Corpus::search`]; a similarity with length scores, or BM25F.
     pub(super) fn scores(&self, part: Part, similarity: &Similarity) -> Result<Vec<f64>> {
         let query = Query { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
         if similarity.adds_length() || similarity.combines_fields() {
-            bail!("the scores of all documents are for a sum over terms");
+            bail!("only a sum over terms can be computed for all documents");
         }
         let scratch = plan.score_all(self)?;
         let scores = scratch.scores.clone();
-        self.keep_scratch(Scratch::reset(scratch));
+        self.return_scratch(Scratch::reset(scratch));
         Ok(scores)
     }
 
-    /// A document's score for a query, opened: the numbers that [`Corpus::search`] adds up, in its
-    /// order. 0 for a document that the query does not find. Errors as there; no such document.
+    /// Explains the score of a document: the contributions that [`Corpus::search`] adds up, in the same order. The score is 0 if the
+    /// query does not find the document. Errors: as there; the document is not in the index.
     pub fn explain(
         &self,
         query: &Query,
@@ -211,39 +213,40 @@ impl<'q> Plan<'q> {
                 plan.must |= 1 << at;
             }
             let counts = corpus.counts(part.field);
-            let mut asked_for = 0.0;
+            let mut total_weight = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
                 let found = corpus.find(part.field, text, similarity.uses_cf())?;
-                let Some(Found {
-                    counts: term,
+                let Some(FoundTerm {
+                    counts: term_counts,
                     max_tf,
                     postings,
                 }) = found
                 else {
                     continue;
                 };
-                asked_for += weight;
-                let asked = Asked {
+                total_weight += weight;
+                let term = QueryTerm {
                     part: at,
                     field: part.field,
                     text,
                     field_weight: part.weight,
                     term_weight: *weight,
                     counts,
-                    df: term.df,
+                    df: term_counts.df,
                     max_tf,
-                    score: similarity.term(counts, term),
+                    score: similarity.term(counts, term_counts),
                     postings,
                 };
-                let same = |group: &&mut Vec<Asked>| group.first().is_some_and(|a| a.text == *text);
+                let same =
+                    |group: &&mut Vec<QueryTerm>| group.first().is_some_and(|a| a.text == *text);
                 match plan.groups.iter_mut().find(same) {
-                    Some(group) if similarity.combines_fields() => group.push(asked),
-                    _ => plan.groups.push(vec![asked]),
+                    Some(group) if similarity.combines_fields() => group.push(term),
+                    _ => plan.groups.push(vec![term]),
                 }
             }
             if similarity.adds_length() {
-                plan.lengths.push((part.field, part.weight * asked_for));
+                plan.lengths.push((part.field, part.weight * total_weight));
             }
         }
         plan.length_scores = corpus.length_scores(similarity);
@@ -253,50 +256,49 @@ impl<'q> Plan<'q> {
         Ok(plan)
     }
 
-    /// BM25F: a term in several fields has the largest df of them.
+    /// BM25F: for a term in several fields, the largest document frequency counts.
     fn join_counts(&mut self, similarity: &Similarity) {
         for group in &mut self.groups {
-            let df = group.iter().map(|asked| asked.df).max().unwrap_or(0);
-            for asked in group {
+            let df = group.iter().map(|term| term.df).max().unwrap_or(0);
+            for term in group {
                 let counts = TermCounts { df, cf: 0 };
-                asked.df = df;
-                asked.score = similarity.term(asked.counts, counts);
+                term.df = df;
+                term.score = similarity.term(term.counts, counts);
             }
         }
     }
 
-    /// Whether each part that must match has a term that is there at all.
+    /// Whether the index contains a term of each required part.
     fn can_match(&self, query: &Query) -> bool {
-        let there = self
+        let present = self
             .groups
             .iter()
             .flatten()
             .fold(0u64, |bits, a| bits | 1 << a.part);
         !self.groups.is_empty()
-            && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || there & 1 << at != 0)
+            && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || present & 1 << at != 0)
     }
 
-    /// Adds up the scores of all documents.
+    /// Computes the scores of all documents.
     fn score_all(&self, corpus: &Corpus) -> Result<Scratch> {
         let mut scratch = corpus.scratch();
-        scratch.demand(self.must != 0);
-        let mut known = Known::default();
+        scratch.prepare_matched(self.must != 0);
+        let mut cache = ContributionCache::default();
         for group in &self.groups {
             if self.similarity.combines_fields() {
                 self.add_combined(corpus, group, &mut scratch)?;
             }
-            for asked in group {
+            for term in group {
                 if !self.similarity.combines_fields() {
-                    known.add_postings(&mut scratch.scores, asked)?;
+                    cache.add_postings(&mut scratch.scores, term)?;
                 }
-                if self.must & 1 << asked.part != 0 {
+                if self.must & 1 << term.part != 0 {
                     let matched = &mut scratch.matched;
-                    asked
-                        .postings
+                    term.postings
                         .each_block_over(matched, |_, matched, _, documents, _| {
                             for document in documents {
                                 if let Some(bits) = matched.get_mut(*document as usize) {
-                                    *bits |= 1 << asked.part;
+                                    *bits |= 1 << term.part;
                                 }
                             }
                         })?;
@@ -306,22 +308,27 @@ impl<'q> Plan<'q> {
         Ok(scratch)
     }
 
-    /// BM25F: a term's frequencies in all fields first, then one score.
-    fn add_combined(&self, corpus: &Corpus, group: &[Asked], scratch: &mut Scratch) -> Result<()> {
+    /// BM25F: combines a term's frequencies in all fields, then computes one score from them.
+    fn add_combined(
+        &self,
+        corpus: &Corpus,
+        group: &[QueryTerm],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let Some(first) = group.first() else {
             return Ok(());
         };
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
-        for asked in group {
-            asked.postings.each_block(|block| {
+        for term in group {
+            term.postings.each_block(|block| {
                 for (document, tf) in block.documents.iter().zip(block.tfs) {
                     let number = block.base + document;
-                    let length = corpus.length(asked.field, number).unwrap_or(0);
+                    let length = corpus.length(term.field, number).unwrap_or(0);
                     if let Some(sum) = scratch.frequencies.get_mut(number as usize) {
                         if *sum == 0.0 {
                             scratch.touched.push(number as usize);
                         }
-                        *sum += self.frequency(asked, f64::from(*tf), length);
+                        *sum += self.frequency(term, f64::from(*tf), length);
                     }
                 }
             })?;
@@ -338,19 +345,15 @@ impl<'q> Plan<'q> {
         Ok(())
     }
 
-    /// BM25F: what a term's frequency in one field comes to.
-    fn frequency(&self, asked: &Asked, tf: f64, length: u32) -> f64 {
-        asked.field_weight
-            * tf
-            * self
-                .similarity
-                .occurrence(asked.field, asked.counts, length)
+    /// BM25F: the weighted and normalised frequency of a term in one field.
+    fn frequency(&self, term: &QueryTerm, tf: f64, length: u32) -> f64 {
+        term.field_weight * tf * self.similarity.occurrence(term.field, term.counts, length)
     }
 
-    /// Gives the documents that are found and wanted to the top.
+    /// Collects the documents that are found and not filtered.
     fn collect(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
-        // a sample tells about how high the last of the best is, so that few others are looked at; where it was too high, all are
-        top.threshold = self.guess(scratch, cut.k);
+        // with a threshold estimated from a sample, few documents have to be considered; if it was too high, all are
+        top.threshold = self.estimate_threshold(scratch, cut.k);
         self.collect_from(corpus, cut, scratch, top);
         if top.len() < cut.k && top.threshold > f64::NEG_INFINITY {
             top.clear();
@@ -358,8 +361,8 @@ impl<'q> Plan<'q> {
         }
     }
 
-    /// Probably a little less than the k-th highest score.
-    fn guess(&self, scratch: &Scratch, k: usize) -> f64 {
+    /// Estimates the k-th highest score from a sample of the documents. The estimate is usually a little too low.
+    fn estimate_threshold(&self, scratch: &Scratch, k: usize) -> f64 {
         const SAMPLE: usize = 8192;
         let step = (scratch.scores.len() / SAMPLE).max(16);
         if !self.lengths.is_empty() || scratch.scores.len() < 64 * step {
@@ -372,9 +375,9 @@ impl<'q> Plan<'q> {
     }
 
     fn collect_from(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
-        // most scores are too low: so many at once are passed over without a branch for each
-        const TOGETHER: usize = 8;
-        for (first, scores) in (0..).step_by(TOGETHER).zip(scratch.scores.chunks(TOGETHER)) {
+        // most scores are too low; a group of them is skipped with a single branch
+        const GROUP: usize = 8;
+        for (first, scores) in (0..).step_by(GROUP).zip(scratch.scores.chunks(GROUP)) {
             let threshold = top.threshold;
             let low = |all: bool, score: &f64| all & (*score < threshold);
             if self.lengths.is_empty() && scores.iter().fold(true, low) {
@@ -386,7 +389,7 @@ impl<'q> Plan<'q> {
         }
     }
 
-    /// Gives a document to the top, if it is found and wanted.
+    /// Collects a document, if it is found and not filtered.
     #[inline(always)]
     fn consider(
         &self,
@@ -403,7 +406,7 @@ impl<'q> Plan<'q> {
         }
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
         if matched & self.must != self.must
-            || corpus.is_left_out(number, !cut.short, !cut.duplicates)
+            || corpus.is_filtered(number, !cut.short, !cut.duplicates)
         {
             return;
         }
@@ -415,188 +418,25 @@ impl<'q> Plan<'q> {
         }
     }
 
+    /// The contribution of a field's length to a document's score.
     fn length_part(&self, corpus: &Corpus, field: usize, weight: f64, number: u32) -> f64 {
         let length = corpus.length(field, number).unwrap_or(0);
         weight * self.length_score(length)
     }
 
-    /// Dirichlet's score of a length; 0 for other similarities.
+    /// The length score of Dirichlet smoothing; 0 for other similarities.
     fn length_score(&self, length: u32) -> f64 {
         match self.length_scores.get(length as usize) {
             Some(score) => *score,
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }
     }
-
-    fn explain(&self, corpus: &Corpus, number: u32) -> Result<Explanation> {
-        let name = |field: usize| corpus.meta().fields.get(field).map_or("", String::as_str);
-        let mut parts = Vec::new();
-        let mut sum = UNTOUCHED;
-        let mut matched = 0u64;
-        for group in &self.groups {
-            let mut frequency = 0.0;
-            let mut fields = Vec::new();
-            for asked in group {
-                let tf = asked.postings.frequency(number)?;
-                if tf == 0 {
-                    continue;
-                }
-                matched |= 1 << asked.part;
-                let length = corpus.length(asked.field, number).unwrap_or(0);
-                let how = format!(
-                    "{tf} of {length} terms; in {} of {} documents",
-                    asked.df, asked.counts.documents
-                );
-                let (value, how) = if self.similarity.combines_fields() {
-                    let value = self.frequency(asked, f64::from(tf), length);
-                    frequency += value;
-                    (value, how)
-                } else {
-                    let score = asked.score.score(f64::from(tf), length);
-                    let weight = asked.field_weight * asked.term_weight;
-                    let value = weight * score;
-                    sum += value + 0.0;
-                    (value, format!("weight {weight} × {score:.6}: {how}"))
-                };
-                fields.push(Explanation {
-                    name: format!("{}: {}", name(asked.field), asked.text),
-                    value,
-                    how,
-                    parts: Vec::new(),
-                });
-            }
-            match group.first() {
-                Some(first) if self.similarity.combines_fields() && !fields.is_empty() => {
-                    let value = group_weight(group) * first.score.score(frequency, 0);
-                    sum += value + 0.0;
-                    parts.push(Explanation {
-                        name: first.text.to_owned(),
-                        value,
-                        how: format!("score of the frequency {frequency:.6}, the fields' sum"),
-                        parts: fields,
-                    });
-                }
-                _ => parts.extend(fields),
-            }
-        }
-        if matched == 0 || matched & self.must != self.must {
-            return Ok(Explanation {
-                name: "score".into(),
-                value: 0.0,
-                how: "the query does not find it".into(),
-                parts: Vec::new(),
-            });
-        }
-        for (field, weight) in &self.lengths {
-            let value = self.length_part(corpus, *field, *weight, number);
-            sum += value;
-            let length = corpus.length(*field, number).unwrap_or(0);
-            parts.push(Explanation {
-                name: format!("{}: length", name(*field)),
-                value,
-                how: format!("{length} terms, for {weight} terms asked for"),
-                parts: Vec::new(),
-            });
-        }
-        Ok(Explanation {
-            name: "score".into(),
-            value: sum,
-            how: "sum".into(),
-            parts,
-        })
-    }
 }
 
-/// BM25F: how much a term weighs in the query: as much as in the part that gives it most.
-fn group_weight(group: &[Asked]) -> f64 {
+/// BM25F: the weight of a term in the query, the largest of its weights in the parts.
+fn group_weight(group: &[QueryTerm]) -> f64 {
     group
         .iter()
-        .map(|asked| asked.term_weight)
+        .map(|term| term.term_weight)
         .fold(0.0, f64::max)
-}
-
-/// What a term adds to the score of a document that has it so often, by the document's length.
-#[inline(always)]
-fn of_posting(asked: &Asked) -> impl Fn(u32, u32) -> f64 + use<> {
-    let weight = asked.field_weight * asked.term_weight;
-    let score = asked.score;
-    move |tf, length| weight * score.score(f64::from(tf), length)
-}
-
-/// Adds to a score; a contribution is never minus zero, which is the score of a document without any.
-#[inline(always)]
-fn add_to(sum: &mut f64, contribution: f64) {
-    *sum += contribution + 0.0;
-}
-
-/// Contributions of one term that were computed before, by frequency and length: a long list of postings has few different ones, and a
-/// division or a logarithm takes longer than all else.
-#[derive(Default)]
-struct Known {
-    contributions: Vec<f64>,
-}
-
-impl Known {
-    const FREQUENCIES: usize = 4;
-    const LENGTHS: usize = 2048;
-    /// Shorter lists have too many different ones.
-    const WORTH: u64 = 2048;
-
-    /// Forgets the term before.
-    fn begin(&mut self, asked: &Asked) {
-        self.contributions.clear();
-        if asked.postings.df() >= Self::WORTH {
-            let count = Self::FREQUENCIES * Self::LENGTHS;
-            self.contributions.resize(count, f64::NAN);
-        }
-    }
-
-    /// What the term adds to a score.
-    #[inline(always)]
-    fn contribution(&mut self, tf: u32, length: u32, score: impl Fn(u32, u32) -> f64) -> f64 {
-        let (t, l) = ((tf as usize).wrapping_sub(1), length as usize);
-        if t >= Self::FREQUENCIES || l >= Self::LENGTHS {
-            return score(tf, length);
-        }
-        match self.contributions.get_mut(t * Self::LENGTHS + l) {
-            Some(known) => {
-                if known.is_nan() {
-                    *known = score(tf, length);
-                }
-                *known
-            }
-            None => score(tf, length),
-        }
-    }
-
-    /// Adds a term's scores for its documents.
-    fn add_postings(&mut self, scores: &mut [f64], asked: &Asked) -> Result<()> {
-        if let TermScore::Bm25 { idf, floor, slope } = asked.score {
-            // a division costs no more than a look-up, in a loop in which the compiler knows the formula
-            let weight = asked.field_weight * asked.term_weight;
-            let formula = TermScore::Bm25 { idf, floor, slope };
-            return asked
-                .postings
-                .each_block_over(scores, |_, scores, lengths, documents, tfs| {
-                    for (document, tf) in documents.iter().zip(tfs) {
-                        let at = *document as usize;
-                        if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                            add_to(sum, weight * formula.score(f64::from(*tf), *length));
-                        }
-                    }
-                });
-        }
-        let score = of_posting(asked);
-        self.begin(asked);
-        asked
-            .postings
-            .each_block_over(scores, |_, scores, lengths, documents, tfs| {
-                for (document, tf) in documents.iter().zip(tfs) {
-                    let at = *document as usize;
-                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                        add_to(sum, self.contribution(*tf, *length, &score));
-                    }
-                }
-            })
-    }
 }

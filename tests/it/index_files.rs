@@ -110,7 +110,7 @@ fn a_flipped_byte_is_an_error_that_names_the_file_or_changes_nothing() {
     let whole = ranked(&open(&collection, &place).unwrap()).unwrap();
     assert!(whole.0.len() > 1000 && whole.1.len() == 20);
     let mut chance = Chance(17);
-    let (mut errors, mut unchanged) = (0, BTreeMap::<String, usize>::new());
+    let mut errors = 0;
     let files = files(&place);
     assert!(files.len() > 12, "{files:?}");
     for n in 0..300 {
@@ -127,7 +127,11 @@ fn a_flipped_byte_is_an_error_that_names_the_file_or_changes_nothing() {
         match open(&collection, &place).and_then(|corpus| ranked(&corpus)) {
             Ok(found) => {
                 assert!(found == whole, "byte {at} of {name} changed a ranking");
-                *unchanged.entry(name.to_owned()).or_default() += 1;
+                // no query here asks for all texts, only a writer needs the list of files, and not all of a footer matters
+                let may_pass = name.ends_with(".store")
+                    || name == ".managed.json"
+                    || name != "meta.json" && at >= before.len() - footer_length(&before);
+                assert!(may_pass, "byte {at} of {name}: no error");
             }
             Err(error) => {
                 errors += 1;
@@ -139,11 +143,14 @@ fn a_flipped_byte_is_an_error_that_names_the_file_or_changes_nothing() {
         fs::write(file, before).unwrap();
     }
     assert_eq!(ranked(&open(&collection, &place).unwrap()).unwrap(), whole);
-    // a stored text that no query asks for is not read, nor is the list of files that only a writer needs
-    let silent = unchanged.keys().filter(|name| !name.ends_with(".store"));
-    let silent: Vec<_> = silent.filter(|name| *name != ".managed.json").collect();
-    assert!(silent.is_empty() || errors > 200, "{unchanged:?}");
-    assert!(errors > 150, "only {errors} errors: {unchanged:?}");
+    assert!(errors > 150, "only {errors} errors");
+}
+
+/// The bytes that tantivy appends to a file: a checksum and versions as JSON, their length, a magic number.
+fn footer_length(file: &[u8]) -> usize {
+    let end = file.len() - 4;
+    let length = u32::from_le_bytes(file[end - 4..end].try_into().unwrap());
+    length as usize + 8
 }
 
 #[test]
@@ -174,10 +181,13 @@ fn a_check_finds_what_a_ranking_does_not_read() {
             }
         }
         fs::remove_file(&file).unwrap();
-        let said = Corpus::check(&place)
-            .err()
-            .map(|error| format!("{error:#}"));
-        assert!(said.is_some_and(|said| said.contains("index")), "{name}");
+        let said = Corpus::check(&place).err().unwrap();
+        let expected = match name.as_str() {
+            // without it the directory could be anything
+            "meta.json" => "is not an index of riposte",
+            name => name,
+        };
+        assert!(format!("{said:#}").contains(expected), "{name}: {said:#}");
         fs::write(&file, whole).unwrap();
         Corpus::check(&place).unwrap();
     }
@@ -362,6 +372,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
     assert_eq!(updated, Updated::default(), "nothing has changed");
     let mut next = 60;
     for round in 0..100 {
+        let before = evidence.words.clone();
         for _ in 0..1 + chance.below(4) {
             let known: Vec<String> = evidence.words.keys().cloned().collect();
             let id = known[chance.below(known.len())].clone();
@@ -380,7 +391,14 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
                 _ => evidence.write(&id, ocr, title),
             }
         }
-        let (index, _) = evidence.index(&kept);
+        let (index, updated) = evidence.index(&kept);
+        let is_new = |(id, words): &(&String, &(String, String))| before.get(*id) != Some(*words);
+        let is_gone = |id: &&String| !evidence.words.contains_key(*id);
+        let expected = Updated {
+            added: evidence.words.iter().filter(is_new).count(),
+            removed: before.keys().filter(is_gone).count(),
+        };
+        assert_eq!(updated, expected, "round {round}");
         let anew = home.path().join(format!("anew{round}.index"));
         let (fresh, _) = evidence.index(&anew);
         assert_eq!(index.ids(), fresh.ids());
@@ -573,6 +591,47 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
             let found = scores(&ImageIndex::new(corpus, ids));
             assert!(found == expected, "moment {moment}");
         },
+    );
+    assert!(unfinished > 10, "only {unfinished} were killed in time");
+}
+
+#[test]
+fn a_run_killed_while_it_updates_the_index_is_the_same_when_it_is_repeated() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (sample, evidence, out) = (root.join("sample"), at("e.sqlite"), at("out"));
+    let names = ["images", "-q", "-i", "-o", "--evidence"].map(Path::new);
+    let [images, quiet, input, output, option] = names;
+    let arguments = [
+        images, quiet, input, &sample, output, &out, option, &evidence,
+    ];
+    let run_file = out.join("run.txt");
+    fs::copy(root.join("tests/golden/evidence.sqlite"), &evidence).unwrap();
+    run(&arguments);
+    let unchanged = fs::read(&run_file).unwrap();
+    let connection = rusqlite::Connection::open(&evidence).unwrap();
+    let sql = "UPDATE page SET title = 'zoos closed, cars banned from city centres', main = 'fireworks ' || main
+               WHERE document IN (SELECT document FROM document ORDER BY document LIMIT 22)";
+    assert!(connection.execute(sql, []).unwrap() >= 22);
+    drop(connection);
+    let place = corpus::directory(&evidence, Kind::Images, &images::analyzer());
+    copy(&place, &at("saved"));
+    fs::copy(&evidence, at("saved.sqlite")).unwrap();
+    fs::remove_dir_all(&place).unwrap();
+    run(&arguments);
+    let expected = fs::read(&run_file).unwrap();
+    assert!(expected != unchanged, "the change shows in the run");
+    let unfinished = killed(
+        &arguments,
+        30,
+        &mut || {
+            let _ = fs::remove_dir_all(&place);
+            copy(&at("saved"), &place);
+            let _ = fs::remove_file(at("e.sqlite-journal"));
+            fs::copy(at("saved.sqlite"), &evidence).unwrap();
+        },
+        &mut |moment| assert!(fs::read(&run_file).unwrap() == expected, "moment {moment}"),
     );
     assert!(unfinished > 10, "only {unfinished} were killed in time");
 }

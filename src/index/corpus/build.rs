@@ -1,5 +1,5 @@
-//! The making of an index of texts: a collection read once, in bounded memory, into a directory that is renamed
-//! into place when it is whole.
+//! Builds the index of a text collection: reads the collection once, in bounded memory, into a temporary directory that is renamed
+//! when the index is complete.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -21,27 +21,28 @@ use super::schema::{self, Entry, Fields};
 use super::{Document, Meta, SHORT_WORDS, TextCollection};
 use crate::trec::Fault;
 
-/// Documents handed to a thread at once, and the bytes of text after which there are enough of them.
+/// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
+/// A batch ends with the document that brings it to this number of bytes of text.
 const BATCH_BYTES: usize = 1 << 19;
 
-/// Bytes of documents that wait to be indexed.
-const WAITING_BYTES: usize = 64 << 20;
+/// Maximum number of bytes of documents in tantivy's queue.
+const QUEUE_BYTES: usize = 64 << 20;
 
 /// Maximum number of faults kept with the index.
 const KEPT_FAULTS: usize = 1000;
 
-/// Bytes of a file's beginning and end that are in its fingerprint.
+/// Bytes at the beginning and at the end of a file that go into its fingerprint.
 const SAMPLED_BYTES: u64 = 1 << 16;
 
-/// The least memory that tantivy takes for a thread.
-const LEAST_BYTES: usize = 15_000_000;
+/// tantivy refuses to index with less memory per thread.
+const MIN_BYTES_PER_THREAD: usize = 15_000_000;
 
-/// How much of the machine may be used.
+/// How many threads and how much memory indexing may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub threads: usize,
-    /// Memory for postings that are not written yet, all threads together.
+    /// Memory for postings that are not on disk yet, for all threads together.
     pub bytes: usize,
 }
 
@@ -56,21 +57,21 @@ impl Default for Effort {
     }
 }
 
-/// What happens while an index is opened or built.
+/// What is reported while an index is opened or built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Another process builds the index; this one waits.
+    /// Another process is writing the index; this one waits for it.
     Waiting,
-    /// The index that is there cannot be used, and is built anew.
+    /// The existing index cannot be used, for this reason; it is built again.
     Outdated(&'static str),
-    /// So many documents are on their way, and so many faults were found.
+    /// Documents and faults read so far.
     Progress { documents: u64, faults: u64 },
 }
 
-/// An empty index in `dir`, and a writer for it.
+/// Creates an empty index in `dir`.
 pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Index> {
     let settings = IndexSettings {
-        // the threads that index compress too: there are as many as the machine has
+        // the indexing threads compress, too: they already use every core
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     };
@@ -80,60 +81,60 @@ pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Index> {
     Ok(index.open_or_create(SealedDirectory::open(dir)?)?)
 }
 
-/// A writer that leaves its segments as they are.
-pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<Waiting>> {
+/// A writer that never merges segments by itself.
+pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<QueuedDocument>> {
     let threads = effort.threads.max(1);
-    let bytes = effort.bytes.max(threads * LEAST_BYTES);
+    let bytes = effort.bytes.max(threads * MIN_BYTES_PER_THREAD);
     let writer = index.writer_with_num_threads(threads, bytes)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
     Ok(writer)
 }
 
-/// Makes what was written part of the index, in one step.
-pub(super) fn commit(writer: &mut IndexWriter<Waiting>, meta: &Meta) -> Result<()> {
+/// Commits all pending changes in one atomic step, and stores `meta` with them.
+pub(super) fn commit(writer: &mut IndexWriter<QueuedDocument>, meta: &Meta) -> Result<()> {
     let mut commit = writer.prepare_commit()?;
     commit.set_payload(&serde_json::to_string(meta)?);
     commit.commit()?;
     Ok(())
 }
 
-/// Builds the index of a collection in `dir`; one that is there is replaced.
+/// Builds the index of a collection, and replaces what is in `dir` by it.
 pub(super) fn build(
     collection: &TextCollection,
     mut meta: Meta,
     dir: &Path,
     effort: Effort,
-    told: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let site = disk::building_site(dir)?;
+    let built = disk::build_directory(dir)?;
     let fields = Fields::new(meta.kind);
-    let index = create(site.path(), &fields)?;
+    let index = create(built.path(), &fields)?;
     let mut writer = writer(&index, effort)?;
-    add_all(collection, &fields, &mut meta, effort, &writer, told)?;
+    index_collection(collection, &fields, &mut meta, effort, &writer, on_event)?;
     commit(&mut writer, &meta)?;
     writer.wait_merging_threads()?;
-    disk::put_in_place(site, dir)
+    disk::install(built, dir)
 }
 
-/// Documents in the order in which they came.
+/// The documents read so far.
 #[derive(Default)]
-struct Arrivals {
+struct SeenDocuments {
     ids: FxHashSet<Arc<str>>,
-    /// By a hash of its words, the first document that has them. That two texts of a million share one of 64 bits by chance has
-    /// a probability of 3 in 10^8.
+    /// From the hash of a text's words to the first document with that text. Among a million texts, two different ones have the same
+    /// 64-bit hash with a probability of 3 in 10^8.
     words: FxHashMap<u64, Arc<str>>,
 }
 
-/// A document, and what is known of it from those before it.
-struct Arrived {
+/// A document with an id that no earlier document has.
+struct NewDocument {
     document: Document,
     marks: u8,
     duplicate_of: Option<Arc<str>>,
 }
 
-impl Arrivals {
-    /// Takes note of a document; none if its id is there already.
-    fn note(&mut self, document: Document, meta: &mut Meta) -> Option<Arrived> {
+impl SeenDocuments {
+    /// Adds a document and counts what is remarkable about it in `meta`; `None` if an earlier document has the same id.
+    fn add(&mut self, document: Document, meta: &mut Meta) -> Option<NewDocument> {
         let id: Arc<str> = document.id.0.as_str().into();
         if !self.ids.insert(id.clone()) {
             meta.repeated_ids += 1;
@@ -152,7 +153,7 @@ impl Arrivals {
             marks |= schema::DUPLICATE;
             meta.duplicates += 1;
         }
-        Some(Arrived {
+        Some(NewDocument {
             document,
             marks,
             duplicate_of,
@@ -160,10 +161,9 @@ impl Arrivals {
     }
 }
 
-/// A hash of a text's letters and digits, whatever stands between them and in whichever case; none
-/// if it has none.
+/// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits.
 fn hash_of_words(text: &str) -> Option<u64> {
-    // its keys are fixed
+    // unlike a HashMap's hasher, one made in this way has fixed keys
     let mut hash = std::hash::DefaultHasher::new();
     let mut some = false;
     let mut buffer = [0u8; 256];
@@ -185,50 +185,45 @@ fn hash_of_words(text: &str) -> Option<u64> {
     some.then(|| hash.finish())
 }
 
-/// Reads the collection and hands its documents to the writer. What is counted goes into `meta`.
-fn add_all(
+/// Reads the collection, and gives its documents to the writer. Counts go into `meta`.
+fn index_collection(
     collection: &TextCollection,
     fields: &Fields,
     meta: &mut Meta,
     effort: Effort,
-    writer: &IndexWriter<Waiting>,
-    told: &mut dyn FnMut(Event),
+    writer: &IndexWriter<QueuedDocument>,
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
     let threads = effort.threads.max(1);
-    let room = Room::new(WAITING_BYTES);
+    let budget = QueueBudget::new(QUEUE_BYTES);
     let analyzer = meta.analyzer.clone();
     let mut documents = collection.documents();
-    let mut arrivals = Arrivals::default();
+    let mut seen = SeenDocuments::default();
     std::thread::scope(|scope| -> Result<()> {
-        let (sender, batches) = crossbeam_channel::bounded::<Vec<Arrived>>(2 * threads);
+        let (sender, batches) = crossbeam_channel::bounded::<Vec<NewDocument>>(2 * threads);
         let workers: Vec<_> = (0..threads)
             .map(|_| {
-                let (batches, room, analyzer) = (batches.clone(), &room, &analyzer);
+                let (batches, budget, analyzer) = (batches.clone(), &budget, &analyzer);
                 scope.spawn(move || -> Result<()> {
                     let (mut analyzer, mut joined) = (analyzer.build(), String::new());
-                    for arrived in batches.into_iter().flatten() {
+                    for new in batches.into_iter().flatten() {
                         let entry = Entry {
-                            document: &arrived.document,
-                            marks: arrived.marks,
-                            duplicate_of: arrived.duplicate_of.as_deref(),
+                            document: &new.document,
+                            marks: new.marks,
+                            duplicate_of: new.duplicate_of.as_deref(),
                         };
                         let made = fields.document(&entry, &mut analyzer, &mut joined);
-                        let bytes = arrived
-                            .document
-                            .texts
-                            .iter()
-                            .map(String::len)
-                            .sum::<usize>();
-                        // its texts and their terms
-                        writer.add_document(room.enter(made, 2 * bytes))?;
+                        let bytes: usize = new.document.texts.iter().map(String::len).sum();
+                        // the queue holds the texts and their terms
+                        writer.add_document(budget.admit(made, 2 * bytes))?;
                     }
                     Ok(())
                 })
             })
             .collect();
         drop(batches);
-        while let Some(batch) = next_batch(&mut *documents, &mut arrivals, meta, told) {
-            // sending fails only if all threads have failed: they say why below
+        while let Some(batch) = next_batch(&mut *documents, &mut seen, meta, on_event) {
+            // sending fails only after all threads have failed; `join` returns their errors
             if sender.send(batch).is_err() {
                 break;
             }
@@ -236,20 +231,20 @@ fn add_all(
         drop(sender);
         for worker in workers {
             let ended = worker.join();
-            ended.ok().context("a thread that indexes has failed")??;
+            ended.ok().context("an indexing thread has panicked")??;
         }
         Ok(())
     })
 }
 
-/// Reads the next part of the collection, and returns its documents without those whose id was there before: that may be none
-/// of them. `None` at the end of the collection.
+/// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means
+/// the end of the collection.
 fn next_batch(
     documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
-    arrivals: &mut Arrivals,
+    seen: &mut SeenDocuments,
     meta: &mut Meta,
-    told: &mut dyn FnMut(Event),
-) -> Option<Vec<Arrived>> {
+    on_event: &mut dyn FnMut(Event),
+) -> Option<Vec<NewDocument>> {
     let mut batch = Vec::new();
     let mut read = 0;
     let mut bytes = 0;
@@ -257,7 +252,7 @@ fn next_batch(
         match documents.next() {
             Some(Ok(document)) => {
                 bytes += document.texts.iter().map(String::len).sum::<usize>();
-                batch.extend(arrivals.note(document, meta));
+                batch.extend(seen.add(document, meta));
             }
             Some(Err(fault)) => {
                 meta.fault_count += 1;
@@ -269,56 +264,56 @@ fn next_batch(
         }
         read += 1;
     }
-    told(Event::Progress {
-        documents: arrivals.ids.len() as u64,
+    on_event(Event::Progress {
+        documents: seen.ids.len() as u64,
         faults: meta.fault_count,
     });
     (read > 0).then_some(batch)
 }
 
-/// Memory for documents that wait to be indexed. tantivy lets ten thousand of them wait, however large they are.
-pub(super) struct Room(Arc<(Mutex<usize>, Condvar)>, usize);
+/// Limits the memory of the documents in tantivy's queue. tantivy limits only their number, to 10,000.
+pub(super) struct QueueBudget(Arc<(Mutex<usize>, Condvar)>, usize);
 
-impl Room {
+impl QueueBudget {
     pub fn new(bytes: usize) -> Self {
-        Room(Arc::default(), bytes)
+        QueueBudget(Arc::default(), bytes)
     }
 
-    /// The document with its place in the room; waits until there is one.
-    pub fn enter(&self, document: TantivyDocument, bytes: usize) -> Waiting {
-        let (taken, changed) = &*self.0;
-        let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        // an indexing thread that has failed makes no room any more: the writer says so at the next document
+    /// Waits until the document fits into the budget.
+    pub fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
+        let (used, changed) = &*self.0;
+        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        // a failed indexing thread frees no memory; after this time the writer is called and returns the error
         let patience = Duration::from_secs(10);
-        let full = |taken: &mut usize| *taken > 0 && *taken + bytes > self.1;
-        (taken, _) = changed
-            .wait_timeout_while(taken, patience, full)
+        let full = |used: &mut usize| *used > 0 && *used + bytes > self.1;
+        (used, _) = changed
+            .wait_timeout_while(used, patience, full)
             .unwrap_or_else(PoisonError::into_inner);
-        *taken += bytes;
-        Waiting {
+        *used += bytes;
+        QueuedDocument {
             document,
             bytes,
-            room: Arc::clone(&self.0),
+            budget: Arc::clone(&self.0),
         }
     }
 }
 
-/// A document on its way to the index, which leaves the room when it has been indexed.
-pub(super) struct Waiting {
+/// A document in tantivy's queue. Its part of the budget is free again when tantivy drops it.
+pub(super) struct QueuedDocument {
     document: TantivyDocument,
     bytes: usize,
-    room: Arc<(Mutex<usize>, Condvar)>,
+    budget: Arc<(Mutex<usize>, Condvar)>,
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedDocument {
     fn drop(&mut self) {
-        let (taken, changed) = &*self.room;
-        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        let (used, changed) = &*self.budget;
+        *used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
         changed.notify_all();
     }
 }
 
-impl TantivyDocumentTrait for Waiting {
+impl TantivyDocumentTrait for QueuedDocument {
     type Value<'a> = <TantivyDocument as TantivyDocumentTrait>::Value<'a>;
     type FieldsValuesIter<'a> = <TantivyDocument as TantivyDocumentTrait>::FieldsValuesIter<'a>;
 
@@ -327,7 +322,7 @@ impl TantivyDocumentTrait for Waiting {
     }
 }
 
-/// A file's name, size, time of change, first and last bytes.
+/// Adds a file's name, size, modification time, first and last bytes to a hash.
 pub(super) fn fingerprint_file(path: &Path, hash: &mut Sha256) -> Result<()> {
     let mut file = File::open(path)?;
     let meta = file.metadata()?;

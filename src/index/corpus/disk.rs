@@ -1,4 +1,4 @@
-//! An index on disk: its directory, the checksums of its files, who may write it, and how a new one takes the place of an old one.
+//! An index as files: its directory, checksums, locks between processes, and how a new index replaces an old one.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -17,20 +17,20 @@ use tantivy::directory::{
 use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
-/// What describes the index: its segments, its fields and, as tantivy's payload, [`super::Meta`].
+/// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
 pub const META: &str = "meta.json";
 
-/// What described an index of riposte 0.1 before tantivy kept it.
-const META_BEFORE: &str = "riposte.json";
+/// The corresponding file of riposte's former index format, without tantivy.
+const LEGACY_META: &str = "riposte.json";
 
-/// What a directory has in its name while an index is built in it.
+/// Part of the name of a temporary directory in which an index is built.
 const BUILDING: &str = ".building-";
 
-/// Between the content of meta.json and its checksum, and behind it. The whole stays a JSON object.
+/// What separates the content of meta.json from its checksum, and what follows the checksum. The file remains a valid JSON object.
 const SEAL: &str = ",\"checksum\":\"";
 const SEAL_END: &str = "\"}\n";
 
-/// tantivy's directory of mapped files, with a checksum for meta.json, which tantivy's footers do not cover.
+/// tantivy's memory-mapped directory, with a checksum added to meta.json: it is the one file that tantivy reads without one.
 #[derive(Clone, Debug)]
 pub struct SealedDirectory(MmapDirectory);
 
@@ -41,13 +41,13 @@ impl SealedDirectory {
     }
 }
 
-/// Hex digits of a SHA-256, half of them: it guards against damage, not against forgery.
+/// The first half of a SHA-256 in hexadecimal. It has to detect damage, not forgery.
 fn digest(content: &[u8]) -> String {
     let digest = Sha256::digest(content);
     digest[..16].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The JSON object with its checksum as its last member.
+/// Adds the checksum to a JSON object, as its last member.
 fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
     let end = object.iter().rposition(|byte| *byte == b'}');
     let content = end.and_then(|end| object.get(..end));
@@ -56,7 +56,7 @@ fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
     Ok([content, seal.as_bytes()].concat())
 }
 
-/// The JSON object without its checksum; none if that is missing or wrong.
+/// Removes the checksum from a JSON object; `None` if it is missing or wrong.
 fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_suffix(SEAL_END.as_bytes())?;
     let (rest, found) = rest.split_at_checked(rest.len().checked_sub(32)?)?;
@@ -114,7 +114,7 @@ impl Directory for SealedDirectory {
 
 const MISMATCH: &str = "its checksum does not match";
 
-/// What an error says of a damaged file of an index, and how to mend it.
+/// The error for a damaged file of an index. It says how to repair the index.
 pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
     anyhow!(
         "{} is damaged ({why}): delete the directory {}, and the next run builds the index anew",
@@ -123,8 +123,8 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
     )
 }
 
-/// tantivy's error as [`damaged`] says it, with the file where tantivy names it.
-pub fn broken(dir: &Path, error: &tantivy::TantivyError) -> Error {
+/// Turns an error of tantivy's into that of [`damaged`], with the file's name if tantivy gives one.
+pub fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
         TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)) => {
@@ -137,7 +137,7 @@ pub fn broken(dir: &Path, error: &tantivy::TantivyError) -> Error {
     }
 }
 
-/// What was verified of an index when it was opened.
+/// How much was verified when an index was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Verified {
     pub files: usize,
@@ -145,20 +145,20 @@ pub struct Verified {
     pub seconds: f64,
 }
 
-/// Holds the files of an index against their checksums: all that decide a ranking, and with `stores` the stored texts too, which
-/// otherwise are checked one by one as they are read.
+/// Compares the files of an index with their checksums: all files that affect a ranking and, with `stores`, the stored texts, too.
+/// Without it, each text is verified when it is read.
 ///
 /// Errors: a file is damaged or missing; the message names it.
 pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     let start = Instant::now();
     let segments = index.searchable_segment_metas();
-    let segments = segments.map_err(|error| broken(dir, &error))?;
+    let segments = segments.map_err(|error| index_error(dir, &error))?;
     let files: Vec<PathBuf> = segments.iter().flat_map(|s| files_of(s, stores)).collect();
     let bytes = files
         .par_iter()
         .map(|file| -> Result<u64> {
             let directory = index.directory();
-            let open = |error: OpenReadError| broken(dir, &error.into());
+            let open = |error: OpenReadError| index_error(dir, &error.into());
             match directory.validate_checksum(file).map_err(open)? {
                 true => Ok(directory.open_read(file).map_err(open)?.len() as u64),
                 false => Err(damaged(dir, file, MISMATCH)),
@@ -192,27 +192,28 @@ fn files_of(segment: &SegmentMeta, stores: bool) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What is in the place of an index.
+/// What a directory contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    Empty,
+pub enum Content {
+    /// Nothing, or the directory does not exist.
+    Nothing,
     Index,
-    /// An index as riposte kept it before tantivy did.
-    Before,
+    /// An index in riposte's former format, without tantivy.
+    LegacyIndex,
 }
 
-/// What is in `dir`. Errors: something that is no index.
-pub fn look(dir: &Path) -> Result<Place> {
+/// What `dir` contains. Errors: files that are not an index; they must not be replaced by one.
+pub fn inspect(dir: &Path) -> Result<Content> {
     let inside = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Place::Empty),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
         inside => inside.with_context(|| format!("cannot list {}", dir.display()))?,
     };
     if inside.count() == 0 {
-        return Ok(Place::Empty);
+        return Ok(Content::Nothing);
     }
-    match (dir.join(META).is_file(), dir.join(META_BEFORE).is_file()) {
-        (true, _) => Ok(Place::Index),
-        (false, true) => Ok(Place::Before),
+    match (dir.join(META).is_file(), dir.join(LEGACY_META).is_file()) {
+        (true, _) => Ok(Content::Index),
+        (false, true) => Ok(Content::LegacyIndex),
         (false, false) => bail!(
             "{} is not an index of riposte: there is something else in it",
             dir.display()
@@ -220,18 +221,18 @@ pub fn look(dir: &Path) -> Result<Place> {
     }
 }
 
-/// Removes the index in `dir`, whatever state it is in. Errors: something else is in `dir`.
+/// Removes the index in `dir`, even a damaged one. Errors: `dir` contains something that is not an index.
 pub fn remove(dir: &Path) -> Result<()> {
     let _lock = Lock::to_write(dir, &mut || ())?;
-    match look(dir)? {
-        Place::Empty => Ok(()),
-        Place::Index | Place::Before => {
+    match inspect(dir)? {
+        Content::Nothing => Ok(()),
+        Content::Index | Content::LegacyIndex => {
             fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
         }
     }
 }
 
-/// The bytes of all files of an index.
+/// The size of all files of an index, in bytes.
 pub fn size(dir: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
@@ -240,19 +241,19 @@ pub fn size(dir: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The right to read an index, shared with other readers, or to write it, alone. It lasts until this is dropped.
+/// A lock on an index, between processes: shared for reading, exclusive for writing. It is released when this is dropped.
 pub struct Lock {
     _file: Option<File>,
 }
 
 impl Lock {
-    /// The right to read; `waiting` is called if someone writes, and what follows waits for that. Where nothing can be locked,
-    /// on a disk that cannot be written for one, there is nobody to wait for.
+    /// Locks for reading. Calls `waiting` if another process holds the lock, and then waits for it. Where the lock file cannot be
+    /// created or locked, on a read-only disk for example, no other process can write the index, and this returns without a lock.
     pub fn to_read(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock_shared, File::lock_shared, waiting)
     }
 
-    /// The right to write.
+    /// Locks for writing; otherwise as [`Lock::to_read`].
     pub fn to_write(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock, File::lock, waiting)
     }
@@ -263,7 +264,7 @@ impl Lock {
         lock: fn(&File) -> io::Result<()>,
         waiting: &mut dyn FnMut(),
     ) -> Result<Self> {
-        place(dir)?;
+        parent_and_name(dir)?;
         let Some(file) = lock_file(dir) else {
             return Ok(Lock { _file: None });
         };
@@ -281,7 +282,8 @@ impl Lock {
     }
 }
 
-fn place(dir: &Path) -> Result<(&Path, String)> {
+/// The directory in which an index's directory is, and the name of the latter. Errors: `dir` has no name ("/", "..").
+fn parent_and_name(dir: &Path) -> Result<(&Path, String)> {
     let name = dir.file_name().context("an index needs a name")?;
     let parent = match dir.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -290,9 +292,9 @@ fn place(dir: &Path) -> Result<(&Path, String)> {
     Ok((parent, name.to_string_lossy().into_owned()))
 }
 
-/// A directory beside `dir` to build an index in.
-pub fn building_site(dir: &Path) -> Result<tempfile::TempDir> {
-    let (parent, name) = place(dir)?;
+/// Creates a temporary directory beside `dir`, in which an index can be built. It is removed when it is dropped.
+pub fn build_directory(dir: &Path) -> Result<tempfile::TempDir> {
+    let (parent, name) = parent_and_name(dir)?;
     fs::create_dir_all(parent)?;
     let mut builder = tempfile::Builder::new();
     Ok(builder
@@ -300,9 +302,9 @@ pub fn building_site(dir: &Path) -> Result<tempfile::TempDir> {
         .tempdir_in(parent)?)
 }
 
-/// What killed builders have left beside `dir`.
-fn left_behind(dir: &Path) -> Vec<PathBuf> {
-    let Ok((parent, name)) = place(dir) else {
+/// Temporary directories beside `dir`: of processes that build an index now, or were killed while they did.
+fn build_directories(dir: &Path) -> Vec<PathBuf> {
+    let Ok((parent, name)) = parent_and_name(dir) else {
         return Vec::new();
     };
     let prefix = format!(".{name}{BUILDING}");
@@ -313,42 +315,42 @@ fn left_behind(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes what killed builders have left beside `dir`, unless somebody may be at work there. What cannot be removed is in nobody's
-/// way.
-pub fn sweep(dir: &Path) {
-    if left_behind(dir).is_empty() {
+/// Removes temporary directories that killed processes have left beside `dir`, unless another process holds the lock. It is no error
+/// if one cannot be removed: it only takes space.
+pub fn remove_abandoned(dir: &Path) {
+    if build_directories(dir).is_empty() {
         return;
     }
     let lock = lock_file(dir).filter(|file| file.try_lock().is_ok());
     if lock.is_some() {
-        for path in left_behind(dir) {
+        for path in build_directories(dir) {
             let _ = fs::remove_dir_all(path);
         }
     }
 }
 
-/// The file whose lock stands for the index; none where it cannot be opened.
+/// The lock file of an index; `None` if it cannot be opened or created.
 fn lock_file(dir: &Path) -> Option<File> {
-    let (parent, name) = place(dir).ok()?;
+    let (parent, name) = parent_and_name(dir).ok()?;
     fs::create_dir_all(parent).ok()?;
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
     options.open(parent.join(format!(".{name}.lock"))).ok()
 }
 
-/// Puts what was built into its place. The former index moves away in one step and is removed afterwards, so that at no moment
-/// half an index is there.
-pub fn put_in_place(built: tempfile::TempDir, dir: &Path) -> Result<()> {
-    let (parent, _) = place(dir)?;
-    let former = building_site(dir)?;
+/// Renames a complete index to `dir`. The former index is renamed first and removed afterwards, so `dir` never contains part of an
+/// index.
+pub fn install(built: tempfile::TempDir, dir: &Path) -> Result<()> {
+    let (parent, _) = parent_and_name(dir)?;
+    let former = build_directory(dir)?;
     match fs::rename(dir, former.path().join("former")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     fs::rename(built.path(), dir)?;
-    // it is at home now: nothing to remove
+    // the temporary name does not exist any more, so there is nothing to remove
     let _ = built.keep();
-    // not every file system can do it for a directory
+    // makes the renaming durable; not every file system can sync a directory, and the index is complete without it
     let _ = File::open(parent).and_then(|parent| parent.sync_all());
     Ok(())
 }
@@ -358,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seal_keeps_the_object_and_tells_every_flipped_bit() {
+    fn a_checksum_keeps_the_json_and_detects_every_flipped_bit() {
         let object = b"{\"segments\":[],\"payload\":\"x\"}\n";
         let kept = sealed(object).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&kept).is_ok());

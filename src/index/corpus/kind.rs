@@ -1,4 +1,4 @@
-//! What an index is of: its kind and fields, the documents of a collection, and what is stored of the whole.
+//! The kinds of indexes and their fields, the documents of a collection, and the metadata of an index.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,25 @@ use crate::collection::passages::PassageCollection;
 use crate::index::analyzer::Analyzer;
 use crate::trec::{DocId, Fault, Stance};
 
-/// The version of what is written and of what an analyzer makes of a text. A change of either raises it, and indices of another
-/// version are built anew.
+/// The version of the file format and of the analyzers. A change of either needs a new version; indexes of another version are built
+/// again.
 pub(super) const FORMAT: u32 = 3;
 
-/// A text with fewer words is marked as short: it is hardly an argument, but length normalisation
-/// likes it.
+/// A text with fewer words is marked as short. Such texts are hardly arguments, but length normalisation favours them.
 pub const SHORT_WORDS: usize = 20;
 
-/// What the documents of an index are.
+/// What kind of documents an index contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The words of images and of the pages that show them.
+    /// Images: the words in them and on the pages that show them.
     Images,
     Arguments,
     Passages,
 }
 
 impl Kind {
-    /// The names of its fields.
+    /// The names of the fields.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             Kind::Images => &IMAGE_FIELDS,
@@ -40,22 +39,22 @@ impl Kind {
         }
     }
 
-    /// Whether documents are added and deleted one by one. Files of texts are read from beginning to end when they change.
+    /// Whether an index is updated document by document. When a text collection changes, its index is built again.
     pub(super) fn is_updated(self) -> bool {
         self == Kind::Images
     }
 
-    /// Whether texts are stored. Those of images are in the evidence already.
+    /// Whether the index stores the texts. The evidence file already has those of images.
     pub(super) fn stores_texts(self) -> bool {
         self != Kind::Images
     }
 }
 
-/// The fields of an index of images: the text in the image; titles and headings of its pages; alternative text, caption and the
-/// words around it; description and main text of the pages; alternative text and captions alone.
+/// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image
+/// (alternative text, caption, the words around it); the pages' descriptions and main texts; alternative text and captions alone.
 pub const IMAGE_FIELDS: [&str; 5] = ["ocr", "title", "near", "main", "caption"];
 
-/// The fields of an index of arguments: the last is the text of the page that an argument is from.
+/// The fields of an index of arguments. The last one is the text of the page from which the argument was taken.
 pub const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];
 
 /// The fields of an index of passages.
@@ -68,19 +67,19 @@ pub enum TextCollection {
     Passages(PassageCollection),
 }
 
-/// A document of a collection.
+/// A document of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     pub id: DocId,
-    /// One for each field, in the fields' order; the first is the document's text proper.
+    /// One text for each field, in the order of the fields. The first is the main text.
     pub texts: Vec<String>,
-    /// An argument's towards its conclusion.
+    /// For an argument, its stance towards its conclusion.
     pub stance: Option<Stance>,
     pub url: Option<String>,
 }
 
 impl TextCollection {
-    /// What its documents are.
+    /// The kind of its documents.
     pub fn kind(&self) -> Kind {
         match self {
             TextCollection::Arguments(_) => Kind::Arguments,
@@ -125,8 +124,8 @@ impl TextCollection {
         }
     }
 
-    /// A hash over names, sizes, times of change, first and last bytes of the files. Unlike evidence,
-    /// an index is made again in a minute, so that a mere copy of the collection has another.
+    /// A hash over the names, sizes, modification times, first and last bytes of the files. A copy of the collection has another
+    /// fingerprint; that is acceptable, because an index is built again within minutes.
     pub(super) fn fingerprint(&self) -> Result<String> {
         let mut hash = Sha256::new();
         for path in self.files() {
@@ -137,28 +136,28 @@ impl TextCollection {
     }
 }
 
-/// What is stored of an index as a whole: in meta.json, with every commit.
+/// The metadata of an index. Each commit stores them in meta.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     pub(super) format: u32,
     pub kind: Kind,
-    /// Of what it was made from: the files of texts, or the evidence of images.
+    /// Identifies what the index was made from: the files of a text collection, or the words of images.
     pub fingerprint: String,
     pub analyzer: Analyzer,
     pub fields: Vec<String>,
-    /// Documents passed over because their id was there already.
+    /// Documents left out because an earlier one has the same id.
     pub repeated_ids: u64,
-    /// Documents marked as having the text of an earlier one.
+    /// Documents marked as duplicates.
     pub duplicates: u64,
     /// Documents marked as short.
     pub short: u64,
-    /// How much was broken in the collection, and the first thousand of it.
+    /// The number of faults in the collection, and the first thousand of them.
     pub fault_count: u64,
     pub faults: Vec<Fault>,
 }
 
 impl Meta {
-    /// That of an index in which nothing is counted yet.
+    /// The metadata of an empty index.
     pub(super) fn new(kind: Kind, analyzer: &Analyzer, fingerprint: String) -> Self {
         Meta {
             format: FORMAT,
@@ -174,8 +173,8 @@ impl Meta {
         }
     }
 
-    /// Why an index cannot serve where one with the other meta is wanted, if it cannot.
-    pub(super) fn unlike(&self, wanted: &Meta) -> Option<&'static str> {
+    /// Why this index cannot be used where one with the metadata `wanted` is needed; `None` if it can.
+    pub(super) fn mismatch(&self, wanted: &Meta) -> Option<&'static str> {
         if self.format != wanted.format {
             Some("it is of another version")
         } else if (self.kind, &self.fields) != (wanted.kind, &wanted.fields) {

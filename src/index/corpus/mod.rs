@@ -1,8 +1,8 @@
-//! The index of a collection on disk, in segments of tantivy's: which documents there are, what they say, and what a ranking needs
-//! of all of them at once. How documents are scored is [`super::search`]'s question.
+//! The index of a collection on disk, in tantivy's segments: the ids, the stored texts, the postings, and the columns that a ranking
+//! needs in memory. [`super::search`] scores the documents.
 //!
-//! Documents have numbers from 0, segment after segment. Which document has which number depends on the threads that built the
-//! index; no score and no order does.
+//! Documents are numbered from 0, segment by segment. The numbers depend on how the threads divided the work when the index was
+//! built; scores and rankings do not.
 
 mod build;
 mod disk;
@@ -35,25 +35,25 @@ pub use kind::{
 use super::analyzer::Analyzer;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::trec::DocId;
-use disk::{Lock, Place, SealedDirectory, broken, damaged};
+use disk::{Content, Lock, SealedDirectory, damaged, index_error};
 pub(super) use postings::Postings;
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
 use segment::Segment;
 
-/// Length scores of longer documents are not computed in advance.
-const KNOWN_LENGTHS: u32 = 1 << 14;
+/// The length scores of longer documents are not computed in advance.
+const MAX_PRECOMPUTED_LENGTH: u32 = 1 << 14;
 
-/// Counts of so many terms are remembered at most.
-const KNOWN_TERMS: usize = 1 << 16;
+/// Maximum number of terms whose counts are cached.
+const CACHED_TERMS: usize = 1 << 16;
 
-/// Rooms for scores that are kept, one for each thread that searches.
-const KEPT_SCRATCHES: usize = 8;
+/// Maximum number of score buffers in the pool. Each thread that searches takes one.
+const POOLED_SCRATCHES: usize = 8;
 
-/// A mark beside those that are stored: the document is deleted, or not among those that are searched.
-const OUT: u8 = 1 << 7;
+/// A mark that is not stored: the document is deleted, or excluded from this run.
+const EXCLUDED: u8 = 1 << 7;
 
-/// What is marked of a document.
+/// The marks of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// It has fewer than [`SHORT_WORDS`] words.
@@ -71,27 +71,27 @@ pub struct Corpus {
     verified: Verified,
     /// For each field, each document's number of terms.
     pub(super) lengths: Vec<Vec<u32>>,
-    /// For each document [`schema::SHORT`], [`schema::DUPLICATE`] and [`OUT`].
+    /// For each document the bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
     marks: Vec<u8>,
-    /// Whether a document is out: then a term's counts are not those that tantivy keeps.
-    some_out: bool,
-    /// Over the documents that are not out, by field.
+    /// Whether any document is excluded. If so, the counts that tantivy keeps for a term are too large.
+    has_excluded: bool,
+    /// By field, over the included documents.
     counts: Vec<FieldCounts>,
-    /// The largest number of terms of a document in any field.
+    /// The largest length of a document in any field.
     longest: u32,
     length_scores: Mutex<Option<LengthScores>>,
     term_counts: Mutex<FxHashMap<(usize, Box<str>), Counted>>,
-    /// Room for scores, to be used again by the next query.
+    /// A pool of score buffers.
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// What is counted of a term, and the most often that it is in a document.
+/// The counts of a term, and its highest frequency in a document.
 type Counted = (TermCounts, u32);
 
-/// The similarity that was asked for last, and its score of each length up to [`KNOWN_LENGTHS`].
+/// The similarity that was used last, and its score for each length up to [`MAX_PRECOMPUTED_LENGTH`].
 type LengthScores = (Similarity, Arc<Vec<f64>>);
 
-/// What `riposte index` says of a field.
+/// What `riposte index` prints about a field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldReport {
     pub name: String,
@@ -99,13 +99,13 @@ pub struct FieldReport {
     pub mean_length: f64,
 }
 
-/// What `riposte index` says of an index.
+/// What `riposte index` prints about an index.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub directory: PathBuf,
     pub kind: Kind,
     pub documents: u32,
-    /// Documents that were deleted and still take space.
+    /// Deleted documents whose space is not free yet.
     pub deleted: u32,
     pub short: u64,
     pub duplicates: u64,
@@ -118,7 +118,8 @@ pub struct Report {
     pub fingerprint: String,
 }
 
-/// Where the index of this kind and by this analyzer goes, beside `base` (the evidence's file, say): each has a place of its own.
+/// The directory for an index of this kind with this analyzer. It lies beside `base`, the evidence file for example. Each combination
+/// of kind and analyzer has a directory of its own.
 pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
     let of_what = match kind {
         Kind::Images => format!("images {analyzer}"),
@@ -132,89 +133,97 @@ pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
 }
 
 impl Corpus {
-    /// Opens the index of this collection in `dir`, or builds it where there is none, or one of
-    /// other files, another analyzer or another version of riposte; `told` hears why, and how far it is.
+    /// Opens the index of this collection in `dir`. Builds it first if there is none, or if it was made from other files, with
+    /// another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
     ///
-    /// It is built beside `dir` and renamed at the end: what is in `dir` is a whole index. If another process builds it, this one
-    /// waits and takes that one's. Errors: a file of the collection cannot be found, `dir` cannot be written, the index in it is
-    /// damaged.
+    /// The index is built beside `dir` and renamed at the end, so `dir` always contains a complete index. If another process is
+    /// building it, this one waits and opens the result. Errors: a file of the collection cannot be read, `dir` cannot be written,
+    /// the index in it is damaged.
     pub fn open_or_build(
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
         effort: Effort,
-        told: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
         let wanted = Meta::new(collection.kind(), analyzer, collection.fingerprint()?);
-        disk::sweep(dir);
-        let lock = Lock::to_read(dir, &mut || told(Event::Waiting))?;
-        if let Present::Current(corpus) = Corpus::find_current(dir, &wanted)? {
+        disk::remove_abandoned(dir);
+        let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
+        if let IndexState::Current(corpus) = Corpus::find_current(dir, &wanted)? {
             return Ok(*corpus);
         }
         drop(lock);
-        let _lock = Lock::to_write(dir, &mut || told(Event::Waiting))?;
+        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
         match Corpus::find_current(dir, &wanted)? {
-            // another process was faster
-            Present::Current(corpus) => return Ok(*corpus),
-            Present::Outdated(why) => told(Event::Outdated(why)),
-            Present::Nothing => {}
+            // another process has built it in the meantime
+            IndexState::Current(corpus) => return Ok(*corpus),
+            IndexState::Outdated(why) => on_event(Event::Outdated(why)),
+            IndexState::Missing => {}
         }
-        build::build(collection, wanted, dir, effort, told)
-            .with_context(|| format!("cannot build the index {}", dir.display()))?;
-        Corpus::open_whole(dir)
+        Corpus::build(collection, wanted, dir, effort, on_event)
     }
 
-    /// Builds the index whatever is in `dir`, even if that is damaged. Errors: as [`Corpus::open_or_build`].
+    /// Builds the index even if `dir` contains a current or a damaged one. Errors: as [`Corpus::open_or_build`].
     pub fn rebuild(
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
         effort: Effort,
-        told: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
         let wanted = Meta::new(collection.kind(), analyzer, collection.fingerprint()?);
-        disk::sweep(dir);
-        let _lock = Lock::to_write(dir, &mut || told(Event::Waiting))?;
-        disk::look(dir)?;
-        build::build(collection, wanted, dir, effort, told)
+        disk::remove_abandoned(dir);
+        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        disk::inspect(dir)?;
+        Corpus::build(collection, wanted, dir, effort, on_event)
+    }
+
+    fn build(
+        collection: &TextCollection,
+        wanted: Meta,
+        dir: &Path,
+        effort: Effort,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Self> {
+        build::build(collection, wanted, dir, effort, on_event)
             .with_context(|| format!("cannot build the index {}", dir.display()))?;
         Corpus::open_whole(dir)
     }
 
-    /// Opens the index in `dir`. Errors: there is none, it is damaged or of another version.
+    /// Opens the index in `dir`. Errors: there is none, it is damaged, or another version of riposte made it.
     pub fn open(dir: &Path) -> Result<Self> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         Corpus::open_whole(dir)
     }
 
-    /// Holds all files of the index in `dir` against their checksums, the stored texts too. Errors: the first that is damaged.
+    /// Compares all files of the index in `dir` with their checksums, the stored texts included. Errors: a file is damaged or missing.
     pub fn check(dir: &Path) -> Result<Verified> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         let (index, _) = Corpus::open_meta(dir)?;
         disk::verify(dir, &index, true)
     }
 
-    /// What is there of the index that is wanted.
-    fn find_current(dir: &Path, wanted: &Meta) -> Result<Present> {
-        match disk::look(dir)? {
-            Place::Empty => return Ok(Present::Nothing),
-            Place::Before => return Ok(Present::Outdated("it is of an earlier version")),
-            Place::Index => {}
+    /// Opens the index in `dir` if it is the wanted one. Errors: it is damaged.
+    fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
+        match disk::inspect(dir)? {
+            Content::Nothing => return Ok(IndexState::Missing),
+            Content::LegacyIndex => return Ok(IndexState::Outdated("it is of an earlier version")),
+            Content::Index => {}
         }
         let (index, meta) = Corpus::open_meta(dir)?;
-        match meta.map(|meta| (meta.unlike(wanted), meta)) {
-            // a first commit that was never made
-            Err(_) => Ok(Present::Outdated("it is of another version")),
-            Ok((Some(why), _)) => Ok(Present::Outdated(why)),
+        match meta.map(|meta| (meta.mismatch(wanted), meta)) {
+            // the first commit was never made
+            Err(_) => Ok(IndexState::Outdated("it is of another version")),
+            Ok((Some(why), _)) => Ok(IndexState::Outdated(why)),
             Ok((None, meta)) => Corpus::open_segments(dir, &index, meta)
                 .map(Box::new)
-                .map(Present::Current),
+                .map(IndexState::Current),
         }
     }
 
     fn open_whole(dir: &Path) -> Result<Self> {
         ensure!(
-            disk::look(dir)? == Place::Index,
+            disk::inspect(dir)? == Content::Index,
             "there is no index in {}",
             dir.display()
         );
@@ -229,12 +238,14 @@ impl Corpus {
         Corpus::open_segments(dir, &index, meta)
     }
 
-    /// tantivy's index, and what is stored of it as a whole if that can be understood. Errors: meta.json is damaged.
+    /// tantivy's index, and its [`Meta`] if it can be parsed. Errors: meta.json is damaged.
     fn open_meta(dir: &Path) -> Result<(Index, Result<Meta>)> {
         let directory = SealedDirectory::open(dir)?;
-        let index = Index::open(directory).map_err(|error| broken(dir, &error))?;
-        let payload = index.load_metas().map_err(|error| broken(dir, &error))?;
-        let meta = payload.payload.context("nothing is said of the index");
+        let index = Index::open(directory).map_err(|error| index_error(dir, &error))?;
+        let payload = index
+            .load_metas()
+            .map_err(|error| index_error(dir, &error))?;
+        let meta = payload.payload.context("it has no payload");
         let meta = meta.and_then(|text| Ok(serde_json::from_str(&text)?));
         Ok((index, meta))
     }
@@ -246,14 +257,14 @@ impl Corpus {
             bail!(damaged(
                 dir,
                 Path::new(disk::META),
-                "its fields are not those of its kind"
+                "its schema is not that of its kind"
             ));
         }
         let segments = index.searchable_segments();
-        let readers = segments.map_err(|error| broken(dir, &error))?;
+        let readers = segments.map_err(|error| index_error(dir, &error))?;
         let readers: Vec<SegmentReader> = readers
             .par_iter()
-            .map(|segment| SegmentReader::open(segment).map_err(|error| broken(dir, &error)))
+            .map(|segment| SegmentReader::open(segment).map_err(|error| index_error(dir, &error)))
             .collect::<Result<_>>()?;
         let columns = readers
             .par_iter()
@@ -266,7 +277,7 @@ impl Corpus {
             dir: dir.to_owned(),
             lengths: vec![Vec::new(); meta.fields.len()],
             marks: Vec::new(),
-            some_out: false,
+            has_excluded: false,
             counts: Vec::new(),
             longest: 0,
             segments: Vec::new(),
@@ -293,10 +304,14 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Counts what is not out.
+    /// Counts the included documents and their tokens.
     fn count(&mut self) {
-        let documents = self.marks.iter().filter(|marks| **marks & OUT == 0).count();
-        self.some_out = documents < self.marks.len();
+        let documents = self
+            .marks
+            .iter()
+            .filter(|marks| **marks & EXCLUDED == 0)
+            .count();
+        self.has_excluded = documents < self.marks.len();
         self.counts = self
             .lengths
             .iter()
@@ -305,40 +320,40 @@ impl Corpus {
                 tokens: lengths
                     .iter()
                     .zip(&self.marks)
-                    .filter(|(_, marks)| **marks & OUT == 0)
+                    .filter(|(_, marks)| **marks & EXCLUDED == 0)
                     .map(|(length, _)| u64::from(*length))
                     .sum(),
             })
             .collect();
-        let known = self.term_counts.get_mut();
-        known.unwrap_or_else(PoisonError::into_inner).clear();
+        let cached = self.term_counts.get_mut();
+        cached.unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Leaves out all documents but these: they are neither found nor counted. Returns the number of each of them, none for those
-    /// that the index does not have.
+    /// Excludes all documents except these: the others are neither found nor counted. Returns the number of each of these documents;
+    /// `None` for those that are not in the index.
     pub(super) fn restrict(&mut self, ids: &[DocId]) -> Vec<Option<u32>> {
         let numbers: Vec<Option<u32>> = ids.par_iter().map(|id| self.number(id)).collect();
-        self.marks.iter_mut().for_each(|marks| *marks |= OUT);
+        self.marks.iter_mut().for_each(|marks| *marks |= EXCLUDED);
         for number in numbers.iter().flatten() {
             if let Some(marks) = self.marks.get_mut(*number as usize) {
-                *marks &= !OUT;
+                *marks &= !EXCLUDED;
             }
         }
         self.count();
         numbers
     }
 
-    /// What is stored of it as a whole.
+    /// Kind, analyzer, fingerprint and counts, as stored with the index.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// What was verified when it was opened.
+    /// How much was verified when the index was opened.
     pub fn verified(&self) -> Verified {
         self.verified
     }
 
-    /// What there is to say of the whole. Errors: its files cannot be listed.
+    /// The figures that `riposte index` prints. Errors: the index's files cannot be listed.
     pub fn report(&self) -> Result<Report> {
         let names = self.meta.fields.iter().zip(&self.counts);
         Ok(Report {
@@ -375,20 +390,20 @@ impl Corpus {
         self.counts.first().map_or(0, |counts| counts.documents) as u32
     }
 
-    /// The numbers that documents have, those that are out counted in.
+    /// How many numbers there are: one for each document, excluded ones included.
     pub(super) fn numbers(&self) -> usize {
         self.marks.len()
     }
 
-    /// The document's number.
+    /// The number of the document with this id; `None` if it is excluded or not in the index.
     pub fn number(&self, id: &DocId) -> Option<u32> {
         self.segments.iter().find_map(|segment| {
             let number = segment.base + segment.columns.number(&id.0)?;
-            self.is_in(number).then_some(number)
+            self.is_included(number).then_some(number)
         })
     }
 
-    /// The id of the document of that number.
+    /// The id of the document with this number.
     pub fn id(&self, number: u32) -> Option<DocId> {
         self.id_text(number).map(|id| DocId(id.to_owned()))
     }
@@ -398,27 +413,27 @@ impl Corpus {
         segment.columns.id(number - segment.base)
     }
 
-    /// The segment that has the document of that number.
+    /// The segment with the document of this number.
     fn segment_of(&self, number: u32) -> Option<&Segment> {
-        let behind = self.segments.partition_point(|s| s.base <= number);
-        self.segments.get(behind.checked_sub(1)?)
+        let next = self.segments.partition_point(|s| s.base <= number);
+        self.segments.get(next.checked_sub(1)?)
     }
 
-    fn is_in(&self, number: u32) -> bool {
+    fn is_included(&self, number: u32) -> bool {
         let marks = self.marks.get(number as usize);
-        marks.is_some_and(|marks| marks & OUT == 0)
+        marks.is_some_and(|marks| marks & EXCLUDED == 0)
     }
 
-    /// Whether a document is out, or has a mark for which it is left out.
-    pub(super) fn is_left_out(&self, number: u32, short: bool, duplicates: bool) -> bool {
-        let mut wanted = OUT;
-        wanted |= if short { schema::SHORT } else { 0 };
-        wanted |= if duplicates { schema::DUPLICATE } else { 0 };
+    /// Whether a document is excluded, or filtered because of its marks.
+    pub(super) fn is_filtered(&self, number: u32, short: bool, duplicates: bool) -> bool {
+        let mut filter = EXCLUDED;
+        filter |= if short { schema::SHORT } else { 0 };
+        filter |= if duplicates { schema::DUPLICATE } else { 0 };
         let marks = self.marks.get(number as usize);
-        marks.is_none_or(|marks| marks & wanted != 0)
+        marks.is_none_or(|marks| marks & filter != 0)
     }
 
-    /// What is marked of the document of that number.
+    /// The marks of the document with this number.
     pub fn marks(&self, number: u32) -> Option<Marks> {
         let bits = *self.marks.get(number as usize)?;
         Some(Marks {
@@ -427,18 +442,18 @@ impl Corpus {
         })
     }
 
-    /// How many terms the document has in a field.
+    /// The length of a document in a field, in terms.
     pub fn length(&self, field: usize, number: u32) -> Option<u32> {
         let lengths = self.lengths.get(field)?;
         lengths.get(number as usize).copied()
     }
 
-    /// The document as it was indexed. Errors: no such document, its texts are damaged.
+    /// The document as it was indexed. Errors: there is no such document, or its stored texts are damaged.
     pub fn document(&self, id: &DocId) -> Result<Document> {
         self.stored(id).map(|(document, _)| document)
     }
 
-    /// The id of the first document with the same words, if the document is marked as its duplicate. Errors: as
+    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: as
     /// [`Corpus::document`].
     pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
         self.stored(id).map(|(_, first)| first)
@@ -447,17 +462,19 @@ impl Corpus {
     fn stored(&self, id: &DocId) -> Result<(Document, Option<DocId>)> {
         let reading = || format!("cannot read {id} from the index");
         let number = self.number(id);
-        let number = number.context("there is none").with_context(reading)?;
+        let number = number
+            .context("there is no such document")
+            .with_context(reading)?;
         let segment = self
             .segment_of(number)
-            .context("a number without segment")?;
+            .context("its number is in no segment")?;
         segment
             .document(number - segment.base, &self.fields)
             .map_err(|why| damaged(&self.dir, &segment.store_file(), format!("{why:#}")))
             .with_context(reading)
     }
 
-    /// What is counted of a field.
+    /// The counts of a field: its documents and tokens.
     pub fn counts(&self, field: usize) -> FieldCounts {
         self.counts.get(field).copied().unwrap_or(FieldCounts {
             documents: 0,
@@ -465,51 +482,47 @@ impl Corpus {
         })
     }
 
-    /// Room for the scores of all documents, none of which has one yet.
+    /// A score buffer from the pool, with an entry for each document and without scores.
     pub(super) fn scratch(&self) -> Scratch {
-        let mut kept = self
-            .scratches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        kept.pop().unwrap_or_else(|| Scratch::new(self.numbers()))
+        let pool = self.scratches.lock();
+        let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_else(|| Scratch::new(self.numbers()))
     }
 
-    /// Keeps room for the next query; no document may have a score in it.
-    pub(super) fn keep_scratch(&self, scratch: Scratch) {
-        let mut kept = self
-            .scratches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < KEPT_SCRATCHES {
-            kept.push(scratch);
+    /// Returns a score buffer to the pool. It must not contain scores.
+    pub(super) fn return_scratch(&self, scratch: Scratch) {
+        let pool = self.scratches.lock();
+        let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
+        if pool.len() < POOLED_SCRATCHES {
+            pool.push(scratch);
         }
     }
 
-    /// A similarity's scores of lengths; empty if it has none.
+    /// A similarity's length score for each length up to the longest document's; empty if it has no length scores.
     pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<Vec<f64>> {
-        // a thread that panicked while it held them has left whole ones
-        let kept = self.length_scores.lock();
-        let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, scores)) = kept.as_ref().filter(|(of, _)| of == similarity) {
+        // a thread that panics here leaves a complete value
+        let cached = self.length_scores.lock();
+        let mut cached = cached.unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, scores)) = cached.as_ref().filter(|(of, _)| of == similarity) {
             return scores.clone();
         }
-        let lengths = 0..=self.longest.min(KNOWN_LENGTHS);
+        let lengths = 0..=self.longest.min(MAX_PRECOMPUTED_LENGTH);
         let scores = lengths.map_while(|length| similarity.length_score(length));
         let scores = Arc::new(scores.collect());
-        *kept = Some((similarity.clone(), Arc::clone(&scores)));
+        *cached = Some((similarity.clone(), Arc::clone(&scores)));
         scores
     }
 
-    /// A term's postings and counts; none if no document has it. `cf` is counted where the similarity asks for it, and
-    /// remembered: tantivy does not keep it.
+    /// The postings and counts of a term; `None` if no document contains it. tantivy does not store `cf`: with `with_cf` it is
+    /// counted, and cached.
     ///
-    /// Errors: no such field, postings that cannot be read.
+    /// Errors: there is no such field, or the postings cannot be read.
     pub(super) fn find(
         &self,
         field: usize,
         text: &str,
         with_cf: bool,
-    ) -> Result<Option<Found<'_>>> {
+    ) -> Result<Option<FoundTerm<'_>>> {
         let terms = self.fields.terms.get(field);
         let terms = *terms.ok_or_else(|| anyhow!("there is no such field"))?;
         let term = Term::from_field_text(terms, text);
@@ -522,22 +535,22 @@ impl Corpus {
             cf: 0,
         };
         let mut max_tf = None;
-        if counts.df > 0 && (with_cf || self.some_out) {
+        if counts.df > 0 && (with_cf || self.has_excluded) {
             let (counted, most) = self.counted(field, text, &postings)?;
             (counts, max_tf) = (counted, Some(most));
         }
-        Ok((counts.df > 0).then_some(Found {
+        Ok((counts.df > 0).then_some(FoundTerm {
             counts,
             max_tf,
             postings,
         }))
     }
 
-    /// The counts of a term over the documents that are not out, and the most often that it is in one of them.
+    /// The counts of a term over the included documents, and its highest frequency in a document.
     fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<Counted> {
         let lock = || {
-            let known = self.term_counts.lock();
-            known.unwrap_or_else(PoisonError::into_inner)
+            let cached = self.term_counts.lock();
+            cached.unwrap_or_else(PoisonError::into_inner)
         };
         let key = (field, Box::from(text));
         if let Some(counts) = lock().get(&key) {
@@ -546,40 +559,41 @@ impl Corpus {
         let mut counts = TermCounts { df: 0, cf: 0 };
         let mut max_tf = 0;
         postings.each_block(|block| {
-            // of a document that is out, too: it is a bound
+            // over excluded documents, too: an upper bound is all that is needed
             max_tf = block.tfs.iter().copied().fold(max_tf, u32::max);
-            if !self.some_out {
+            if !self.has_excluded {
                 counts.df += block.documents.len() as u64;
                 counts.cf += block.tfs.iter().map(|tf| u64::from(*tf)).sum::<u64>();
                 return;
             }
             for (document, tf) in block.documents.iter().zip(block.tfs) {
-                if self.is_in(block.base + document) {
+                if self.is_included(block.base + document) {
                     counts.df += 1;
                     counts.cf += u64::from(*tf);
                 }
             }
         })?;
-        let mut known = lock();
-        if known.len() >= KNOWN_TERMS {
-            known.clear();
+        let mut cached = lock();
+        if cached.len() >= CACHED_TERMS {
+            cached.clear();
         }
-        known.insert(key, (counts, max_tf));
+        cached.insert(key, (counts, max_tf));
         Ok((counts, max_tf))
     }
 }
 
-/// What is there of an index that is wanted.
-enum Present {
-    Nothing,
+/// What a directory contains of the wanted index.
+enum IndexState {
+    Missing,
+    /// An index that has to be built again, and why.
     Outdated(&'static str),
     Current(Box<Corpus>),
 }
 
-/// A term that documents have.
-pub(super) struct Found<'a> {
+/// A term that at least one included document contains.
+pub(super) struct FoundTerm<'a> {
     pub counts: TermCounts,
-    /// The most often that it is in a document, where that was counted.
+    /// An upper bound of its frequency in a document, if it was counted.
     pub max_tf: Option<u32>,
     pub postings: Postings<'a>,
 }

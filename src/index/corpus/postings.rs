@@ -1,4 +1,4 @@
-//! A term's postings over all segments, block by block as tantivy unpacks them.
+//! The postings of a term in all segments, read in the blocks that tantivy decompresses.
 
 use anyhow::Result;
 use tantivy::Term;
@@ -8,26 +8,26 @@ use tantivy::schema::IndexRecordOption;
 
 use super::segment::Segment;
 
-/// The documents that have a term, and how often.
+/// The documents that contain a term, with its frequencies.
 pub struct Postings<'a> {
-    segments: Vec<InSegment<'a>>,
-    /// The lengths of all documents in the term's field.
+    segments: Vec<SegmentPostings<'a>>,
+    /// The lengths of all documents in the field, by number.
     lengths: &'a [u32],
 }
 
-struct InSegment<'a> {
+struct SegmentPostings<'a> {
     index: &'a InvertedIndexReader,
-    found: TermInfo,
+    term: TermInfo,
     base: u32,
     documents: u32,
 }
 
-/// Postings of neighbouring documents, up to 128 of them.
+/// Up to 128 consecutive postings of a segment.
 pub struct Block<'a> {
-    /// Added to a document of `documents` it gives the document's number.
+    /// The number of the segment's first document. An entry of `documents` plus this is a document's number.
     pub base: u32,
     pub documents: &'a [u32],
-    /// How often the term is in each of them, at least once.
+    /// The frequency of the term in each of them, at least 1.
     pub tfs: &'a [u32],
 }
 
@@ -45,9 +45,9 @@ impl<'a> Postings<'a> {
             return Ok(());
         };
         if let Some(found) = index.get_term_info(term)? {
-            self.segments.push(InSegment {
+            self.segments.push(SegmentPostings {
                 index,
-                found,
+                term: found,
                 base: segment.base,
                 documents: segment.documents(),
             });
@@ -55,13 +55,13 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// Documents that have the term, deleted ones too.
+    /// The document frequency, excluded documents included.
     pub fn df(&self) -> u64 {
         let dfs = self.segments.iter();
-        dfs.map(|segment| u64::from(segment.found.doc_freq)).sum()
+        dfs.map(|segment| u64::from(segment.term.doc_freq)).sum()
     }
 
-    /// Calls with each block, in the order of the documents' numbers. Errors: the postings cannot be read.
+    /// Calls `each` with each block, in the order of the documents' numbers. Errors: the postings cannot be read.
     pub fn each_block(&self, mut each: impl FnMut(Block)) -> Result<()> {
         for segment in &self.segments {
             let mut blocks = segment.blocks()?;
@@ -77,8 +77,9 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// Calls with the number of each segment's first document, the segment's part of a column over all documents, the documents' lengths,
-    /// and the postings in it, block by block. `column` has an entry for each number.
+    /// Calls `each` with each block: the number of the segment's first document, the segment's slice of `column`, the same slice of
+    /// the lengths, the documents and their frequencies. `column` has one entry per document. The slices let the compiler drop the
+    /// addition of the base from the inner loop. Errors: the postings cannot be read.
     pub fn each_block_over<T>(
         &self,
         column: &mut [T],
@@ -100,15 +101,15 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// How often the term is in the document of that number. Errors: the postings cannot be read.
+    /// The frequency of the term in the document with this number, 0 if it is not there. Errors: the postings cannot be read.
     pub fn frequency(&self, number: u32) -> Result<u32> {
         let mut found = 0;
         self.each_frequency(&[number], |_, tf| found = tf)?;
         Ok(found)
     }
 
-    /// Looks the documents of these numbers up, which are in order, and calls with the place of each that has the term and how often it
-    /// has it. Errors: the postings cannot be read.
+    /// Looks up documents by number. Calls `each` for each one that contains the term, with its position in `numbers` and the
+    /// frequency. `numbers` must be in ascending order. Errors: the postings cannot be read.
     pub fn each_frequency(&self, numbers: &[u32], mut each: impl FnMut(usize, u32)) -> Result<()> {
         for segment in &self.segments {
             let from = numbers.partition_point(|n| *n < segment.base);
@@ -117,11 +118,11 @@ impl<'a> Postings<'a> {
                 continue;
             };
             let mut blocks = segment.blocks()?;
-            for (place, number) in (from..).zip(own) {
+            for (position, number) in (from..).zip(own) {
                 let document = number - segment.base;
                 let at = blocks.seek(document);
                 if blocks.docs().get(at) == Some(&document) {
-                    each(place, blocks.freqs().get(at).copied().unwrap_or(0));
+                    each(position, blocks.freqs().get(at).copied().unwrap_or(0));
                 }
             }
         }
@@ -129,11 +130,11 @@ impl<'a> Postings<'a> {
     }
 }
 
-impl InSegment<'_> {
+impl SegmentPostings<'_> {
     fn blocks(&self) -> Result<BlockSegmentPostings> {
         let option = IndexRecordOption::WithFreqs;
         Ok(self
             .index
-            .read_block_postings_from_terminfo(&self.found, option)?)
+            .read_block_postings_from_terminfo(&self.term, option)?)
     }
 }

@@ -1,8 +1,8 @@
-//! The fields of an index as tantivy sees them, and a document made of them.
+//! The tantivy schema of an index, and the conversion of documents to it.
 //!
-//! What is searched and what is stored are different fields. `premises_terms` holds the terms that our analyzer made, with blanks
-//! between them: tantivy splits them at white space, so any tool on tantivy can search the index without our analyzer. `premises`
-//! holds the text as it came. Lengths, marks and a checksum of the stored texts are columns (tantivy's fast fields).
+//! A text has two fields: one is searched, the other is stored. `premises_terms` contains the terms that our analyzer made, separated
+//! by spaces. tantivy splits it at white space, so other programs that use tantivy can search the index without our analyzer.
+//! `premises` contains the original text. Lengths, marks and the checksum of the stored texts are columns (tantivy's fast fields).
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -17,16 +17,16 @@ use super::{Document, Kind};
 use crate::index::analyzer;
 use crate::trec::{DocId, Stance};
 
-/// Columns: the id, what is marked of a document, and the checksum of its texts.
+/// The names of the columns for a document's id, its marks and the checksum of its texts.
 pub const ID: &str = "id";
 pub const MARKS: &str = "marks";
 pub const CHECKSUM: &str = "checksum";
 
-/// Bits of the column of marks.
+/// Bits of the column [`MARKS`].
 pub const SHORT: u8 = 1;
 pub const DUPLICATE: u8 = 2;
 
-/// The column of a field's lengths: the number of its terms in each document.
+/// The name of the column with the lengths of a field, in terms.
 pub fn length_column(field: &str) -> String {
     format!("{field}_length")
 }
@@ -36,7 +36,7 @@ pub fn length_column(field: &str) -> String {
 pub struct Fields {
     pub schema: Schema,
     pub id: Field,
-    /// One for each field of the kind, in its order.
+    /// One for each field of the kind, in the same order.
     pub terms: Vec<Field>,
     lengths: Vec<Field>,
     /// Empty where texts are not stored.
@@ -48,17 +48,17 @@ pub struct Fields {
     duplicate_of: Field,
 }
 
-/// A document on its way into an index.
+/// A document to be indexed.
 pub struct Entry<'a> {
     pub document: &'a Document,
-    /// [`SHORT`] and [`DUPLICATE`].
+    /// The bits [`SHORT`] and [`DUPLICATE`].
     pub marks: u8,
     /// The first document with the same words.
     pub duplicate_of: Option<&'a str>,
 }
 
 impl Fields {
-    /// Those of an index of this kind.
+    /// The fields of an index of this kind.
     pub fn new(kind: Kind) -> Self {
         let mut schema = SchemaBuilder::default();
         let split = |option| {
@@ -70,7 +70,7 @@ impl Fields {
         };
         let column = TextOptions::default().set_fast("raw").set_stored();
         let id = match kind.is_updated() {
-            // what is to be deleted is looked for by its id
+            // documents are deleted by id, so the id has to be indexed
             true => {
                 let whole = TextFieldIndexing::default()
                     .set_tokenizer("raw")
@@ -104,7 +104,7 @@ impl Fields {
         }
     }
 
-    /// The document as tantivy takes it. `joined` is room for terms, to be used again.
+    /// Converts a document to tantivy's form. `joined` is a buffer that is reused.
     pub fn document(
         &self,
         entry: &Entry,
@@ -141,9 +141,8 @@ impl Fields {
         made
     }
 
-    /// A stored document, and the first one with the same words if it is marked as a duplicate.
-    ///
-    /// Errors: something is missing.
+    /// Converts a stored document back. If it is marked as a duplicate, the id of the first document with the same words comes with
+    /// it. Errors: a field is missing.
     pub fn read(&self, stored: &TantivyDocument) -> Result<(Document, Option<DocId>)> {
         let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str());
         let id = text(self.id).context("it has no id")?;
@@ -168,7 +167,7 @@ impl Fields {
     }
 }
 
-/// A checksum of all that is stored of a document: the first eight bytes of a SHA-256 over its parts, each after its length.
+/// The checksum of a stored document: the first eight bytes of a SHA-256 over its parts, each preceded by its length.
 pub fn checksum(document: &Document, duplicate_of: Option<&str>) -> u64 {
     let Document {
         id,

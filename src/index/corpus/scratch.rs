@@ -1,20 +1,21 @@
-//! Room for the scores of all documents, used again from query to query.
+//! A buffer for the scores of all documents, reused from query to query.
 
-/// A document's score before any: no sum of contributions is minus zero.
+/// The score of a document without contributions. No sum of contributions is minus zero.
 pub const UNTOUCHED: f64 = -0.0;
 
-/// What is added up for the documents.
+/// Accumulators, each with one entry per document.
 pub struct Scratch {
     pub scores: Vec<f64>,
-    /// Which of the parts that must match do; empty if none must.
+    /// One bit for each required part that matches; empty if no part is required.
     pub matched: Vec<u64>,
-    /// BM25F's frequencies of one term; 0 between terms.
+    /// BM25F: the combined frequency of one term; 0 between terms.
     pub frequencies: Vec<f64>,
+    /// BM25F: the documents whose combined frequency is not 0.
     pub touched: Vec<usize>,
 }
 
 impl Scratch {
-    /// Room for so many documents.
+    /// A buffer for this number of documents.
     pub fn new(documents: usize) -> Self {
         Scratch {
             scores: vec![UNTOUCHED; documents],
@@ -24,15 +25,15 @@ impl Scratch {
         }
     }
 
-    /// Makes room for parts that must match, if some do.
-    pub fn demand(&mut self, must: bool) {
+    /// Prepares `matched` for a query; `required` says whether it has required parts.
+    pub fn prepare_matched(&mut self, required: bool) {
         self.matched.clear();
-        if must {
+        if required {
             self.matched.resize(self.scores.len(), 0);
         }
     }
 
-    /// As it was when it was new.
+    /// Clears the scores.
     pub fn reset(mut self) -> Self {
         self.scores.fill(UNTOUCHED);
         self

@@ -10,41 +10,42 @@ use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::store::StoreReader;
 
 use super::schema::{self, Fields, checksum};
-use super::{Document, OUT};
+use super::{Document, EXCLUDED};
 use crate::trec::DocId;
 
-/// Blocks of stored texts that are kept unpacked: neighbours in a ranking are seldom neighbours in a collection.
+/// Decompressed blocks of stored texts that are cached. Few are enough: documents that are adjacent in a ranking are seldom in the
+/// same block.
 const CACHED_BLOCKS: usize = 16;
 
-/// A segment, open for search.
+/// An open segment.
 pub struct Segment {
     /// The number of its first document.
     pub base: u32,
     /// One for each field.
     pub inverted: Vec<Arc<InvertedIndexReader>>,
     pub columns: Columns,
-    /// What keeps the texts from being read is told when they are asked for.
+    /// An error is reported when a text is requested; ranking does not need the texts.
     store: Result<StoreReader>,
     name: String,
 }
 
-/// What a ranking needs of every document of a segment at once.
+/// What a ranking needs to have in memory for every document of a segment.
 pub struct Columns {
-    /// By field, each document's number of terms.
+    /// By field, the length of each document in terms.
     pub lengths: Vec<Vec<u32>>,
-    /// [`schema::SHORT`], [`schema::DUPLICATE`] and [`OUT`].
+    /// The bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
     pub marks: Vec<u8>,
-    /// Of the stored texts.
+    /// The checksums of the stored texts.
     pub checksums: Vec<u64>,
-    /// The ids of the documents, one after the other, and where each ends.
+    /// The ids of the documents, concatenated, and where each ends.
     ids: String,
     id_ends: Vec<u32>,
-    /// The documents in the order of their ids.
+    /// The documents, sorted by id.
     by_id: Vec<u32>,
 }
 
 impl Columns {
-    /// Reads the columns. Errors: one is missing or not whole.
+    /// Reads the columns. Errors: one is missing or incomplete.
     pub fn read(reader: &SegmentReader, fields: &[String]) -> Result<Self> {
         let documents = reader.max_doc() as usize;
         let numbers = |name: &str| -> Result<Vec<u64>> {
@@ -57,7 +58,7 @@ impl Columns {
             let numbers = numbers(name)?.into_iter().map(u32::try_from);
             numbers
                 .collect::<Result<_, _>>()
-                .with_context(|| format!("the column {name} has too large a number"))
+                .with_context(|| format!("the column {name} contains too large a number"))
         };
         let lengths = fields.iter();
         let lengths = lengths.map(|field| small(&schema::length_column(field)));
@@ -71,7 +72,11 @@ impl Columns {
         };
         if let Some(alive) = reader.alive_bitset() {
             for (document, marks) in (0..).zip(&mut columns.marks) {
-                *marks |= if alive.is_alive(document) { 0 } else { OUT };
+                *marks |= if alive.is_alive(document) {
+                    0
+                } else {
+                    EXCLUDED
+                };
             }
         }
         columns.read_ids(reader)?;
@@ -81,7 +86,7 @@ impl Columns {
     fn read_ids(&mut self, reader: &SegmentReader) -> Result<()> {
         let ids = reader.fast_fields().str(schema::ID)?;
         let ids = ids.context("there is no column of ids")?;
-        // in the order of their bytes, as the column's dictionary has them
+        // the column's dictionary is sorted by bytes, and so are `sorted` and `ends`
         let (mut sorted, mut ends) = (String::new(), vec![0]);
         let mut terms = ids.dictionary().stream()?;
         while terms.advance() {
@@ -89,19 +94,20 @@ impl Columns {
             ends.push(sorted.len());
         }
         let known = ends.len() == self.by_id.len() + 1;
-        ensure!(known, "there are not as many ids as documents");
+        ensure!(known, "the number of ids is not the number of documents");
         ensure!(
             u32::try_from(sorted.len()).is_ok(),
-            "the ids are more than 4 GiB"
+            "the ids take more than 4 GiB"
         );
         let ords = ids.ords();
         self.ids.reserve_exact(sorted.len());
         self.id_ends.reserve_exact(self.by_id.len());
         for document in 0..self.by_id.len() as u32 {
-            let place = ords.first(document).context("a document without an id")? as usize;
+            let place = ords.first(document).context("a document has no id")? as usize;
             let range = ends.get(place).zip(ends.get(place + 1));
             let id = range.and_then(|(start, end)| sorted.get(*start..*end));
-            self.ids.push_str(id.context("an id without a place")?);
+            self.ids
+                .push_str(id.context("an id is not in the dictionary")?);
             self.id_ends.push(self.ids.len() as u32);
             if let Some(slot) = self.by_id.get_mut(place) {
                 *slot = document;
@@ -115,13 +121,13 @@ impl Columns {
         let at = document as usize;
         let end = *self.id_ends.get(at)? as usize;
         let start = match at.checked_sub(1) {
-            Some(before) => *self.id_ends.get(before)? as usize,
+            Some(previous) => *self.id_ends.get(previous)? as usize,
             None => 0,
         };
         self.ids.get(start..end)
     }
 
-    /// The document of that id.
+    /// The document with this id.
     pub fn number(&self, id: &str) -> Option<u32> {
         let of = |document: &u32| self.id(*document).unwrap_or_default().cmp(id);
         let place = self.by_id.binary_search_by(of).ok()?;
@@ -158,9 +164,10 @@ impl Segment {
         PathBuf::from(format!("{}.store", self.name))
     }
 
-    /// A stored document, held against its checksum, and the first one with the same words if it is marked as a duplicate.
+    /// Reads a stored document and verifies its checksum. If it is marked as a duplicate, the id of the first document with the same
+    /// words comes with it.
     ///
-    /// Errors: it cannot be read, or it is not what was written.
+    /// Errors: it cannot be read, or its checksum does not match.
     pub fn document(&self, document: u32, fields: &Fields) -> Result<(Document, Option<DocId>)> {
         let store = self.store.as_ref().map_err(|why| anyhow!("{why:#}"))?;
         let stored = guarded(|| store.get::<TantivyDocument>(document))??;
@@ -175,14 +182,14 @@ impl Segment {
     }
 }
 
-/// What `read` returns. tantivy trusts a store's files and panics where they make no sense; the rest of an index is verified before it
-/// is read, but stored texts only one by one, when they are asked for.
+/// Turns a panic in `read` into an error. tantivy trusts the files of a store, and panics if they are damaged. All other files are
+/// verified when an index is opened, but stored texts are verified only one by one, when they are read.
 fn guarded<T>(read: impl FnOnce() -> T) -> Result<T> {
     silence::while_reading(|| catch_unwind(AssertUnwindSafe(read)))
-        .map_err(|_| anyhow!("it makes no sense"))
+        .map_err(|_| anyhow!("it cannot be decoded"))
 }
 
-/// Panics that are caught print nothing.
+/// Keeps a caught panic from being printed.
 mod silence {
     use std::cell::Cell;
     use std::panic::{set_hook, take_hook};

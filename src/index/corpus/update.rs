@@ -1,4 +1,4 @@
-//! An index that follows its documents: those that changed are added and deleted, the others stay.
+//! Updates an index in place: changed documents are deleted and added again, the others stay.
 
 use std::path::{Path, PathBuf};
 
@@ -6,107 +6,110 @@ use anyhow::{Context, Result};
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, Effort, Event, Room, Waiting};
-use super::disk::{self, Lock, SealedDirectory, broken};
+use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
+use super::disk::{self, Lock, SealedDirectory, index_error};
 use super::schema::{Entry, Fields, checksum};
-use super::{Corpus, Document, Kind, Meta, Present};
+use super::{Corpus, Document, IndexState, Kind, Meta};
 use crate::index::analyzer::Analyzer;
 
-/// An index of more segments is merged into one: each costs a look-up for each term of a query.
-const MOST_SEGMENTS: usize = 8;
+/// An index with more segments is merged into one: each query term is looked up in each segment.
+const MAX_SEGMENTS: usize = 8;
 
-/// Bytes of documents that wait to be indexed.
-const WAITING_BYTES: usize = 32 << 20;
+/// Maximum number of bytes of documents in tantivy's queue.
+const QUEUE_BYTES: usize = 32 << 20;
 
-/// The place of an index that is updated, locked for others until it is opened.
-pub struct Site {
+/// A directory for an index, locked for writing until this is dropped.
+pub struct LockedIndex {
     dir: PathBuf,
     wanted: Meta,
     _lock: Lock,
 }
 
-/// Documents on their way into an index.
-pub struct Update {
-    writer: IndexWriter<Waiting>,
+/// An update that is not committed yet. If it is dropped, the index stays as it was.
+pub struct PendingUpdate {
+    writer: IndexWriter<QueuedDocument>,
     fields: Fields,
     analyzer: Analyzer,
-    room: Room,
-    /// Where the index is built, if it is built anew.
-    anew: Option<tempfile::TempDir>,
+    budget: QueueBudget,
+    /// The temporary directory of an index that replaces the existing one.
+    replacement: Option<tempfile::TempDir>,
 }
 
-/// One thread's room for making documents.
-pub struct Workplace {
+/// What one thread needs to analyse documents, and keeps between them.
+pub struct ThreadBuffers {
     analyzer: TextAnalyzer,
     joined: String,
 }
 
-/// The checksum of a document's texts, by which an index knows whether they have changed.
+/// The checksum of a document's texts. The index stores it, so that a later update sees which documents have changed.
 pub fn checksum_of(document: &Document) -> u64 {
     checksum(document, None)
 }
 
-impl Site {
-    /// The index in `dir`, locked, and as it is now; none if there is none that can be used.
+impl LockedIndex {
+    /// Locks `dir` for writing, and opens the index in it. `None` instead of an index if there is none, or an outdated one.
     ///
-    /// Errors: it is damaged, or something else is in `dir`.
+    /// Errors: the index is damaged, or `dir` contains something that is not an index.
     pub fn open(
         dir: &Path,
         kind: Kind,
         analyzer: &Analyzer,
-        told: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Result<(Self, Option<Corpus>)> {
         let wanted = Meta::new(kind, analyzer, String::new());
-        disk::sweep(dir);
-        let lock = Lock::to_write(dir, &mut || told(Event::Waiting))?;
+        disk::remove_abandoned(dir);
+        let lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
         let found = match Corpus::find_current(dir, &wanted)? {
-            Present::Current(corpus) => Some(*corpus),
-            Present::Outdated(why) => {
-                told(Event::Outdated(why));
+            IndexState::Current(corpus) => Some(*corpus),
+            IndexState::Outdated(why) => {
+                on_event(Event::Outdated(why));
                 None
             }
-            Present::Nothing => None,
+            IndexState::Missing => None,
         };
-        let site = Site {
+        let locked = LockedIndex {
             dir: dir.to_owned(),
             wanted,
             _lock: lock,
         };
-        Ok((site, found))
+        Ok((locked, found))
     }
 
-    /// Begins an update of the index that is there, or with `anew` of an empty one that takes its place.
-    pub fn update(&self, anew: bool, effort: Effort) -> Result<Update> {
+    /// Begins an update of the existing index; with `replace`, of an empty index that replaces it at the commit.
+    pub fn update(&self, replace: bool, effort: Effort) -> Result<PendingUpdate> {
         let fields = Fields::new(self.wanted.kind);
-        let (index, anew) = match anew {
+        let (index, replacement) = match replace {
             true => {
-                let site = disk::building_site(&self.dir)?;
-                (build::create(site.path(), &fields)?, Some(site))
+                let built = disk::build_directory(&self.dir)?;
+                (build::create(built.path(), &fields)?, Some(built))
             }
             false => {
                 let directory = SealedDirectory::open(&self.dir)?;
-                let index = Index::open(directory).map_err(|error| broken(&self.dir, &error))?;
+                let index =
+                    Index::open(directory).map_err(|error| index_error(&self.dir, &error))?;
                 (index, None)
             }
         };
         let writer = build::writer(&index, effort)?;
-        // what a killed update has written stands where this one would write: a list of deleted documents has the number of the
-        // commit in its name
+        // a killed update leaves files, and tantivy does not write over them: the file of deleted documents has the number of the
+        // next commit in its name, so this update would write a file of the same name
         writer.garbage_collect_files().wait()?;
-        Ok(Update {
+        Ok(PendingUpdate {
             writer,
             fields,
             analyzer: self.wanted.analyzer.clone(),
-            room: Room::new(WAITING_BYTES),
-            anew,
+            budget: QueueBudget::new(QUEUE_BYTES),
+            replacement,
         })
     }
 
-    /// Makes an update part of the index, in one step; `fingerprint` says of which documents the index is then. Few and whole
-    /// segments remain.
-    pub fn commit(&self, update: Update, fingerprint: String) -> Result<()> {
-        let Update {
-            mut writer, anew, ..
+    /// Commits an update in one atomic step. `fingerprint` identifies the documents that the index contains afterwards. Merges the
+    /// segments if there are too many of them, or too many deleted documents in them.
+    pub fn commit(&self, update: PendingUpdate, fingerprint: String) -> Result<()> {
+        let PendingUpdate {
+            mut writer,
+            replacement,
+            ..
         } = update;
         let meta = Meta {
             fingerprint,
@@ -116,54 +119,54 @@ impl Site {
         let segments = writer.index().searchable_segment_metas()?;
         let deleted: u32 = segments.iter().map(|s| s.num_deleted_docs()).sum();
         let living: u32 = segments.iter().map(|s| s.num_docs()).sum();
-        if segments.len() > MOST_SEGMENTS || deleted > living / 2 {
+        if segments.len() > MAX_SEGMENTS || deleted > living / 2 {
             let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
             writer.merge(&ids).wait()?;
         }
         drop(segments);
         writer.garbage_collect_files().wait()?;
         writer.wait_merging_threads()?;
-        match anew {
-            Some(site) => disk::put_in_place(site, &self.dir),
+        match replacement {
+            Some(built) => disk::install(built, &self.dir),
             None => Ok(()),
         }
     }
 
-    /// Opens the index as it is now.
+    /// Opens the index as last committed.
     pub fn corpus(&self) -> Result<Corpus> {
         Corpus::open_whole(&self.dir)
     }
 }
 
-impl Update {
-    /// Room for one thread.
-    pub fn workplace(&self) -> Workplace {
-        Workplace {
+impl PendingUpdate {
+    /// Buffers for one thread that calls [`PendingUpdate::put`].
+    pub fn buffers(&self) -> ThreadBuffers {
+        ThreadBuffers {
             analyzer: self.analyzer.build(),
             joined: String::new(),
         }
     }
 
-    /// Adds a document, in the place of the one with its id if there is one. May be called from several threads.
-    pub fn put(&self, document: &Document, workplace: &mut Workplace) -> Result<()> {
+    /// Adds a document, and deletes the one with the same id, if any. Several threads may call it at once.
+    pub fn put(&self, document: &Document, buffers: &mut ThreadBuffers) -> Result<()> {
         self.remove(&document.id.0);
         let entry = Entry {
             document,
             marks: 0,
             duplicate_of: None,
         };
-        let Workplace { analyzer, joined } = workplace;
+        let ThreadBuffers { analyzer, joined } = buffers;
         let made = self.fields.document(&entry, analyzer, joined);
         let bytes = document.texts.iter().map(String::len).sum();
         let adding = || format!("cannot index {}", document.id);
-        let waiting = self.room.enter(made, bytes);
-        self.writer.add_document(waiting).with_context(adding)?;
+        let queued = self.budget.admit(made, bytes);
+        self.writer.add_document(queued).with_context(adding)?;
         Ok(())
     }
 
-    /// Deletes the document of that id.
+    /// Deletes the document with this id, if there is one.
     pub fn remove(&self, id: &str) {
-        if self.anew.is_none() {
+        if self.replacement.is_none() {
             let term = Term::from_field_text(self.fields.id, id);
             self.writer.delete_term(term);
         }
@@ -171,13 +174,13 @@ impl Update {
 }
 
 impl Corpus {
-    /// The ids of all documents that can be found, with the checksums of their texts.
+    /// The ids of all included documents, with the checksums of their texts.
     pub fn checksums(&self) -> impl Iterator<Item = (&str, u64)> {
         self.segments.iter().flat_map(|segment| {
             (0..segment.documents()).filter_map(|document| {
                 let id = segment.columns.id(document)?;
                 let checksum = *segment.columns.checksums.get(document as usize)?;
-                self.is_in(segment.base + document)
+                self.is_included(segment.base + document)
                     .then_some((id, checksum))
             })
         })

@@ -1,22 +1,22 @@
-//! The best of many scores, in memory for a few times as many.
+//! Collects the best k documents, with memory for a few times k.
 
 use std::cmp::Ordering;
 
 use crate::index::corpus::Corpus;
 
-/// A document that a query finds.
+/// A document with its score.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Hit {
     pub score: f64,
     pub number: u32,
 }
 
-/// The best k of what it was given, and some more.
+/// The best k of the documents pushed so far, and some more.
 pub struct Top<'a> {
     corpus: &'a Corpus,
     k: usize,
-    found: Vec<Found>,
-    /// What has a lower score is not among the best k.
+    hits: Vec<Hit>,
+    /// Documents with a lower score are not among the best k.
     pub threshold: f64,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Top<'a> {
         Top {
             corpus,
             k,
-            found: Vec::new(),
+            hits: Vec::new(),
             threshold: if k == 0 {
                 f64::INFINITY
             } else {
@@ -34,46 +34,47 @@ impl<'a> Top<'a> {
         }
     }
 
-    /// Adds a document of the corpus.
+    /// Adds a document.
     pub fn push(&mut self, score: f64, number: u32) {
         if self.k == 0 {
             return;
         }
-        self.found.push(Found { score, number });
-        if self.found.len() >= self.k.saturating_mul(4) {
+        self.hits.push(Hit { score, number });
+        if self.hits.len() >= self.k.saturating_mul(4) {
             self.prune();
         }
     }
 
-    /// How many documents there are so far, some of them not among the best.
+    /// The number of documents kept; some of them may not be among the best k.
     pub fn len(&self) -> usize {
-        self.found.len()
+        self.hits.len()
     }
 
-    /// Forgets all documents.
+    /// Removes all documents.
     pub fn clear(&mut self) {
-        self.found.clear();
+        self.hits.clear();
         self.threshold = f64::NEG_INFINITY;
     }
 
     fn prune(&mut self) {
-        if self.found.len() > self.k {
+        if self.hits.len() > self.k {
             let order = order(self.corpus);
-            let (_, last, _) = self.found.select_nth_unstable_by(self.k - 1, order);
+            let (_, last, _) = self.hits.select_nth_unstable_by(self.k - 1, order);
             self.threshold = last.score;
-            self.found.truncate(self.k);
+            self.hits.truncate(self.k);
         }
     }
 
-    pub fn finish(mut self) -> Vec<Found> {
+    /// The best k documents, the best first.
+    pub fn finish(mut self) -> Vec<Hit> {
         self.prune();
-        self.found.sort_unstable_by(order(self.corpus));
-        self.found
+        self.hits.sort_unstable_by(order(self.corpus));
+        self.hits
     }
 }
 
-/// The higher score first, of equal ones the lower id.
-fn order(corpus: &Corpus) -> impl Fn(&Found, &Found) -> Ordering {
+/// The higher score first; of equal scores, the lower id.
+fn order(corpus: &Corpus) -> impl Fn(&Hit, &Hit) -> Ordering {
     |a, b| {
         let ids = || corpus.id_text(a.number).cmp(&corpus.id_text(b.number));
         b.score.total_cmp(&a.score).then_with(ids)

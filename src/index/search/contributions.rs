@@ -1,0 +1,118 @@
+//! What the terms of a query add to the scores of documents: the inner loops of a search.
+
+use anyhow::Result;
+
+use super::QueryTerm;
+use crate::index::corpus::UNTOUCHED;
+use crate::index::similarity::TermScore;
+
+/// The contribution of a term to a document's score, as a function of the term's frequency and the document's length.
+#[inline(always)]
+pub fn contribution_of(term: &QueryTerm) -> impl Fn(u32, u32) -> f64 + use<> {
+    let weight = term.field_weight * term.term_weight;
+    let score = term.score;
+    move |tf, length| weight * score.score(f64::from(tf), length)
+}
+
+/// Adds a contribution to a score. Adding `0.0` turns minus zero into zero: minus zero marks documents without contributions.
+#[inline(always)]
+pub fn add_to(sum: &mut f64, contribution: f64) {
+    *sum += contribution + 0.0;
+}
+
+/// A cache of the contributions of one term, by frequency and length. A long posting list contains few different pairs, and a division
+/// or a logarithm takes more time than everything else in the loop.
+#[derive(Default)]
+pub struct ContributionCache {
+    /// NaN where nothing is cached yet.
+    contributions: Vec<f64>,
+}
+
+impl ContributionCache {
+    /// Frequencies from 1 to this are cached.
+    const FREQUENCIES: usize = 4;
+    /// Lengths below this are cached.
+    const LENGTHS: usize = 2048;
+    /// For shorter posting lists the cache is not used: they contain too few equal pairs.
+    const MIN_POSTINGS: u64 = 2048;
+
+    /// Clears the cache for the next term.
+    fn begin(&mut self, term: &QueryTerm) {
+        self.contributions.clear();
+        if term.postings.df() >= Self::MIN_POSTINGS {
+            let count = Self::FREQUENCIES * Self::LENGTHS;
+            self.contributions.resize(count, f64::NAN);
+        }
+    }
+
+    /// The term's contribution, from the cache or from `score`.
+    #[inline(always)]
+    fn contribution(&mut self, tf: u32, length: u32, score: impl Fn(u32, u32) -> f64) -> f64 {
+        let (t, l) = ((tf as usize).wrapping_sub(1), length as usize);
+        if t >= Self::FREQUENCIES || l >= Self::LENGTHS {
+            return score(tf, length);
+        }
+        match self.contributions.get_mut(t * Self::LENGTHS + l) {
+            Some(cached) => {
+                if cached.is_nan() {
+                    *cached = score(tf, length);
+                }
+                *cached
+            }
+            None => score(tf, length),
+        }
+    }
+
+    /// Adds a term's contributions to the scores of all documents that contain it.
+    pub fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
+        if let TermScore::Bm25 { idf, floor, slope } = term.score {
+            // here the compiler knows the formula, and a division takes no longer than reading the cache
+            let weight = term.field_weight * term.term_weight;
+            let formula = TermScore::Bm25 { idf, floor, slope };
+            return term
+                .postings
+                .each_block_over(scores, |_, scores, lengths, documents, tfs| {
+                    for (document, tf) in documents.iter().zip(tfs) {
+                        let at = *document as usize;
+                        if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                            add_to(sum, weight * formula.score(f64::from(*tf), *length));
+                        }
+                    }
+                });
+        }
+        let score = contribution_of(term);
+        self.begin(term);
+        term.postings
+            .each_block_over(scores, |_, scores, lengths, documents, tfs| {
+                for (document, tf) in documents.iter().zip(tfs) {
+                    let at = *document as usize;
+                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                        add_to(sum, self.contribution(*tf, *length, &score));
+                    }
+                }
+            })
+    }
+
+    /// As [`ContributionCache::add_postings`]; appends the documents that had no score before to `touched`.
+    pub fn add_touching(
+        &mut self,
+        scores: &mut [f64],
+        touched: &mut Vec<u32>,
+        term: &QueryTerm,
+    ) -> Result<()> {
+        self.begin(term);
+        let score = contribution_of(term);
+        term.postings
+            .each_block_over(scores, |base, scores, lengths, documents, tfs| {
+                for (document, tf) in documents.iter().zip(tfs) {
+                    let at = *document as usize;
+                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                        if sum.to_bits() == UNTOUCHED.to_bits() {
+                            touched.push(base + document);
+                        }
+                        add_to(sum, self.contribution(*tf, *length, &score));
+                    }
+                }
+            })
+    }
+}
