@@ -6,11 +6,14 @@
 pub mod trec;
 
 pub mod collection;
+pub mod nn;
 pub mod weights;
 
 pub mod evidence;
+pub mod topic;
 
 pub mod index;
+pub mod reading;
 
 pub mod score;
 

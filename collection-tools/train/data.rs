@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
-use riposte::index::query;
+use riposte::topic::question;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
@@ -287,7 +287,7 @@ fn ibm_claims(path: &Path) -> Result<Vec<Stanced>> {
     let rows = columns(path, names)?.into_iter();
     Ok(rows
         .map(|[topic, text, stance, group]| Stanced {
-            claim: query::claims(&topic).0,
+            claim: question::claims(&topic).0,
             text,
             supports: stance == "PRO",
             group,
@@ -299,7 +299,7 @@ fn key_points(path: &Path, text: &str) -> Result<Vec<Stanced>> {
     let rows = columns(path, ["topic", text, "stance"])?.into_iter();
     Ok(rows
         .map(|[topic, text, stance]| Stanced {
-            claim: query::claims(&topic).0,
+            claim: question::claims(&topic).0,
             text,
             supports: stance == "1",
             group: topic,
@@ -334,7 +334,7 @@ fn debates(path: &Path) -> Result<Vec<Stanced>> {
         }
         for premise in argument.premises {
             rows.push(Stanced {
-                claim: query::claims(conclusion).0,
+                claim: question::claims(conclusion).0,
                 text: premise.text,
                 supports: premise.stance == "PRO",
                 group: conclusion.to_lowercase(),

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use riposte::evidence::pair::PairEncoder;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
+use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{Objects, reading};
 use riposte::score::text_stance::Model;
 use riposte::trec::ObjectStance;

@@ -8,21 +8,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use riposte::collection::images::ImageCollection;
 use riposte::collection::read_topics;
-use riposte::evidence::lazy::Lazy;
 use riposte::evidence::ocr::OcrLine;
-use riposte::evidence::pair::PairEncoder;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::{Store, Wanted};
 use riposte::evidence::{Part, ocr_text, picture};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::images::Image;
-use riposte::index::query::{self, Query, TopicParts};
+use riposte::nn::lazy::Lazy;
+use riposte::reading::outputs::OutputStore;
+use riposte::reading::pair::PairEncoder;
+use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
 use riposte::score::{log_odds, logistic};
 use riposte::task::likeness::{Arguments, Sides, said};
-use riposte::task::reading::Reader;
 use riposte::task::text_approach::TextApproach;
+use riposte::topic::question::{self, Question, TopicParts};
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::topic::Topic;
 use riposte::trec::{Stance, TextTask, TopicId};
@@ -93,7 +94,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     });
     let sentences = Sentences::load(&dir, &sha)?;
     let temporary = tempfile::tempdir()?;
-    let mut store = Store::open(&temporary.path().join("pairs.sqlite"))?;
+    let outputs = OutputStore::open(&temporary.path().join("outputs.sqlite"))?;
     let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
     let retrieval = approach.retrieval.first().context("no retrieval")?;
     let file = inputs.data.join("args/args-me.json");
@@ -110,9 +111,12 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         corpus: &corpus,
         retrieval,
     };
+    let installed = reading::Models {
+        pairs: Some(&encoder),
+        ..reading::Models::default()
+    };
     let mut reading = Reading {
-        reader: Reader::new(Some(&encoder), &store)?,
-        store: &mut store,
+        reader: Reader::new(installed, outputs)?,
         sentences: &sentences,
         arguments,
     };
@@ -166,7 +170,6 @@ pub fn train(inputs: &Inputs) -> Result<String> {
 /// Models, and what they have read.
 struct Reading<'a> {
     reader: Reader<'a>,
-    store: &'a mut Store,
     sentences: &'a Sentences,
     arguments: Arguments<'a>,
 }
@@ -174,10 +177,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn stances(&mut self, claim: &str, texts: &[&str]) -> Result<Vec<Option<Stances>>> {
         let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, *text)).collect();
-        let logits = self
-            .reader
-            .read(self.store, &asked)?
-            .context("no encoder")?;
+        let logits = self.reader.piece_logits(&asked)?.context("no encoder")?;
         let model = Model::committed();
         Ok(texts
             .iter()
@@ -188,16 +188,16 @@ impl Reading<'_> {
             .collect())
     }
 
-    fn sides(&mut self, query: &Query) -> Result<Sides> {
-        let said = said(&self.arguments, query, &self.reader, self.store)?;
+    fn sides(&mut self, question: &Question) -> Result<Sides> {
+        let said = said(&self.arguments, question, &mut self.reader)?;
         let texts: Vec<&str> = said.iter().map(|s| s.text.as_str()).collect();
         let vectors = self.sentences.embed(&texts)?;
         Sides::new(said, vectors)
-            .with_context(|| format!("too few arguments about {}", query.claim))
+            .with_context(|| format!("too few arguments about {}", question.claim))
     }
 }
 
-fn query(title: &str) -> Query {
+fn question_of(title: &str) -> Question {
     let topic = Topic {
         id: TopicId(String::new()),
         title: title.to_owned(),
@@ -205,7 +205,7 @@ fn query(title: &str) -> Query {
         narrative: None,
         objects: None,
     };
-    query::read(&topic, TopicParts::default())
+    question::read(&topic, TopicParts::default())
 }
 
 fn balance(stances: &Option<Stances>) -> f64 {
@@ -263,8 +263,8 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let argues_prior = log_odds(persuasive as f64 / labels.len() as f64);
     let mut rows = Vec::new();
     for (subject, claims) in TWEETS {
-        let query = query(claims[0].0);
-        let sides = reading.sides(&query)?;
+        let question = question_of(claims[0].0);
+        let sides = reading.sides(&question)?;
         for label in labels.iter().filter(|label| label.topic == subject) {
             let image = dir.join(&label.image);
             let found = read
@@ -275,7 +275,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
             };
             let text = ocr_text(&found.lines).replace('\n', " ");
             let around = without_links(&label.text);
-            let stances = reading.stances(&query.claim, &[&text, &around])?;
+            let stances = reading.stances(&question.claim, &[&text, &around])?;
             let vectors = reading.sentences.embed(&[&text, &around])?;
             let like = |n: usize, text: &str| {
                 let vector = vectors.get(n).filter(|_| !text.trim().is_empty());
@@ -326,8 +326,8 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         let Some(of_topic) = judged.get(&topic.id) else {
             continue;
         };
-        let query = query(&topic.title);
-        let sides = reading.sides(&query)?;
+        let question = question_of(&topic.title);
+        let sides = reading.sides(&question)?;
         for image in &images {
             let Some(grades) = of_topic.get(&image.id) else {
                 continue;
@@ -335,7 +335,7 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
             let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
             let on_topic = grades.on_topic.is_some_and(|grade| grade > 0);
             let text = image.ocr_text.replace('\n', " ");
-            let stances = reading.stances(&query.claim, &[&text, &image.near_text])?;
+            let stances = reading.stances(&question.claim, &[&text, &image.near_text])?;
             let like = |part| {
                 let likeness = sides.likeness(image.vectors_of(part));
                 likeness.map_or(0.0, |l| l.difference())

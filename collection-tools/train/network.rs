@@ -12,7 +12,7 @@ use candle_core::{
     CpuStorage, CustomOp1, CustomOp2, CustomOp3, DType, Device, Layout, Shape, Tensor, Var,
 };
 use rayon::prelude::*;
-use riposte::evidence::pair::{CLASSES, HEAD_DENSE, HEAD_OUT};
+use riposte::reading::pair::{CLASSES, HEAD_DENSE, HEAD_OUT};
 use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_vecmath::{Erf, Exp, Gelu as GeluOp, Softmax as SoftmaxOp};
 use tokenizers::Encoding;

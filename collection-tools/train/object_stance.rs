@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use riposte::collection::read_topics;
-use riposte::evidence::pair::PairEncoder;
+use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{
     Features, Objects, PREFERENCE, Reading, Steps, StepsText, features, neutral_names, reading,
     takes_names, which_names,

@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use candle_core::{Device, Tensor};
-use riposte::evidence::pair::{self, Class, LONGEST, PairEncoder, TrainedTensor};
-use riposte::index::query;
+use riposte::nn::tokens::Tokenizer;
+use riposte::nn::transformer::Backend;
+use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, TrainedTensor};
 use riposte::score::object_stance::{Objects, PREFERENCE};
+use riposte::topic::question;
 use riposte::weights::{Found, Models};
-use tokenizers::{Encoding, Tokenizer};
+use tokenizers::Encoding;
 
 use super::data::{self, StanceSet, Stanced, TWEETS};
 use super::network::{Batch, Network, Optimiser};
@@ -63,7 +65,7 @@ pub fn train(
     let held = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
     let tokenizer = pair::tokenizer(&base)?;
     let mut chance = Chance::new(recipe.seed, "stance", 0);
-    let network = Network::new(&base, LONGEST, &mut chance, device())?;
+    let network = Network::new(&base, MAX_TOKENS, &mut chance, device())?;
     let published: Vec<Vec<f32>> = numbers(&network)?;
     if let Some(bytes) = &recipe.from {
         for (learned, published) in network.learned.iter().zip(&published) {
@@ -90,7 +92,7 @@ pub fn train(
                 .iter()
                 .map(|&at| (&tokenized[at], pairs[at].class as u32))
                 .collect();
-            let loss = network.loss(&Batch::new(&rows, LONGEST), SMOOTHING, &mut chance)?;
+            let loss = network.loss(&Batch::new(&rows, MAX_TOKENS), SMOOTHING, &mut chance)?;
             let grads = loss.backward()?;
             let done = f64::from(steps) / all_steps;
             let factor = (done / WARM_UP + 1e-3)
@@ -130,8 +132,8 @@ fn written(
     recipe: &Recipe,
     sets: &[StanceSet],
 ) -> Result<PairEncoder> {
-    let encoder =
-        PairEncoder::load_trained(base, sha, &file(network, published, sha, recipe, "")?)?;
+    let file = file(network, published, sha, recipe, "")?;
+    let encoder = PairEncoder::load_trained(base, sha, &file, Backend::default())?;
     let rows = sets.iter().flat_map(|set| set.dev.iter().take(BATCH));
     let pairs: Vec<Pair> = rows
         .map(|row| Pair {
@@ -148,7 +150,7 @@ fn written(
     let (mut sum, mut most) = (0f32, 0f32);
     for (tokenized, texts) in tokenized.chunks(BATCH).zip(texts.chunks(BATCH)) {
         let rows: Vec<(&Encoding, u32)> = tokenized.iter().map(|e| (e, 0)).collect();
-        let ours = network.logits(&Batch::new(&rows, LONGEST))?;
+        let ours = network.logits(&Batch::new(&rows, MAX_TOKENS))?;
         for (a, b) in ours
             .iter()
             .flatten()
@@ -257,7 +259,7 @@ fn one_pass(
                     pairs.extend(of_subject(row, 1, chance));
                 }
             } else if chance.percent(NEGATED)
-                && let Some(negated) = query::negated(&row.claim)
+                && let Some(negated) = question::negated(&row.claim)
             {
                 pairs.push(Pair {
                     claim: negated,
@@ -318,7 +320,7 @@ fn tokenize(tokenizer: &Tokenizer, pairs: &[Pair]) -> Result<Vec<Encoding>> {
         .iter()
         .map(|pair| (pair.claim.as_str(), pair.text.as_str()))
         .collect();
-    pair::tokenize(tokenizer, &texts)
+    tokenizer.encode(texts)
 }
 
 /// Pairs of about the same length together, in an order by chance.

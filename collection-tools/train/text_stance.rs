@@ -5,11 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte::evidence::pair::PairEncoder;
+use riposte::reading::pair::{Logits, PairEncoder};
+use riposte::reading::pieces::pieces;
 use riposte::score::linear::LinearText;
-use riposte::score::text_stance::{
-    Logits, Model, ModelText, NEITHER, Opinions, SIDES, Weights, features, pieces,
-};
+use riposte::score::text_stance::{Model, ModelText, NEITHER, Opinions, SIDES, Weights, features};
 
 use super::data::{self, StanceSet, Stanced};
 use super::fit::{fit, logistic_regression, rounded, table};

@@ -18,19 +18,21 @@ use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::lazy::Lazy;
-use crate::evidence::pair::PairEncoder;
 use crate::evidence::picture;
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::Store;
 use crate::index;
 use crate::index::corpus::{self, Kind};
 use crate::index::images::ImageIndex;
-use crate::index::query::TopicParts;
+use crate::nn::lazy::Lazy;
+use crate::reading::outputs::OutputStore;
+use crate::reading::pair::PairEncoder;
+use crate::reading::{self, Reader};
 use crate::task::approach::{ImageApproach, RelevanceChannel, StanceRecipe};
-use crate::task::images::{Encoders, Settings, rank};
+use crate::task::images::{Settings, rank};
 use crate::task::likeness::Arguments;
 use crate::task::text_approach::TextApproach;
+use crate::topic::question::TopicParts;
 use crate::trec::{FaultKind, TextTask, explained, run};
 use crate::weights::{CheckedModel, Models, Role};
 
@@ -110,18 +112,20 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         StanceRecipe::Beliefs => work.pair_encoder()?,
         _ => None,
     };
-    let encoders = Encoders {
+    let installed = reading::Models {
         clip: work.tools.clip.as_ref(),
         sentences: work.tools.sentences.as_ref(),
+        cross: None,
         pairs: pairs.as_ref(),
     };
+    let mut reader = Reader::new(installed, OutputStore::open(work.store.path())?)?;
     let corpus = arguments.as_ref().map(Corpora::arguments).transpose()?;
     let mut shown = Counted::new("topics", topics.len(), args.collection.quiet);
     let stop = work.stop.clone();
     let ranking = rank(
         &index,
-        &mut work.store,
-        encoders,
+        &work.store,
+        &mut reader,
         corpus,
         &topics,
         &settings,
@@ -236,8 +240,10 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
 /// `riposte merge`: shards into one store.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut store = Store::open(&args.into)?;
+    let mut outputs = OutputStore::open(&args.into)?;
     for shard in &args.shards {
         let came = store.merge(shard)?;
+        outputs.merge(shard)?;
         say(&format_args!("{}: {came} documents\n", shard.display()))?;
     }
     Ok(0)

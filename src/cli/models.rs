@@ -3,11 +3,11 @@
 use anyhow::{Result, bail};
 
 use crate::evidence::clip::Clip;
-use crate::evidence::cross::Cross;
-use crate::evidence::lazy::Lazy;
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
-use crate::evidence::pair::PairEncoder;
 use crate::evidence::sentence::Sentences;
+use crate::nn::lazy::Lazy;
+use crate::reading::cross::Cross;
+use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
 /// The first model of that role, or the one of that name, that is here; else why there is none.

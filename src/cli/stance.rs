@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 
 use super::models::{pair_encoder, ready};
 use super::{StanceArgs, say};
-use crate::evidence::lazy::Lazy;
-use crate::evidence::pair::PairEncoder;
-use crate::index::query;
+use crate::nn::lazy::Lazy;
+use crate::reading::pair::Logits;
+use crate::reading::pair::PairEncoder;
+use crate::reading::pieces::pieces;
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
-use crate::score::text_stance::{Logits, Model, pieces};
+use crate::score::text_stance::Model;
+use crate::topic::question;
 use crate::weights::{Models, Role};
 
 /// Lines that are read together: enough to sort texts of one length to one another, few enough to see the answers come.
@@ -40,7 +42,7 @@ enum Question {
 impl Asked {
     fn question(self) -> Result<Question> {
         match (self.topic, self.objects) {
-            (Some(topic), None) => Ok(Question::Topic(query::claims(&topic).0, self.text)),
+            (Some(topic), None) => Ok(Question::Topic(question::claims(&topic).0, self.text)),
             (None, Some([first, second])) => {
                 Ok(Question::Objects(Objects::new(&first, &second), self.text))
             }

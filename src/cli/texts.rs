@@ -13,15 +13,16 @@ use super::{ComparativeArgs, ControversialArgs, KeptArgs, TextArgs};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::read_topics;
-use crate::evidence::cross::Cross;
-use crate::evidence::lazy::Lazy;
-use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::{self, Corpus, Effort, Meta, TextCollection, Verified};
-use crate::index::query::TopicParts;
 use crate::index::wordnet::WordNet;
+use crate::nn::lazy::Lazy;
+use crate::reading::cross::Cross;
+use crate::reading::outputs::OutputStore;
+use crate::reading::{self, Reader};
 use crate::task::text_approach::{Rerank, TextApproach};
 use crate::task::texts::{Settings, Sources};
 use crate::task::{comparative, controversial};
+use crate::topic::question::TopicParts;
 use crate::trec::explained::{self, ExplainedText};
 use crate::trec::run::{self, TextRunLine};
 use crate::trec::topic::Topic;
@@ -135,11 +136,11 @@ pub fn collection(task: TextTask, input: &Path) -> Result<TextCollection> {
 }
 
 /// What ranking needs, ready.
-struct Work<'a> {
+struct Work<'a, 'm> {
     topics: &'a [Topic],
     settings: &'a Settings,
     tag: &'a str,
-    sources: Sources<'a>,
+    sources: Sources<'a, 'm>,
 }
 
 type Lines = (Vec<TextRunLine>, Vec<ExplainedText>);
@@ -190,12 +191,14 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
     let indexed = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let mut vectors = TextVectors::open(
-        &indices.base.with_extension("vectors.sqlite"),
-        sentences,
-        cross,
-        pairs,
-    )?;
+    let outputs = OutputStore::open(&indices.base.with_extension("vectors.sqlite"))?;
+    let installed = reading::Models {
+        clip: None,
+        sentences: sentences.as_ref(),
+        cross: cross.as_ref(),
+        pairs: pairs.as_ref(),
+    };
+    let mut reader = Reader::new(installed, outputs)?;
     let corpora: Vec<&Corpus> = indices.of.iter().map(|at| &indices.corpora[*at]).collect();
     let settings = Settings {
         approach,
@@ -211,7 +214,7 @@ fn retrieve(args: &TextArgs, task: TextTask, rank: &mut Rank) -> Result<u8> {
         tag: &tag,
         sources: Sources {
             corpora: &corpora,
-            vectors: &mut vectors,
+            reader: &mut reader,
             wordnet: wordnet.as_ref(),
         },
     };

@@ -16,13 +16,13 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::clip::Clip;
-use super::lazy::Lazy;
 use super::ocr::TextReader;
 use super::sentence::Sentences;
 use super::sentiment::{Afinn, Vader};
 use super::store::Store;
 use super::{Channel, page, picture};
 use crate::collection::images::ImageCollection;
+use crate::nn::lazy::Lazy;
 use crate::trec::Fault;
 
 use worker::{Clock, Groups, Outcome, Worker};

@@ -3,23 +3,15 @@
 //! Evidence is the expensive part of riposte, so it is computed once a document and kept
 //! ([`store`]); everything that knows a topic reads it from there.
 
-mod bert;
-mod checkpoint;
 pub mod clip;
-pub mod cross;
-pub mod encoder;
 pub mod extract;
-pub mod lazy;
 pub mod ocr;
-mod packed;
 pub mod page;
-pub mod pair;
 pub mod picture;
 mod pixels;
 pub mod sentence;
 pub mod sentiment;
 pub mod store;
-pub mod vectors;
 
 use std::fmt;
 

@@ -9,11 +9,10 @@
 use std::f64::consts::PI;
 use std::path::Path;
 
+use crate::nn::checkpoint::read_json;
 use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 use serde::Deserialize;
-
-use super::checkpoint::read_json;
 
 /// Preprocessed pixels: (channel, row, column), red first, normalised by the model's mean and standard deviation.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,139 +1,99 @@
-//! Sentence vectors: what a text means, for comparing texts that share no word (Reimers and Gurevych 2019,
-//! <https://arxiv.org/abs/1908.10084>), by a BERT of the all-MiniLM-L6-v2 layout.
+//! Sentence vectors: texts as vectors of meaning, for comparing texts that share no word (Reimers and Gurevych 2019,
+//! <https://arxiv.org/abs/1908.10084>), by a BERT in the layout of all-MiniLM-L6-v2.
 //!
-//! `config.json`, `model.safetensors` and `tokenizer.json` of one directory; the vector is the mean of the last layer's
-//! rows over the text's tokens, scaled to unit length. Held to sentence-transformers (collection-tools/reference.py,
-//! tests/it/sentence.rs).
+//! The checkpoint directory contains `config.json`, `model.safetensors` and `tokenizer.json`. The vector is the mean of the last layer's rows over
+//! the text's tokens, scaled to unit length. It agrees with that of sentence-transformers within 1e-4 (tests/it/sentence.rs).
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use candle_core::Tensor;
-use tokenizers::Tokenizer;
 
-use super::bert::{ALONE, Bert, Config};
-use super::checkpoint::{Checkpoint, Texts, device, read_tokenizer};
-use super::encoder::{Road, Run, make_unit, unit_rows};
-use super::packed::{PackedBert, Published};
+use crate::nn::checkpoint::Checkpoint;
+use crate::nn::normalise;
+use crate::nn::tokens::{Input, Tokenizer};
+use crate::nn::transformer::Backend;
+use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
 
-/// Part of the producer: changes whenever the same checkpoint would give other vectors.
+/// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
 
-/// Texts are cut after this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
-const LONGEST: usize = 256;
+/// Texts are truncated to this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
+const MAX_TOKENS: usize = 256;
 
 /// A loaded model. Its methods may be called from several threads.
 pub struct Sentences {
     sha: String,
     tokenizer: Tokenizer,
-    bert: Model,
+    bert: Bert,
     dimension: usize,
 }
 
-enum Model {
-    Packed(PackedBert),
-    Candle(Bert),
-}
-
 impl Sentences {
-    /// Loads the checkpoint in `dir`; `sha` names its weights in [`Sentences::producer`].
-    ///
-    /// Runs on the first CUDA device with the cargo feature `cuda` and such a device, on the CPU otherwise; in f32 on both.
-    /// [`Sentences::load_by`] chooses how.
+    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Sentences::producer`].
     ///
     /// # Errors
-    /// A missing or damaged file, a configuration without meaning here, or a tensor that is missing or has another shape
-    /// or number type than the configuration says: all found before weights are read, and named.
+    /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type than
+    /// the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_by(dir, sha, Road::default())
+        Self::load_with(dir, sha, Backend::default())
     }
 
-    /// As [`Sentences::load`], computing by the road given.
+    /// As [`Sentences::load`], with a given backend.
     ///
     /// # Errors
     /// As [`Sentences::load`].
-    pub fn load_by(dir: &Path, sha: &str, road: Road) -> Result<Self> {
-        Self::load_from(dir, sha, road)
+    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+        Self::load_from(dir, sha, backend)
             .with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, road: Road) -> Result<Self> {
-        let config = Config::read(dir)?;
-        let longest = LONGEST.min(config.max_position_embeddings);
-        let tokenizer = read_tokenizer(dir, Texts::Single, longest, config.vocab_size)?;
-        let mut checkpoint = Checkpoint::open(dir, &config.expected(&ALONE))?;
+    fn load_from(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+        let config = BertConfig::read(dir)?;
+        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+        let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
+        let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
         Ok(Sentences {
             sha: sha.to_owned(),
             tokenizer,
-            bert: match road.is_packed(&device()) {
-                true => Model::Packed(PackedBert::read(
-                    &config,
-                    &ALONE,
-                    longest,
-                    &mut checkpoint,
-                    &Published,
-                )?),
-                false => Model::Candle(Bert::read(&config, &ALONE, longest, &mut checkpoint)?),
-            },
+            bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend)?,
             dimension: config.hidden_size,
         })
     }
 
-    /// Extractor, its version and the checkpoint's sha: vectors of different producers must not be compared.
+    /// The name under which the vectors are stored: extractor, version and checkpoint. Vectors of different producers must not be
+    /// compared.
     pub fn producer(&self) -> String {
         Self::producer_of(&self.sha)
     }
 
-    /// The producer that the checkpoint with that sha will be.
+    /// The producer's name for the checkpoint with this sha256, which need not be loaded.
     pub fn producer_of(sha: &str) -> String {
         format!("sentence/{VERSION} {sha}")
     }
 
-    /// Length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
+    /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// A vector of unit length for each text, in the order given.
     ///
-    /// Texts are cut after 256 tokens, the two special ones counted in. An empty text has the vector of the two special
-    /// tokens alone, as in sentence-transformers: defined, but like nothing; callers do better not to ask.
+    /// Texts are truncated to 256 tokens, the two special ones included. An empty text has the vector of the special tokens, as in
+    /// sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
     ///
-    /// On the CPU a text's vector is the same whatever stands beside it.
+    /// On the CPU a text's vector does not depend on the texts beside it.
     ///
     /// # Errors
-    /// A tokenizer or device that fails.
+    /// The tokenizer or the device fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.embed_all(texts)
             .with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
     }
 
     fn embed_all(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let tokenized = self
-            .tokenizer
-            .encode_batch_fast(texts.to_vec(), true)
-            .map_err(|error| anyhow::anyhow!("{error}"))
-            .context("splitting texts into tokens")?;
-        match &self.bert {
-            Model::Packed(bert) => {
-                let mut means = bert.means(&tokenized)?;
-                means.iter_mut().for_each(|mean| make_unit(mean));
-                Ok(means)
-            }
-            Model::Candle(bert) => bert.each(&tokenized, |rows, runs| self.means(rows, runs)),
-        }
-    }
-
-    /// The mean of each text's rows, as unit vectors.
-    fn means(&self, rows: &Tensor, runs: &[Run]) -> Result<Vec<Vec<f32>>> {
-        let mut row = 0;
-        let mut means = Vec::with_capacity(runs.len());
-        for run in runs {
-            let states = rows.narrow(0, row, run.count * run.length)?;
-            let states = states.reshape((run.count, run.length, self.dimension))?;
-            means.push(states.mean(1)?);
-            row += run.count * run.length;
-        }
-        unit_rows(&Tensor::cat(&means, 0)?)
+        let tokens = self.tokenizer.encode(texts.iter().copied())?;
+        let mut means = self.bert.means(&tokens)?;
+        means.iter_mut().for_each(|mean| normalise(mean));
+        Ok(means)
     }
 }

@@ -22,7 +22,7 @@ use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
 use crate::collection::images::CrawlRank;
 use crate::trec::{DocId, Fault};
 pub use rows::Wanted;
-pub(super) use rows::{blob_of, vector_of};
+pub(crate) use rows::{blob_of, vector_of};
 use rows::{fault_of, read_document, read_words, tables, write_record};
 
 /// Changes when the tables do.
@@ -341,46 +341,6 @@ impl Store {
             .collect()
     }
 
-    /// The vector of a query text, if that producer has made it before.
-    pub fn query_vector(&self, producer: &str, text: &str) -> Result<Option<Vec<f32>>> {
-        self.reading(|c| {
-            c.prepare_cached("SELECT vector FROM query_vector WHERE producer = ? AND text = ?")?
-                .query_row([producer, text], |row| {
-                    vector_of(row.get_ref(0)?.as_blob()?)
-                })
-                .optional()
-        })
-    }
-
-    /// The producer whose name begins so that has made most of the kept vectors.
-    pub fn query_producer(&self, kind: &str) -> Result<Option<String>> {
-        self.reading(|c| {
-            c.query_row(
-                "SELECT producer FROM query_vector WHERE substr(producer, 1, length(?1)) = ?1
-                 GROUP BY producer ORDER BY count(*) DESC, producer LIMIT 1",
-                [kind],
-                |row| row.get(0),
-            )
-            .optional()
-        })
-    }
-
-    /// Keeps the vectors of query texts.
-    pub fn keep_query_vectors(
-        &mut self,
-        producer: &str,
-        vectors: &[(String, Vec<f32>)],
-    ) -> Result<()> {
-        self.writing(|c| {
-            let mut insert =
-                c.prepare_cached("INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)")?;
-            for (text, vector) in vectors {
-                insert.execute(params![producer, text, blob_of(vector)])?;
-            }
-            Ok(())
-        })
-    }
-
     /// Takes over what another store has and this one lacks (shards of one collection). Returns
     /// how many documents came.
     pub fn merge(&mut self, other: &Path) -> Result<usize> {
@@ -453,9 +413,7 @@ fn merge_attached(connection: &mut Connection) -> Result<usize> {
              INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
         ))?;
     }
-    transaction.execute_batch(
-        "INSERT OR IGNORE INTO main.query_vector SELECT * FROM shard.query_vector; DROP TABLE coming;",
-    )?;
+    transaction.execute_batch("DROP TABLE coming;")?;
     transaction.commit()?;
     Ok(coming as usize)
 }

@@ -1,9 +1,8 @@
-//! Likeness of vectors.
+//! Vectors of unit length: similarity and mean.
 
-/// The inner product of two vectors of one length; of unit vectors the cosine, in [-1, 1].
+/// The inner product of two vectors of the same length. For unit vectors it is the cosine, in [-1, 1].
 ///
-/// Added up in eight fixed lanes, so that the compiler can use vector instructions and the result
-/// is the same to the last bit on every machine.
+/// The sum has eight fixed lanes, so that the compiler can use vector instructions and the result has the same bits on every machine.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a8, a_rest) = a.as_chunks::<8>();
     let (b8, b_rest) = b.as_chunks::<8>();
@@ -18,9 +17,38 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     ((a + b) + (c + d)) + ((e + f) + (g + h)) + rest
 }
 
+/// The normalised mean of unit vectors, such as those of the prompts of a group.
+///
+/// The result is empty if there are no vectors. If their lengths differ, numbers beyond the shortest are ignored.
+pub fn mean_direction(vectors: &[Vec<f32>]) -> Vec<f32> {
+    let shortest = vectors.iter().map(Vec::len).min().unwrap_or(0);
+    let mut sum = vec![0.0; shortest];
+    for vector in vectors {
+        sum.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, value)| *sum += value);
+    }
+    let length = dot(&sum, &sum).sqrt();
+    if length > 0.0 {
+        sum.iter_mut().for_each(|value| *value /= length);
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
-    use super::dot;
+    use super::{dot, mean_direction};
+
+    #[test]
+    fn the_mean_direction_is_between_the_vectors() {
+        let mean = mean_direction(&[vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]]);
+        let half = 0.5_f32.sqrt();
+        for (value, expected) in mean.iter().zip([half, half, 0.0]) {
+            assert!((value - expected).abs() < 1e-6, "{mean:?}");
+        }
+        assert_eq!(mean.len(), 3);
+        assert!(mean_direction(&[]).is_empty());
+    }
 
     #[test]
     fn every_number_counts_once() {

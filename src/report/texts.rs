@@ -10,7 +10,7 @@ use super::tree::Row;
 use super::words::{Marker, Span, number, shortened, three, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
-use crate::index::query::{self, TopicParts};
+use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::qrels::Qrels;
 use crate::trec::run::TextRunLine;
@@ -143,7 +143,7 @@ struct TopicView<'a> {
 impl<'a> TopicView<'a> {
     fn report(&self) -> Result<TopicReport> {
         let depth = self.sources.depth;
-        let words = query::read(self.topic, TopicParts::default()).words;
+        let words = question::read(self.topic, TopicParts::default()).words;
         let mut marker = Marker::new(&words);
         let shown = &self.own[..depth.min(self.own.len())];
         let mut results = Vec::with_capacity(shown.len());

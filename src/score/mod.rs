@@ -8,7 +8,6 @@ pub mod rerank;
 pub mod select;
 pub mod stance;
 pub mod text_stance;
-pub mod words;
 
 use crate::trec::Explanation;
 

@@ -20,7 +20,7 @@ pub use features::{
 pub use mentions::Objects;
 
 use super::linear::{Linear, LinearText};
-use super::text_stance::Logits;
+use crate::reading::pair::Logits;
 use crate::trec::{Explanation, ObjectStance};
 
 /// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the objects, and of the same with them swapped.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
-use super::words::{Sentence, Token, count, sentences};
+use crate::topic::words::{Sentence, Token, count, sentences};
 use crate::trec::Explanation;
 
 /// The features, in order.

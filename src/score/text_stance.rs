@@ -13,20 +13,14 @@ use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
 use super::stance::leaning;
-use super::words::{sentences, tokens};
 use super::{log_odds, logistic};
-use crate::evidence::pair::CLASSES;
 use crate::evidence::sentiment::Vader;
-use crate::index::query::{self, Polarity};
+use crate::reading::pair::Logits;
+use crate::reading::pieces::{beginning, pieces};
+use crate::topic::question::{self, Polarity};
+use crate::topic::words::tokens;
 use crate::trec::Explanation;
 
-/// The encoder's logits of a claim and a text: attacks, supports, neither.
-pub type Logits = [f32; CLASSES];
-
-/// Sentences that are read one by one.
-const SENTENCES: usize = 2;
-/// A sentence ends after so many words at least: two short ones are read as one.
-const SENTENCE_WORDS: usize = 15;
 /// Characters of a sentence that are shown.
 const SHOWN: usize = 80;
 
@@ -45,17 +39,6 @@ pub const NEITHER: [&str; 3] = [
     "length",
 ];
 
-/// Characters of a text that are read: the encoder sees some five hundred, and a page has fifty thousand.
-const READ: usize = 1200;
-
-/// The part of a text that is read.
-pub fn beginning(text: &str) -> &str {
-    match text.char_indices().nth(READ) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
-}
-
 /// Adds up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stances {
@@ -71,38 +54,13 @@ impl Stances {
     }
 }
 
-/// What the encoder is asked about a text: its beginning, and its first sentences if there are several.
-pub fn pieces(text: &str) -> Vec<&str> {
-    let text = beginning(text);
-    let mut pieces = vec![text];
-    let mut start = None;
-    let mut words = 0;
-    for sentence in sentences(text) {
-        let from = *start.get_or_insert(sentence.start);
-        words += sentence.words().count();
-        let end = sentence.start + sentence.text.len();
-        if words >= SENTENCE_WORDS {
-            pieces.push(text[from..end].trim());
-            (start, words) = (None, 0);
-            if pieces.len() > SENTENCES {
-                break;
-            }
-        }
-    }
-    // a text of one piece is not read twice
-    if pieces.len() == 2 && pieces[1].len() * 2 > text.trim().len() {
-        pieces.truncate(1);
-    }
-    pieces
-}
-
 /// The features of [`SIDES`] and of [`NEITHER`].
 pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
     let text = beginning(text);
-    let sign = query::polarity(claim).sign();
+    let sign = question::polarity(claim).sign();
     let lean = leaning(text).unwrap_or(0.0);
     let valence = Vader::new().compound(text);
-    let turned = match query::polarity(text) {
+    let turned = match question::polarity(text) {
         Polarity::For => 1.0,
         Polarity::Against => -1.0,
     };

@@ -3,24 +3,27 @@
 use anyhow::Result;
 
 use super::texts::{Settings, Sources, rank};
-use crate::index::query;
-use crate::score::text_stance::{Model, pieces};
+use crate::reading::pieces::pieces;
+use crate::score::text_stance::Model;
+use crate::topic::question;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// The run's lines, by topic in the order of the topics, and how the scores came about. `told` hears after each
-/// topic how many are done, and in between how many vectors of a topic have been made.
+/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
+/// finished topics and, within a topic, the number of computed model outputs.
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,
     settings: &Settings,
     tag: &str,
-    told: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     for (done, topic) in topics.iter().enumerate() {
-        let mut ranked = rank(topic, sources, settings, &mut |made| told(done, made))?;
+        let mut ranked = rank(topic, sources, settings, &mut |made| {
+            on_progress(done, made)
+        })?;
         open_stances(topic, sources, &mut ranked.explained)?;
         for (rank, found) in (1..).zip(ranked.documents) {
             lines.push(TextRunLine {
@@ -34,11 +37,11 @@ pub fn run(
         }
         explained.extend(ranked.explained);
     }
-    told(topics.len(), 0);
+    on_progress(topics.len(), 0);
     Ok((lines, explained))
 }
 
-/// What each explained argument says of the topic's claim, whichever conclusion it was written for.
+/// Explains the stance of each explained argument towards the topic's claim; it was written for another conclusion.
 fn open_stances(
     topic: &Topic,
     sources: &mut Sources,
@@ -47,13 +50,13 @@ fn open_stances(
     let Some(corpus) = sources.corpora.first() else {
         return Ok(());
     };
-    let (claim, _) = query::claims(&topic.title);
+    let (claim, _) = question::claims(&topic.title);
     for text in explained {
         let premises = corpus.document(&text.document)?.texts.into_iter().next();
         let premises = premises.unwrap_or_default();
-        let logits = sources
-            .vectors
-            .logits_of(&claim, &pieces(&premises), &mut |_| ())?;
+        let pieces = pieces(&premises).into_iter();
+        let pairs: Vec<(&str, &str)> = pieces.map(|piece| (claim.as_str(), piece)).collect();
+        let logits = sources.reader.pair_logits(&pairs, &mut |_| ())?;
         let name = "stance towards the topic";
         let opened = Model::committed().explain(name, &claim, &premises, logits.as_deref());
         text.stance = Some(opened);

@@ -1,11 +1,10 @@
 //! Image retrieval for arguments: from stored evidence and topics to a run.
 //!
-//! For each topic: every image's relevance from all channels, the best hundred as candidates, for
-//! each of them whether it argues and for which side, and of these the lists whose expected measure
-//! is the largest. A score is `relevance × (1 + argues + stance)`: with probabilities, the expected
-//! number of the three official measures to which the image would count.
+//! For each topic, all channels together give the relevance of every image. The best hundred are the candidates. Each candidate gets
+//! a probability that it is an argument, and one for each stance. The two lists are those with the largest expected measure. A score is
+//! `relevance × (1 + argues + stance)`: with probabilities, the expected number of the three official measures for which the image counts.
 
-mod asked;
+mod embeddings;
 mod opinions;
 mod signals;
 
@@ -16,50 +15,38 @@ use rayon::prelude::*;
 
 use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
 use super::likeness::Arguments;
-use super::reading::Reader;
-use crate::evidence::clip::Clip;
-use crate::evidence::lazy::Lazy;
-use crate::evidence::pair::PairEncoder;
-use crate::evidence::sentence::Sentences;
 use crate::evidence::store::{Store, Wanted};
 use crate::index::images::{Field, Image, ImageIndex};
-use crate::index::query::{self, Query, TopicParts};
+use crate::reading::Reader;
 use crate::score::select::{self, Candidate, LIST_LENGTH};
 use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
+use crate::topic::question::{self, Question, TopicParts};
 use crate::trec::explained::{ExplainedImage, Listed};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance};
-use asked::{Asked, TopicVectors};
+use embeddings::{Embeddings, TopicVectors};
 use opinions::{TextsRead, TextsSay, argues, sides};
 use signals::{CrawlRanks, Signals};
 
-/// Candidates a topic: five times as many as are listed, so that stance has a choice, few enough
-/// that it cannot lift what is off topic.
+/// Candidates for each topic: five times as many as are listed, so that the stance has a choice, but so few that a strong stance cannot
+/// lift an image that is off topic.
 const POOL: usize = 100;
 
-/// Topics that are ranked at once: enough for the threads, few enough for their candidates to fit in memory.
-const TOGETHER: usize = 8;
+/// Topics that are ranked at once: enough for all threads, and few enough for their candidates to fit in memory.
+const TOPICS_AT_ONCE: usize = 8;
 
-/// Topics for which the vectors of all images are read at once: each takes some megabytes, each reading seconds.
-const READ_TOGETHER: usize = 64;
+/// Topics for which the vectors of all images are read once. Each topic takes some megabytes, and each reading takes seconds.
+const TOPICS_PER_READING: usize = 64;
 
 /// What a user sets.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub approach: ImageApproach,
     pub parts: TopicParts,
-    /// Images may stand in both lists of a topic.
+    /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     pub tag: String,
-}
-
-/// The models that embed topics, where they are here.
-#[derive(Clone, Copy, Default)]
-pub struct Encoders<'a> {
-    pub clip: Option<&'a Lazy<Clip>>,
-    pub sentences: Option<&'a Lazy<Sentences>>,
-    pub pairs: Option<&'a Lazy<PairEncoder>>,
 }
 
 /// A run, and how it came about.
@@ -67,75 +54,79 @@ pub struct Encoders<'a> {
 pub struct ImageRanking {
     /// By topic in the order of the topics, PRO then CON, by rank.
     pub lines: Vec<ImageRunLine>,
-    /// One a candidate: by topic, best first.
+    /// One for each candidate: by topic, the best first.
     pub explained: Vec<ExplainedImage>,
-    /// What a user should know: lists that are short, channels that are off.
+    /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
 }
 
-/// Ranks the images for the topics. `told` hears after each topic how many are done, and says whether to go on.
+/// Ranks the images for the topics. `on_progress` receives the number of finished topics after each group of topics; if it returns
+/// `false`, ranking stops with an error.
 ///
-/// Errors are about the store or a model; or it was told to stop, and what has been read is kept.
+/// Errors: a store or a model fails, or ranking was stopped. The outputs of models are stored in either case.
 pub fn rank(
     index: &ImageIndex,
-    store: &mut Store,
-    encoders: Encoders,
+    store: &Store,
+    reader: &mut Reader,
     arguments: Option<Arguments>,
     topics: &[Topic],
     settings: &Settings,
-    told: &mut dyn FnMut(usize) -> bool,
+    on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
-    let queries: Vec<Query> = topics
+    let questions: Vec<Question> = topics
         .iter()
-        .map(|topic| query::read(topic, settings.parts))
+        .map(|topic| question::read(topic, settings.parts))
         .collect();
     let mut ranking = ImageRanking {
         lines: Vec::new(),
         explained: Vec::new(),
         notes: Vec::new(),
     };
-    let mut asked = Asked::embed(
-        store,
-        encoders,
-        topics,
-        &queries,
-        settings,
-        &mut ranking.notes,
-    )?;
-    let reader = Reader::new(encoders.pairs, store)?;
+    let notes = &mut ranking.notes;
+    let mut embeddings =
+        Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;
     if let Some(arguments) = arguments {
-        let notes = &mut ranking.notes;
-        let reading = (&reader, &mut *store);
-        asked.hear(&arguments, &queries, reading, encoders, notes, told)?;
+        embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
     let run = Run {
         index,
         settings,
-        asked: &asked,
-        crawl: match settings.uses_crawl() {
-            true => CrawlRanks::read(store, index.ids())?,
-            false => CrawlRanks::default(),
+        embeddings: &embeddings,
+        crawl: if settings.uses_crawl() {
+            CrawlRanks::read(store, index.ids())?
+        } else {
+            CrawlRanks::default()
         },
     };
-    let asked_for: Vec<_> = topics.iter().zip(&queries).zip(&asked.topics).collect();
+    let tasks: Vec<TopicTask> = topics
+        .iter()
+        .zip(&questions)
+        .zip(&embeddings.topics)
+        .map(|((topic, question), vectors)| TopicTask {
+            topic,
+            question,
+            vectors,
+        })
+        .collect();
     let mut done = 0;
-    for many in asked_for.chunks(READ_TOGETHER) {
-        let vectors: Vec<&TopicVectors> = many.iter().map(|(_, vectors)| *vectors).collect();
+    for tasks in tasks.chunks(TOPICS_PER_READING) {
+        let vectors: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
         let is_wanted = |channel| settings.approach.relevance.channels.contains_key(&channel);
         let mut signals = signals::read(store, index.ids(), &vectors, &is_wanted)?;
-        for (some, signals) in many.chunks(TOGETHER).zip(signals.chunks_mut(TOGETHER)) {
+        let groups = tasks.chunks(TOPICS_AT_ONCE);
+        for (group, signals) in groups.zip(signals.chunks_mut(TOPICS_AT_ONCE)) {
             ensure!(
-                told(done),
+                on_progress(done),
                 "stopped before the end: what has been read is kept"
             );
-            run.rank(some, signals, &reader, store, &mut ranking)?;
-            done += some.len();
+            run.rank(group, signals, reader, store, &mut ranking)?;
+            done += group.len();
         }
     }
-    told(topics.len());
-    // what holds for every topic is said once
-    let mut said = HashSet::new();
-    ranking.notes.retain(|note| said.insert(note.clone()));
+    on_progress(topics.len());
+    // a note that holds for every topic is printed once
+    let mut seen = HashSet::new();
+    ranking.notes.retain(|note| seen.insert(note.clone()));
     Ok(ranking)
 }
 
@@ -165,18 +156,22 @@ impl Settings {
     }
 }
 
-/// A topic, what it asks, and that as vectors.
-type AskedFor<'a> = ((&'a Topic, &'a Query), &'a TopicVectors);
+/// A topic with its question and embeddings.
+struct TopicTask<'a> {
+    topic: &'a Topic,
+    question: &'a Question,
+    vectors: &'a TopicVectors,
+}
 
-/// The best images for a topic by their numbers, the best first, with their relevance.
+/// The candidates for a topic: the numbers of images and their relevance, the best first.
 type Pool = Vec<(usize, Explanation)>;
 
-/// What stays the same for all topics.
+/// What is the same for all topics.
 struct Run<'a> {
     index: &'a ImageIndex,
     settings: &'a Settings,
-    asked: &'a Asked,
-    /// Empty where the approach does not use it.
+    embeddings: &'a Embeddings,
+    /// Empty if the approach does not use it.
     crawl: CrawlRanks,
 }
 
@@ -184,24 +179,30 @@ impl Run<'_> {
     /// Ranks the images for some topics.
     fn rank(
         &self,
-        topics: &[AskedFor],
+        tasks: &[TopicTask],
         signals: &mut [Signals],
-        reader: &Reader,
-        store: &mut Store,
+        reader: &mut Reader,
+        store: &Store,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
         let stance = self.settings.approach.stance;
         if stance == StanceRecipe::Crawl {
-            for ((topic, _), _) in topics {
-                list(topic, self.crawl_lists(topic), self.settings, ranking);
+            for task in tasks {
+                list(
+                    task.topic,
+                    self.crawl_lists(task.topic),
+                    self.settings,
+                    ranking,
+                );
             }
             return Ok(());
         }
-        let pools = topics
+        let pools = tasks
             .par_iter()
             .zip(signals)
-            .map(|(((topic, query), _), signals)| {
-                let relevance = self.relevance(topic, query, std::mem::take(signals))?;
+            .map(|(task, signals)| {
+                let signals = std::mem::take(signals);
+                let relevance = self.relevance(task.topic, task.question, signals)?;
                 Ok(self.pool(&relevance))
             })
             .collect::<Result<Vec<Pool>>>()?;
@@ -216,42 +217,41 @@ impl Run<'_> {
             })
             .collect();
         let mut said = Vec::new();
-        for (((_, query), _), pool) in topics.iter().zip(&pools) {
+        for (task, pool) in tasks.iter().zip(&pools) {
             // the baselines do not use the pair encoder
             said.push(match stance {
-                StanceRecipe::Beliefs => Some(TextsRead::of(pool, query, reader, store)?),
+                StanceRecipe::Beliefs => Some(TextsRead::of(pool, task.question, reader)?),
                 _ => None,
             });
         }
-        let judged: Vec<Vec<Judged>> = topics
+        let judged: Vec<Vec<Judged>> = tasks
             .par_iter()
             .zip(pools)
             .zip(said)
-            .map(|((((_, query), vectors), pool), said)| {
-                judge(
-                    pool,
-                    (query, vectors),
-                    &self.asked.kinds,
-                    said,
-                    self.settings,
-                )
+            .map(|((task, pool), said)| {
+                judge(pool, task, &self.embeddings.kinds, said, self.settings)
             })
             .collect();
-        for (((topic, _), _), judged) in topics.iter().zip(judged) {
+        for (TopicTask { topic, .. }, judged) in tasks.iter().zip(judged) {
             list(topic, judged, self.settings, ranking);
         }
         Ok(())
     }
 
     /// What each channel of the approach says of every image.
-    fn relevance(&self, topic: &Topic, query: &Query, mut signals: Signals) -> Result<Relevance> {
+    fn relevance(
+        &self,
+        topic: &Topic,
+        question: &Question,
+        mut signals: Signals,
+    ) -> Result<Relevance> {
         let recipe = &self.settings.approach.relevance;
         let mut columns: Vec<(R, f64, Vec<Option<f64>>)> = Vec::new();
         for channel in R::ALL {
             let Some(&weight) = recipe.channels.get(&channel) else {
                 continue;
             };
-            let bm25 = |field| self.bm25(field, query, recipe.scale).map(Some);
+            let bm25 = |field| self.bm25(field, question, recipe.scale).map(Some);
             let column = match channel {
                 R::Bm25Ocr => bm25(Field::Ocr)?,
                 R::Bm25Title => bm25(Field::Title)?,
@@ -285,8 +285,8 @@ impl Run<'_> {
         Ok(Relevance { columns })
     }
 
-    fn bm25(&self, field: Field, query: &Query, scale: Scale) -> Result<Vec<Option<f64>>> {
-        let scores = self.index.bm25(field, &query.words)?;
+    fn bm25(&self, field: Field, question: &Question, scale: Scale) -> Result<Vec<Option<f64>>> {
+        let scores = self.index.bm25(field, &question.words)?;
         let best = scores.iter().copied().fold(0.0, f64::max);
         let divisor = match scale {
             Scale::Unit if best > 0.0 => best,
@@ -321,11 +321,11 @@ impl Run<'_> {
         let mut places: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
         places.sort_unstable();
         places.dedup();
-        let topics = &self.asked.topics;
         let recipe = &self.settings.approach;
+        let topics = &self.embeddings.topics;
         let wanted = Wanted {
             rankings: false,
-            clip: !self.asked.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
+            clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
             sentences: topics.iter().any(|topic| topic.sides.is_some()),
             sentiment: recipe.argument == ArgumentRecipe::Aramis
                 || matches!(
@@ -393,17 +393,19 @@ struct Judged {
 /// Whether the candidates argue, and for which side.
 fn judge(
     pool: Vec<(&Image, Explanation)>,
-    (query, vectors): (&Query, &TopicVectors),
+    TopicTask {
+        question, vectors, ..
+    }: &TopicTask,
     kinds: &[(bool, Vec<f32>)],
     read: Option<TextsRead>,
     settings: &Settings,
 ) -> Vec<Judged> {
     let said = match read {
-        Some(read) => read.say(query),
+        Some(read) => read.say(question),
         None => vec![TextsSay::default(); pool.len()],
     };
     let argues = argues(&pool, kinds, &said, settings.approach.argument);
-    let sides = sides(&pool, query, vectors, &said, settings.approach.stance);
+    let sides = sides(&pool, question, vectors, &said, settings.approach.stance);
     pool.into_iter()
         .zip(argues)
         .zip(sides)

@@ -4,14 +4,14 @@
 
 use anyhow::Result;
 
-use super::reading::Reader;
 use super::text_approach::Retrieval;
-use crate::evidence::store::Store;
 use crate::index::corpus::Corpus;
-use crate::index::query::{self, Query};
-use crate::index::search::{Cut, Part, Query as Search};
+use crate::index::search::{Cut, Part, Query};
 use crate::index::vector;
-use crate::score::text_stance::{Model, pieces};
+use crate::reading::Reader;
+use crate::reading::pieces::pieces;
+use crate::score::text_stance::Model;
+use crate::topic::question::{self, Question};
 use crate::trec::{DocId, Stance};
 
 /// Arguments that are looked at for a topic: of the next ones ever more are about something else.
@@ -44,20 +44,20 @@ pub struct Said {
 /// A premise's stance is towards its conclusion: so the conclusion is read first, and an argument for a conclusion that attacks
 /// the claim is an argument against it. Where there is no conclusion, or it says nothing of the claim, the premise itself is read.
 ///
-/// Errors: the index, the store or the encoder fails.
-pub fn said(
-    arguments: &Arguments,
-    query: &Query,
-    reader: &Reader,
-    store: &mut Store,
-) -> Result<Vec<Said>> {
+/// Errors: the index, the store of outputs or the encoder fails.
+pub fn said(arguments: &Arguments, question: &Question, reader: &mut Reader) -> Result<Vec<Said>> {
     let Arguments { corpus, retrieval } = arguments;
     let mut analyzer = retrieval.analyzer.build();
     let parts = retrieval.fields.iter().filter_map(|(name, weight)| {
         let field = corpus.field(name)?;
-        Some(Part::of_text(field, *weight, &mut analyzer, &query.words))
+        Some(Part::of_text(
+            field,
+            *weight,
+            &mut analyzer,
+            &question.words,
+        ))
     });
-    let search = Search {
+    let query = Query {
         parts: parts.collect(),
     };
     let cut = Cut {
@@ -65,7 +65,7 @@ pub fn said(
         ..Cut::default()
     };
     let mut documents = Vec::new();
-    for found in corpus.search(&search, &retrieval.similarity, cut)? {
+    for found in corpus.search(&query, &retrieval.similarity, cut)? {
         documents.push(corpus.document(&found.doc)?);
     }
     let field = |document: &crate::index::corpus::Document, name: &str| {
@@ -78,7 +78,7 @@ pub fn said(
         .iter()
         .map(|d| {
             (
-                query::claims(&field(d, "conclusion")).0,
+                question::claims(&field(d, "conclusion")).0,
                 field(d, "premises"),
             )
         })
@@ -86,9 +86,9 @@ pub fn said(
     let asked: Vec<(&str, &str)> = texts
         .iter()
         .flat_map(|(conclusion, premise)| [conclusion, premise])
-        .map(|text| (query.claim.as_str(), text.as_str()))
+        .map(|text| (question.claim.as_str(), text.as_str()))
         .collect();
-    let logits = reader.read(store, &asked)?;
+    let logits = reader.piece_logits(&asked)?;
     let model = Model::committed();
     let balance = |at: usize| {
         let (claim, text) = *asked.get(at)?;

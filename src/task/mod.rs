@@ -5,6 +5,5 @@ pub mod comparative;
 pub mod controversial;
 pub mod images;
 pub mod likeness;
-pub mod reading;
 pub mod text_approach;
 pub mod texts;

@@ -5,17 +5,18 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 
 use super::text_approach::{Rerank, Retrieval, Synonyms, TextApproach};
-use crate::evidence::vectors::TextVectors;
 use crate::index::corpus::Corpus;
 use crate::index::fusion::fuse;
-use crate::index::query::{self, TopicParts};
 use crate::index::search::{Cut, Part, Query};
 use crate::index::vector;
 use crate::index::wordnet::WordNet;
+use crate::reading::Reader;
+use crate::reading::pieces::beginning;
 use crate::score::quality::Kind;
 use crate::score::rerank::{self, Candidate};
-use crate::score::text_stance::{Model, beginning};
+use crate::score::text_stance::Model;
 use crate::score::{quality, select, weighted_mean_opened};
+use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -32,10 +33,10 @@ pub struct Settings {
 }
 
 /// What ranking reads.
-pub struct Sources<'a> {
+pub struct Sources<'a, 'm> {
     /// One index for each of the approach's retrievals, in their order.
     pub corpora: &'a [&'a Corpus],
-    pub vectors: &'a mut TextVectors,
+    pub reader: &'a mut Reader<'m>,
     pub wordnet: Option<&'a WordNet>,
 }
 
@@ -58,7 +59,7 @@ pub fn rank(
     made: &mut dyn FnMut(usize),
 ) -> Result<Ranked> {
     let approach = &settings.approach;
-    let words = query::read(topic, settings.parts).words;
+    let words = question::read(topic, settings.parts).words;
     let cut = Cut {
         k: DEPTH,
         short: approach.keep.short,
@@ -87,7 +88,7 @@ pub fn rank(
     };
     let mut anew = Vec::new();
     if let (Some(rerank), Some(corpus)) = (&approach.rerank, sources.corpora.first()) {
-        anew = order_anew(&mut ranking, rerank, topic, corpus, sources.vectors, made)?;
+        anew = order_anew(&mut ranking, rerank, topic, corpus, sources.reader, made)?;
     }
     let documents = select::select_texts(ranking, DEPTH);
     let mut explained = Vec::new();
@@ -241,7 +242,7 @@ fn order_anew(
     rerank: &Rerank,
     topic: &Topic,
     corpus: &Corpus,
-    vectors: &mut TextVectors,
+    reader: &mut Reader,
     made: &mut dyn FnMut(usize),
 ) -> Result<Vec<(DocId, Explanation)>> {
     let depth = rerank.depth.min(ranking.len());
@@ -257,15 +258,15 @@ fn order_anew(
     }
     let windows: Vec<Vec<String>> = texts.iter().map(|text| rerank.windows.of(text)).collect();
     let likeness = match rerank.weights.sentence > 0.0 {
-        true => likeness(&topic.title, &windows, vectors, made)?,
+        true => likeness(&topic.title, &windows, reader, made)?,
         false => vec![None; texts.len()],
     };
     let crossed = match rerank.weights.cross > 0.0 {
-        true => crossed(&topic.title, &windows, vectors, made)?,
+        true => crossed(&topic.title, &windows, reader, made)?,
         false => vec![None; texts.len()],
     };
     let sides = match rerank.weights.side > 0.0 {
-        true => sides(&topic.title, &texts, vectors, made)?,
+        true => sides(&topic.title, &texts, reader, made)?,
         false => vec![None; texts.len()],
     };
     let candidates: Vec<Candidate> = first
@@ -342,12 +343,12 @@ fn order_anew(
 fn likeness(
     topic: &str,
     windows: &[Vec<String>],
-    vectors: &mut TextVectors,
+    reader: &mut Reader,
     made: &mut dyn FnMut(usize),
 ) -> Result<Vec<Option<f64>>> {
     let mut asked = vec![topic];
     asked.extend(windows.iter().flatten().map(String::as_str));
-    let Some(found) = vectors.of(&asked, made)? else {
+    let Some(found) = reader.sentence_vectors(&asked, made)? else {
         return Ok(vec![None; windows.len()]);
     };
     let mut found = found.into_iter();
@@ -361,11 +362,11 @@ fn likeness(
 fn crossed(
     topic: &str,
     windows: &[Vec<String>],
-    vectors: &mut TextVectors,
+    reader: &mut Reader,
     made: &mut dyn FnMut(usize),
 ) -> Result<Vec<Option<f64>>> {
     let asked: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-    Ok(match vectors.scores_of(topic, &asked, made)? {
+    Ok(match reader.cross_scores(topic, &asked, made)? {
         Some(scores) => best(windows, scores.into_iter().map(f64::from)),
         None => vec![None; windows.len()],
     })
@@ -375,12 +376,15 @@ fn crossed(
 fn sides(
     topic: &str,
     texts: &[String],
-    vectors: &mut TextVectors,
+    reader: &mut Reader,
     made: &mut dyn FnMut(usize),
 ) -> Result<Vec<Option<f64>>> {
-    let (claim, _) = query::claims(topic);
-    let pieces: Vec<&str> = texts.iter().map(|text| beginning(text)).collect();
-    let Some(logits) = vectors.logits_of(&claim, &pieces, made)? else {
+    let (claim, _) = question::claims(topic);
+    let pairs: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|text| (claim.as_str(), beginning(text)))
+        .collect();
+    let Some(logits) = reader.pair_logits(&pairs, made)? else {
         return Ok(vec![None; texts.len()]);
     };
     let model = Model::committed();

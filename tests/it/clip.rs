@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, Pixels};
-use riposte::evidence::encoder::Road;
+use riposte::nn::transformer::Backend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -109,22 +109,22 @@ const CHECKPOINTS: [(&str, [f32; 3], [f32; 3]); 2] = [
 ];
 
 fn load(name: &str) -> (Clip, Reference) {
-    load_by(name, Road::Fastest)
+    load_with(name, Backend::Auto)
 }
 
-fn load_by(name: &str, road: Road) -> (Clip, Reference) {
+fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
     let values = fs::read_to_string(reference(&format!("{name}.json"))).unwrap();
     (
-        Clip::load_by(&reference(name), "sha", road).unwrap(),
+        Clip::load_with(&reference(name), "sha", backend).unwrap(),
         serde_json::from_str(&values).unwrap(),
     )
 }
 
-/// Each checkpoint by each road.
-fn by_all_roads() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
+/// Each checkpoint by each backend.
+fn with_all_backends() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
     CHECKPOINTS.iter().flat_map(|(name, ..)| {
-        [Road::Fastest, Road::Candle].map(|road| {
-            let (clip, expected) = load_by(name, road);
+        [Backend::Auto, Backend::Candle].map(|backend| {
+            let (clip, expected) = load_with(name, backend);
             (*name, clip, expected)
         })
     })
@@ -171,7 +171,7 @@ fn pixels_are_those_of_pillow() {
 
 #[test]
 fn image_vectors_are_those_of_hugging_face() {
-    for (name, clip, expected) in by_all_roads() {
+    for (name, clip, expected) in with_all_backends() {
         let pixels: Vec<Pixels> = expected
             .images
             .iter()
@@ -195,7 +195,7 @@ fn image_vectors_are_those_of_hugging_face() {
 
 #[test]
 fn text_vectors_are_those_of_hugging_face() {
-    for (name, clip, expected) in by_all_roads() {
+    for (name, clip, expected) in with_all_backends() {
         let texts: Vec<&str> = expected
             .texts
             .iter()

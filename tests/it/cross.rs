@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use riposte::evidence::cross::Cross;
+use riposte::nn::transformer::Backend;
+use riposte::reading::cross::Cross;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,22 +23,32 @@ fn tiny() -> Cross {
 
 #[test]
 fn scores_are_those_of_sentence_transformers() {
-    let model = tiny();
     let expected = fs::read_to_string(reference("tiny-cross.json")).unwrap();
     let expected: Vec<Pair> = serde_json::from_str(&expected).unwrap();
     assert_eq!(expected.len(), 9);
-    for pair in &expected {
-        let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];
-        assert!(
-            (score - pair.score).abs() < 1e-4,
-            "{:?} {:?}: {score}, not {}",
-            pair.topic,
-            pair.text,
-            pair.score
-        );
+    for backend in [Backend::Auto, Backend::Candle] {
+        let model = Cross::load_with(&reference("tiny-cross"), "sha", backend).unwrap();
+        for pair in &expected {
+            let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];
+            assert!(
+                (score - pair.score).abs() < 1e-4,
+                "{backend:?} {:?} {:?}: {score}, not {}",
+                pair.topic,
+                pair.text,
+                pair.score
+            );
+        }
+        // padded to the longest text of the batch
+        let together: Vec<&str> = expected.iter().map(|pair| pair.text.as_str()).collect();
+        let scores = model.score(&expected[0].topic, &together).unwrap();
+        for (score, text) in scores.iter().zip(&together) {
+            let alone = model.score(&expected[0].topic, &[text]).unwrap()[0];
+            assert!((score - alone).abs() < 1e-4, "{backend:?} {text:?}");
+        }
     }
+    let model = tiny();
     assert!(model.score("guns", &[]).unwrap().is_empty());
-    assert_eq!(model.producer(), "cross/1 sha");
+    assert_eq!(model.producer(), "cross/2 sha");
 }
 
 #[test]

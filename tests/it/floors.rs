@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// The rooms by floor. A file may import lower floors and its own room.
 const FLOORS: [&[&str]; 7] = [
     &["trec"],
-    &["collection", "weights"],
-    &["evidence"],
-    &["index"],
+    &["collection", "nn", "weights"],
+    &["evidence", "topic"],
+    &["index", "reading"],
     &["score"],
     &["task", "judge"],
     &["report"],
@@ -95,8 +95,11 @@ fn floors_0_and_4_touch_neither_disk_nor_models_and_no_task_reaches_the_network(
         (
             &[
                 "collection",
+                "nn",
                 "evidence",
+                "topic",
                 "index",
+                "reading",
                 "score",
                 "task",
                 "judge",

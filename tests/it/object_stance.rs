@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use proptest::prelude::*;
-use riposte::evidence::pair::PairEncoder;
+use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
 use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use riposte::evidence::pair::{CLASSES, PairEncoder, TrainedTensor, pack};
+use riposte::nn::transformer::Backend;
+use riposte::reading::pair::{CLASSES, PairEncoder, TrainedTensor, pack};
 use riposte::weights::{Found, Models};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,8 +25,12 @@ fn pairs(name: &str) -> Vec<Pair> {
 }
 
 fn tiny() -> PairEncoder {
+    tiny_with(Backend::Auto)
+}
+
+fn tiny_with(backend: Backend) -> PairEncoder {
     let trained = fs::read(reference("tiny-pair.safetensors")).unwrap();
-    PairEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained).unwrap()
+    PairEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
 }
 
 /// The real one, or none and a line that says why.
@@ -59,7 +64,9 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
 fn logits_are_those_of_transformers() {
     let expected = pairs("tiny-pair.json");
     assert_eq!(expected.len(), 9);
-    agree(&tiny(), &expected, 1e-4);
+    for backend in [Backend::Auto, Backend::Candle] {
+        agree(&tiny_with(backend), &expected, 1e-4);
+    }
     assert!(tiny().logits(&[]).unwrap().is_empty());
     if let Some(model) = real() {
         agree(&model, &pairs("pair.json"), 1e-3);
@@ -114,14 +121,14 @@ fn what_training_changed_is_written_and_read_within_its_rounding() {
         pack("tiny", "a card", &tensors).unwrap()
     };
     let logits = |bytes: &[u8]| {
-        let model = PairEncoder::load_trained(&base, "tiny", bytes).unwrap();
+        let model = PairEncoder::load_trained(&base, "tiny", bytes, Backend::Auto).unwrap();
         model.logits(&[("guns", "people")]).unwrap()
     };
     assert_ne!(logits(&written(true)), logits(&written(false)));
-    let refused = PairEncoder::load_trained(&base, "other", &written(true));
+    let refused = PairEncoder::load_trained(&base, "other", &written(true), Backend::Auto);
     assert!(message(refused).contains("trained from another checkpoint"));
-    let refused = PairEncoder::load_trained(&base, "tiny", b"no weights");
-    assert!(message(refused).contains("reading what training changed"));
+    let refused = PairEncoder::load_trained(&base, "tiny", b"no weights", Backend::Auto);
+    assert!(message(refused).contains("reading the changes of the weights"));
 }
 
 fn riposte(models: Option<&Path>) -> Command {

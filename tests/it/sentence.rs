@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use riposte::evidence::encoder::Road;
 use riposte::evidence::sentence::Sentences;
+use riposte::nn::transformer::Backend;
 use serde_json::json;
 
 use crate::clip::{TextReference, copy_of, edit_header, largest_difference, message, reference};
@@ -59,8 +59,8 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
-    for road in [Road::Fastest, Road::Candle] {
-        let model = Sentences::load_by(&reference("tiny-sentence"), "sha", road).unwrap();
+    for backend in [Backend::Auto, Backend::Candle] {
+        let model = Sentences::load_with(&reference("tiny-sentence"), "sha", backend).unwrap();
         agree(&model, &values("tiny-sentence.json"));
         assert!(model.embed(&[]).unwrap().is_empty());
     }
@@ -69,8 +69,8 @@ fn vectors_are_those_of_sentence_transformers() {
 #[test]
 fn the_real_model_agrees_with_sentence_transformers() {
     let Some(dir) = minilm_dir() else { return };
-    for road in [Road::Fastest, Road::Candle] {
-        let model = Sentences::load_by(&dir, "sha", road).unwrap();
+    for backend in [Backend::Auto, Backend::Candle] {
+        let model = Sentences::load_with(&dir, "sha", backend).unwrap();
         agree(&model, &values("minilm.json"));
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use assert_cmd::Command;
-use riposte::evidence::cross::Cross;
+use riposte::reading::cross::Cross;
 use serde_json::{Value, json};
 
 use crate::clip::reference;

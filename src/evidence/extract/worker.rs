@@ -13,11 +13,11 @@ use sha2::{Digest as _, Sha256};
 use super::{GROUP, Tools};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
-use crate::evidence::lazy::Lazy;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::{self, Picture};
 use crate::evidence::store::{Held, Made, Record, Store};
 use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
+use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
 
 const STAGES: [&str; 9] = [

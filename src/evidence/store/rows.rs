@@ -432,11 +432,11 @@ fn colour_of(hex: &str) -> [u8; 3] {
     [r, g, b]
 }
 
-pub(in crate::evidence) fn blob_of(vector: &[f32]) -> Vec<u8> {
+pub(crate) fn blob_of(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-pub(in crate::evidence) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
+pub(crate) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
     let (numbers, rest) = blob.as_chunks::<4>();
     if !rest.is_empty() {
         return Err(rusqlite::Error::InvalidColumnType(

@@ -55,9 +55,3 @@ CREATE TABLE afinn (
     document TEXT NOT NULL, page TEXT NOT NULL, part TEXT NOT NULL, sum REAL NOT NULL, words INTEGER NOT NULL,
     PRIMARY KEY (document, page, part)
 ) WITHOUT ROWID;
--- Not evidence, but kept beside it: vectors of query texts, so that a ranking from stored evidence
--- has the same bytes on machines whose floating-point kernels differ, or without the model.
-CREATE TABLE query_vector (
-    producer TEXT NOT NULL, text TEXT NOT NULL, vector BLOB NOT NULL,
-    PRIMARY KEY (producer, text)
-);

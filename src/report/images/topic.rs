@@ -13,7 +13,7 @@ use super::view::{Card, CopyView, Gauge, GradeView, ImageView, ImagesTopic, Lean
 use super::view::{class, facts, gauge, lines_of, page_view};
 use super::{COPIES, Copies, Plan, Sources};
 use crate::evidence::{Evidence, PageEvidence};
-use crate::index::query::{self, TopicParts};
+use crate::topic::question::{self, TopicParts};
 use crate::trec::qrels::ImageGrades;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{DocId, Explanation, Stance};
@@ -58,7 +58,7 @@ impl<'a> TopicView<'a> {
     }
 
     pub(super) fn report(&self, minis: usize) -> TopicReport {
-        let words = query::read(&self.plan.topic, TopicParts::default()).words;
+        let words = question::read(&self.plan.topic, TopicParts::default()).words;
         let mut marker = Marker::new(&words);
         let shown = self.plan.shown();
         let anchors: Vec<String> = shown.iter().map(|id| self.anchor(id)).collect();

@@ -2,7 +2,7 @@
 
 use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
-use crate::score::words::Sentence;
+use crate::topic::words::Sentence;
 
 pub(super) const BETTER: &[&str] = &[
     "better",

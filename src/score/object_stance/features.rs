@@ -4,7 +4,7 @@ use super::Objects;
 use super::cues::{BETTER, WORSE, cues};
 use super::mentions::{Mention, STOP_WORDS};
 use crate::evidence::sentiment::Vader;
-use crate::score::words::{Sentence, count};
+use crate::topic::words::{Sentence, count};
 
 const SUPERLATIVES: &[&str] = &[
     "best",

@@ -1,6 +1,6 @@
 //! Where a passage speaks of which of two objects.
 
-use super::super::words::{Sentence, Token, sentences, tokens};
+use crate::topic::words::{Sentence, Token, sentences, tokens};
 
 /// Words that name nothing: "to load up a class" is about loading and classes.
 pub(super) const STOP_WORDS: &[&str] = &[

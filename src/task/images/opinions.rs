@@ -4,15 +4,16 @@ use anyhow::Result;
 
 use super::super::approach::{ArgumentRecipe, Sentiment, StanceRecipe};
 use super::super::likeness::Likeness;
-use super::super::reading::Reader;
-use super::asked::TopicVectors;
+use super::embeddings::TopicVectors;
 use crate::evidence::Part;
-use crate::evidence::store::Store;
 use crate::index::images::Image;
-use crate::index::query::{Polarity, Query};
+use crate::reading::Reader;
+use crate::reading::pair::Logits;
+use crate::reading::pieces::beginning;
 use crate::score::argument::{self, AramisFeatures, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
-use crate::score::text_stance::{self, Logits, beginning};
+use crate::score::text_stance;
+use crate::topic::question::{Polarity, Question};
 use crate::trec::Explanation;
 
 pub(super) fn argues(
@@ -97,7 +98,7 @@ type BothWorths = (Option<Explanation>, Option<Explanation>);
 
 pub(super) fn sides(
     pool: &[(&Image, Explanation)],
-    query: &Query,
+    question: &Question,
     vectors: &TopicVectors,
     said: &[TextsSay],
     recipe: StanceRecipe,
@@ -126,7 +127,7 @@ pub(super) fn sides(
             })
             .collect(),
         StanceRecipe::Aramis => {
-            let negative = query.polarity == Polarity::Against;
+            let negative = question.polarity == Polarity::Against;
             let rows: Vec<[f64; 3]> = pool
                 .iter()
                 .map(|(image, _)| argument::aramis_stance(&aramis_features(image), negative))
@@ -180,24 +181,23 @@ impl TextsRead {
     /// Errors: the store or the encoder fails.
     pub fn of(
         pool: &[(&Image, Explanation)],
-        query: &Query,
-        reader: &Reader,
-        store: &mut Store,
+        question: &Question,
+        reader: &mut Reader,
     ) -> Result<Self> {
         let texts: Vec<String> = pool
             .iter()
             .flat_map(|(image, _)| [&image.ocr_text, &image.near_text])
             .map(|text| beginning(text).to_owned())
             .collect();
-        let claim = query.claim.as_str();
+        let claim = question.claim.as_str();
         let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
-        let logits = reader.read(store, &asked)?;
+        let logits = reader.piece_logits(&asked)?;
         Ok(TextsRead { texts, logits })
     }
 
     /// What they say of the topic's claim, one a candidate.
-    pub fn say(&self, query: &Query) -> Vec<TextsSay> {
-        let claim = query.claim.as_str();
+    pub fn say(&self, question: &Question) -> Vec<TextsSay> {
+        let claim = question.claim.as_str();
         let model = text_stance::Model::committed();
         let of = |at: usize, name: &str| {
             let text = self.texts.get(at).filter(|text| says_something(text))?;

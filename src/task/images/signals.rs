@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::super::approach::RelevanceChannel as R;
 use super::super::likeness::{Likeness, Sides};
-use super::asked::TopicVectors;
+use super::embeddings::TopicVectors;
 use crate::evidence::Part;
 use crate::evidence::store::Store;
 use crate::index::vector;

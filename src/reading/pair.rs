@@ -1,10 +1,10 @@
-//! The pair encoder: a claim and a text read together by a MiniLM that was trained further, which says whether the text
-//! supports the claim, attacks it, or neither.
+//! The pair encoder: a MiniLM, fine-tuned to read a claim and a text together and to say whether the text supports the claim, attacks it, or does
+//! neither.
 //!
-//! The published all-MiniLM-L6-v2 comes through `weights`; what training changed is part of the program
-//! (`models/own/stance.safetensors`, made by `collection-tools train stance`): of each matrix of the six layers the difference
-//! in steps of four bits with one scale for 64 numbers, biases and norms as they are, and the head. So a model of 90 MB is
-//! committed as 6, and it means nothing without the exact file that it was trained from.
+//! all-MiniLM-L6-v2, as published, is fetched through `weights`. What training changed is part of riposte: `models/own/stance.safetensors`, made
+//! by `train stance`. It contains the differences of each matrix of the six layers in steps of four bits with one scale for 64 numbers; the
+//! biases and layer norms; and the head. In this form a model of 90 MB takes 6 MB. It can only be used with the very file
+//! that it was trained from.
 
 use std::path::Path;
 
@@ -13,41 +13,45 @@ use half::f16;
 use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
-use tokenizers::{EncodeInput, Encoding, Tokenizer};
 
-use super::bert::{ALONE, Config};
-use super::checkpoint::{Checkpoint, Texts, read_tokenizer};
-use super::packed::{Dense, PackedBert, Trained};
+use crate::nn::checkpoint::{Checkpoint, floats};
+use crate::nn::tokens::{Input, Tokenizer};
+use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
+use crate::nn::transformer::packed::Linear;
+use crate::nn::transformer::{Backend, TensorSource};
 
-/// Tokens of a pair, the three special ones counted in; what is longer is cut from the end of the longer of the two.
-pub const LONGEST: usize = 96;
+/// A pair is truncated to this many tokens, the three special ones included, at the end of the longer text.
+pub const MAX_TOKENS: usize = 96;
 
-/// What a pair may be, in the order of the logits.
+/// The classes of a pair, in the order of the logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The text attacks the claim.
     Con,
-    /// It supports the claim.
+    /// The text supports the claim.
     Pro,
-    /// It does neither.
+    /// The text does neither.
     Neither,
 }
 
-/// Number of [`Class`]es.
+/// The number of [`Class`]es.
 pub const CLASSES: usize = 3;
 
-/// Layers of the head, as the weight file names them: from \[CLS\]'s row by tanh, and from that to the classes.
+/// The logits of a pair, in the order of [`Class`].
+pub type Logits = [f32; CLASSES];
+
+/// The names of the head's two layers in the weight file: (hidden, hidden) with tanh over the row of \[CLS\], and (classes, hidden).
 pub const HEAD_DENSE: &str = "head.dense";
-/// The second of them.
+/// The second layer.
 pub const HEAD_OUT: &str = "head.out";
 
-/// Part of the producer: changes whenever the same weights would give other logits.
+/// Part of the producer's name. It changes whenever the same weights would give other logits.
 const VERSION: u32 = 1;
 
-/// Numbers that share a scale; in narrower matrices a row does.
+/// The number of weights that share a scale. If a row is not a multiple of it, the row shares one.
 const GROUP: usize = 64;
-/// Steps lie in -7 ..= 7.
-const MOST_STEPS: f32 = 7.0;
+/// Steps are in -7 ..= 7.
+const MAX_STEP: f32 = 7.0;
 
 fn producer_of(sha: &str, trained: &[u8]) -> String {
     let digest = Sha256::digest(trained);
@@ -61,139 +65,137 @@ static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 pub struct PairEncoder {
     producer: String,
     tokenizer: Tokenizer,
-    bert: PackedBert,
-    dense: Dense,
-    out: Dense,
+    bert: Bert,
+    dense: Linear,
+    out: Linear,
 }
 
 impl PairEncoder {
-    /// Loads the checkpoint in `dir`, whose weights have the sha256 `sha`, and what is committed on top of it.
+    /// Loads the checkpoint in `dir`, whose weights have the sha256 `sha`, and applies the committed changes.
     ///
     /// # Errors
-    /// A missing or damaged file, or another checkpoint than the committed weights belong to.
+    /// A file is missing or damaged, or the changes belong to another checkpoint.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_trained(dir, sha, COMMITTED)
+        Self::load_trained(dir, sha, COMMITTED, Backend::default())
     }
 
     /// Whether the committed weights were trained from the checkpoint with that sha256.
     ///
     /// # Errors
-    /// Committed weights that are broken: a defect of the program.
+    /// The committed weights are damaged, which is a defect of the program.
     pub fn belongs_to(sha: &str) -> Result<bool> {
-        Ok(Changes::read(COMMITTED)?.base == sha)
+        Ok(WeightChanges::read(COMMITTED)?.base == sha)
     }
 
-    /// The same with the weights of a file made by [`pack`].
+    /// As [`PairEncoder::load`], with the content of another file that [`pack`] made, and a given backend.
     ///
     /// # Errors
     /// As [`PairEncoder::load`].
-    pub fn load_trained(dir: &Path, sha: &str, trained: &[u8]) -> Result<Self> {
-        Self::load_from(dir, sha, trained)
+    pub fn load_trained(dir: &Path, sha: &str, trained: &[u8], backend: Backend) -> Result<Self> {
+        Self::load_from(dir, sha, trained, backend)
             .with_context(|| format!("loading the pair encoder over {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, bytes: &[u8]) -> Result<Self> {
-        let config = Config::read(dir)?;
-        let trained = Changes::read(bytes).context("reading what training changed")?;
+    fn load_from(dir: &Path, sha: &str, bytes: &[u8], backend: Backend) -> Result<Self> {
+        let config = BertConfig::read(dir)?;
+        let changes = WeightChanges::read(bytes).context("reading the changes of the weights")?;
         ensure!(
-            trained.base == sha,
+            changes.base == sha,
             "it was trained from another checkpoint ({} and not {sha})",
-            trained.base
+            changes.base
         );
-        let mut checkpoint = Checkpoint::open(dir, &config.expected(&ALONE))?;
-        let longest = LONGEST.min(config.max_position_embeddings);
-        let bert = PackedBert::read(&config, &ALONE, longest, &mut checkpoint, &trained)?;
-        let head = |name: &str, out: usize| -> Result<Dense> {
-            let weight = trained.numbers(&format!("{name}.weight"))?;
-            let bias = trained.numbers(&format!("{name}.bias"))?;
+        let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
+        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+        let head = |name: &str, out: usize| -> Result<Linear> {
+            let weight = changes.numbers(&format!("{name}.weight"))?;
+            let bias = changes.numbers(&format!("{name}.bias"))?;
             ensure!(
                 bias.len() == out && weight.len() == out * config.hidden_size,
                 "{name} has another size"
             );
-            Dense::new(bert.gemm(), &weight, out, Some(bias))
+            Linear::new(&weight, out, Some(bias))
         };
         Ok(PairEncoder {
             producer: producer_of(sha, bytes),
-            tokenizer: read_tokenizer(dir, Texts::Pairs, longest, config.vocab_size)?,
+            tokenizer: Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?,
             dense: head(HEAD_DENSE, config.hidden_size)?,
             out: head(HEAD_OUT, CLASSES)?,
-            bert,
+            bert: Bert::read(
+                &config,
+                &BARE,
+                max_tokens,
+                &ChangedCheckpoint {
+                    checkpoint,
+                    changes,
+                },
+                backend,
+            )?,
         })
     }
 
-    /// The producer that the committed weights over the checkpoint with that sha will be.
+    /// The producer's name for the committed changes and the checkpoint with this sha256, which need not be loaded.
     pub fn producer_of(sha: &str) -> String {
         producer_of(sha, COMMITTED)
     }
 
-    /// Version, checkpoint and what training changed: logits of different producers must not be compared.
+    /// The name under which the logits are stored: version, checkpoint and changes. Logits of different producers must not be compared.
     pub fn producer(&self) -> &str {
         &self.producer
     }
 
-    /// The logits of the classes (in the order of [`Class`]) for each (claim, text), in the order given.
-    ///
-    /// A pair's logits are the same whatever stands beside it.
+    /// The logits of each (claim, text) pair, in the order given. On the CPU a pair's logits do not depend on the pairs beside it.
     ///
     /// # Errors
-    /// A tokenizer that fails, weights that make no number.
-    pub fn logits(&self, pairs: &[(&str, &str)]) -> Result<Vec<[f32; CLASSES]>> {
+    /// The tokenizer or the device fails, or a logit is not finite.
+    pub fn logits(&self, pairs: &[(&str, &str)]) -> Result<Vec<Logits>> {
         self.logits_of(pairs)
             .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
 
-    fn logits_of(&self, pairs: &[(&str, &str)]) -> Result<Vec<[f32; CLASSES]>> {
-        let tokenized = tokenize(&self.tokenizer, pairs)?;
-        self.bert.firsts(&tokenized, |firsts| {
-            let gemm = self.bert.gemm();
-            let mut hidden = self.dense.forward(gemm, firsts)?;
+    fn logits_of(&self, pairs: &[(&str, &str)]) -> Result<Vec<Logits>> {
+        let tokens = self.tokenizer.encode(pairs.iter().copied())?;
+        self.bert.classify(&tokens, |firsts| {
+            let mut hidden = self.dense.forward(firsts)?;
             hidden.iter_mut().for_each(|x| *x = x.tanh());
-            let logits = self.out.forward(gemm, &hidden)?;
+            let logits = self.out.forward(&hidden)?;
             ensure!(
                 logits.iter().all(|logit| logit.is_finite()),
-                "the weights make no number of a text"
+                "a logit is not a finite number: the weights are damaged"
             );
             Ok(logits.as_chunks::<CLASSES>().0.to_vec())
         })
     }
 }
 
-/// The tokenizer of the checkpoint in `dir`, for pairs.
+/// The tokenizer of the checkpoint in `dir`, as the pair encoder uses it.
 ///
 /// # Errors
-/// A missing or damaged `tokenizer.json` or `config.json`.
+/// `tokenizer.json` or `config.json` is missing or damaged.
 pub fn tokenizer(dir: &Path) -> Result<Tokenizer> {
-    read_tokenizer(dir, Texts::Pairs, LONGEST, Config::read(dir)?.vocab_size)
+    Tokenizer::read(
+        dir,
+        Input::Pair,
+        MAX_TOKENS,
+        BertConfig::read(dir)?.vocab_size,
+    )
 }
 
-/// The tokens of each (claim, text).
-///
-/// # Errors
-/// A tokenizer that fails.
-pub fn tokenize(tokenizer: &Tokenizer, pairs: &[(&str, &str)]) -> Result<Vec<Encoding>> {
-    let pairs: Vec<EncodeInput> = pairs.iter().map(|&pair| pair.into()).collect();
-    tokenizer
-        .encode_batch_fast(pairs, true)
-        .map_err(|error| anyhow::anyhow!("{error}"))
-        .context("splitting texts into tokens")
-}
-
-/// A tensor of a trained model.
+/// A tensor of a fine-tuned model.
 #[derive(Clone, Debug)]
 pub struct TrainedTensor {
-    /// As the published checkpoint names it, or `head.…`.
+    /// The name in the published checkpoint, or `head.…`.
     pub name: String,
     pub shape: Vec<usize>,
     pub numbers: Vec<f32>,
-    /// What it was before; none of the head.
+    /// The numbers before training; `None` for the head.
     pub published: Option<Vec<f32>>,
 }
 
-/// The weight file of a trained model: matrices of which there are published numbers as steps from them; `base` is the
-/// checkpoint's sha256, `card` goes into the file's header.
+/// Makes the weight file of a fine-tuned model. Matrices with published numbers are stored as steps from those. `base` is the sha256 of the
+/// published checkpoint; `card` goes into the file's header.
 ///
 /// # Errors
-/// Matrices with rows of an odd length.
+/// A matrix has rows of odd length.
 pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>> {
     let mut stored: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
     for tensor in tensors {
@@ -210,13 +212,13 @@ pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>
                 for (trained, published) in trained.chunks(group).zip(published.chunks(group)) {
                     let change: Vec<f32> =
                         trained.iter().zip(published).map(|(t, p)| t - p).collect();
-                    let largest = change.iter().fold(0f32, |most, x| most.max(x.abs()));
-                    let scale = f16::from_f32(largest / MOST_STEPS);
+                    let largest = change.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+                    let scale = f16::from_f32(largest / MAX_STEP);
                     scales.extend(scale.to_le_bytes());
                     let step = |x: f32| {
                         let scale = f32::from(scale);
                         let steps = if scale > 0.0 { x / scale } else { 0.0 };
-                        (steps.round().clamp(-MOST_STEPS, MOST_STEPS) as i8 + 8) as u8
+                        (steps.round().clamp(-MAX_STEP, MAX_STEP) as i8 + 8) as u8
                     };
                     steps.extend(change.chunks(2).map(|pair| {
                         step(pair[0]) | step(pair.get(1).copied().unwrap_or(0.0)) << 4
@@ -256,27 +258,27 @@ pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>
     Ok(serialize(views, Some(metadata.into()))?)
 }
 
-/// A tensor as the weight file `bytes` has it, to go on training from; `published` is what it was before any training.
+/// A tensor after the training that made the weight file `bytes`; training can go on from it. `published` is the tensor before any training.
 ///
 /// # Errors
-/// No such file, one that was trained from another checkpoint than `base`, or a tensor of another size.
+/// `bytes` is not a weight file, it belongs to another checkpoint than `base`, or the tensor has another size.
 pub fn unpack(bytes: &[u8], base: &str, name: &str, published: Vec<f32>) -> Result<Vec<f32>> {
-    let trained = Changes::read(bytes).context("reading what training changed")?;
+    let changes = WeightChanges::read(bytes).context("reading the changes of the weights")?;
     ensure!(
-        trained.base == base,
+        changes.base == base,
         "it was trained from another checkpoint"
     );
-    trained.tensor(name, published)
+    changes.apply(name, published)
 }
 
-/// A weight file that [`pack`] wrote.
-struct Changes<'a> {
-    /// sha256 of the checkpoint that it was trained from.
+/// The content of a weight file made by [`pack`].
+struct WeightChanges<'a> {
+    /// The sha256 of the published checkpoint.
     base: String,
     tensors: SafeTensors<'a>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> WeightChanges<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self> {
         let (_, header) = SafeTensors::read_metadata(bytes)?;
         let base = header
@@ -284,37 +286,23 @@ impl<'a> Changes<'a> {
             .as_ref()
             .and_then(|m| m.get("base"))
             .context("it does not say what it was trained from")?;
-        Ok(Changes {
+        Ok(WeightChanges {
             base: base.clone(),
             tensors: SafeTensors::deserialize(bytes)?,
         })
     }
 
+    /// A tensor that is stored whole.
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
         let tensor = self.tensors.tensor(name)?;
-        let bytes = tensor.data();
-        Ok(match tensor.dtype() {
-            Dtype::F32 => bytes
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|b| f32::from_le_bytes(*b))
-                .collect(),
-            Dtype::F16 => halves(bytes),
-            other => anyhow::bail!("{name} holds {other:?}"),
-        })
+        let numbers = floats(tensor.dtype(), tensor.data());
+        numbers.with_context(|| format!("{name} holds {:?}", tensor.dtype()))
     }
-}
 
-fn halves(bytes: &[u8]) -> Vec<f32> {
-    let halves = bytes.as_chunks::<2>().0.iter();
-    halves.map(|b| f16::from_le_bytes(*b).to_f32()).collect()
-}
-
-impl Trained for Changes<'_> {
-    fn tensor(&self, name: &str, mut published: Vec<f32>) -> Result<Vec<f32>> {
+    /// The tensor after training.
+    fn apply(&self, name: &str, mut published: Vec<f32>) -> Result<Vec<f32>> {
         if let Ok(steps) = self.tensors.tensor(&format!("{name}.steps")) {
-            let scales = halves(self.tensors.tensor(&format!("{name}.scales"))?.data());
+            let scales = self.numbers(&format!("{name}.scales"))?;
             let group = (published.len() / scales.len().max(1)).max(1);
             ensure!(
                 steps.data().len() * 2 == published.len()
@@ -337,5 +325,17 @@ impl Trained for Changes<'_> {
         } else {
             Ok(published)
         }
+    }
+}
+
+/// A published checkpoint and the changes of its tensors.
+struct ChangedCheckpoint<'a> {
+    checkpoint: Checkpoint,
+    changes: WeightChanges<'a>,
+}
+
+impl TensorSource for ChangedCheckpoint<'_> {
+    fn tensor(&self, name: &str) -> Result<Vec<f32>> {
+        self.changes.apply(name, self.checkpoint.read(name)?)
     }
 }

@@ -1,10 +1,10 @@
-//! A model that is loaded when it is first used: a run over stored evidence needs its name and seldom the model.
+//! A model that is loaded when it is first used. A run over stored evidence needs a model's name, and seldom the model.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 
-/// A model, loaded or not.
+/// A model that may not be loaded yet.
 pub struct Lazy<T> {
     producer: String,
     load: Box<dyn Fn() -> Result<T> + Send + Sync>,
@@ -13,7 +13,7 @@ pub struct Lazy<T> {
 }
 
 impl<T> Lazy<T> {
-    /// A model that is not loaded yet. `producer` is what it will say of itself.
+    /// Wraps a model without loading it. `producer` is the name that the loaded model will have as a producer.
     pub fn new(producer: String, load: impl Fn() -> Result<T> + Send + Sync + 'static) -> Self {
         Lazy {
             producer,
@@ -23,14 +23,15 @@ impl<T> Lazy<T> {
         }
     }
 
-    /// What is made by the model names it so.
+    /// The name under which the model's results are stored.
     pub fn producer(&self) -> &str {
         &self.producer
     }
 
-    /// The model; the first call loads it, and others wait for that.
+    /// The model. The first call loads it; calls from other threads wait for that.
     ///
-    /// Errors: it cannot be loaded. The next call tries again.
+    /// # Errors
+    /// The model cannot be loaded. The next call tries again.
     pub fn get(&self) -> Result<&T> {
         if let Some(model) = self.loaded.get() {
             return Ok(model);
@@ -56,7 +57,7 @@ mod tests {
         let counted = calls.clone();
         let model = Lazy::new("m/1".to_owned(), move || {
             match counted.fetch_add(1, Ordering::Relaxed) {
-                0 => anyhow::bail!("the disk was away"),
+                0 => anyhow::bail!("the disk is not mounted yet"),
                 call => Ok(call),
             }
         });

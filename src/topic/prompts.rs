@@ -220,24 +220,6 @@ fn fill(templates: &[&str], words: &str) -> Vec<String> {
         .collect()
 }
 
-/// The mean of vectors of unit length, scaled to unit length: the vector of a group from those of its prompts.
-///
-/// Empty for no vectors. Vectors must be of one length; what is beyond the shortest is dropped.
-pub fn ensemble(vectors: &[Vec<f32>]) -> Vec<f32> {
-    let shortest = vectors.iter().map(Vec::len).min().unwrap_or(0);
-    let mut sum = vec![0.0; shortest];
-    for vector in vectors {
-        sum.iter_mut()
-            .zip(vector)
-            .for_each(|(sum, value)| *sum += value);
-    }
-    let length = super::vector::dot(&sum, &sum).sqrt();
-    if length > 0.0 {
-        sum.iter_mut().for_each(|value| *value /= length);
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,15 +263,5 @@ mod tests {
         for role in [Role::Argumentative, Role::Illustrative] {
             assert!(groups.iter().filter(|group| group.role == role).count() >= 4);
         }
-    }
-
-    #[test]
-    fn an_ensemble_points_between_its_vectors() {
-        let mean = ensemble(&[vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]]);
-        let half = 0.5_f32.sqrt();
-        for (value, expected) in mean.iter().zip([half, half, 0.0]) {
-            assert!((value - expected).abs() < 1e-6, "{mean:?}");
-        }
-        assert!(ensemble(&[]).is_empty());
     }
 }

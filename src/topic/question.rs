@@ -1,29 +1,29 @@
-//! What a topic asks: the words to search for, the claim behind the question, and on which side of
-//! its subject the claim stands.
+//! A topic as a question with two sides: the words to search for, the claims of both sides, and whether the claim is for or against its
+//! subject.
 
 use crate::trec::topic::Topic;
 
-/// Which parts of a topic make the query. Only the title makes an "automatic" run.
+/// The parts of a topic that are searched for besides its title. A run that uses the title alone counts as "automatic".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicParts {
     pub description: bool,
     pub narrative: bool,
 }
 
-/// A topic, read as a question with two sides.
+/// A topic as a question with two sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Query {
-    /// What the text index is searched for; the analyzer drops the words that carry no topic.
+pub struct Question {
+    /// The words that the text index is searched for. The analyzer removes stop words.
     pub words: String,
-    /// What PRO says ("the voting age should be lowered").
+    /// The claim of PRO ("the voting age should be lowered").
     pub claim: String,
-    /// What CON says ("the voting age should not be lowered").
+    /// The claim of CON ("the voting age should not be lowered").
     pub counter_claim: String,
-    /// Whether PRO speaks for the subject or against it ("Should bottled water be banned?").
+    /// Whether PRO is for the subject or against it ("Should bottled water be banned?").
     pub polarity: Polarity,
 }
 
-/// Where PRO stands towards the topic's subject.
+/// The position of PRO towards the subject of the topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
     /// PRO wants, allows or praises the subject.
@@ -104,7 +104,7 @@ const EVILS: [&str; 10] = [
 ];
 
 /// Reads a topic.
-pub fn read(topic: &Topic, parts: TopicParts) -> Query {
+pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     let mut words = topic.title.clone();
     for (wanted, text) in [
         (parts.description, &topic.description),
@@ -116,7 +116,7 @@ pub fn read(topic: &Topic, parts: TopicParts) -> Query {
         }
     }
     let (claim, counter_claim) = claims(&topic.title);
-    Query {
+    Question {
         words,
         claim,
         counter_claim,

@@ -1,0 +1,146 @@
+//! A checkpoint directory in the Hugging Face layout: `config.json`, `model.safetensors`, `tokenizer.json`.
+//!
+//! Before any weight is read, the names, shapes and number types in the header of the safetensors file are compared with what the
+//! configuration requires. candle's own loaders fill some missing tensors with random numbers instead.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use half::{bf16, f16};
+use memmap2::Mmap;
+use safetensors::tensor::Metadata;
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use serde::de::DeserializeOwned;
+
+/// A tensor that a model needs: its name and its shape, outermost axis first.
+pub type ExpectedTensor = (String, Vec<usize>);
+
+/// An open `model.safetensors` whose header has every expected tensor in its expected shape.
+pub struct Checkpoint {
+    path: PathBuf,
+    file: Mmap,
+    /// The offset of the tensors' bytes in the file.
+    data: usize,
+    header: Metadata,
+}
+
+impl Checkpoint {
+    /// Opens `model.safetensors` in `dir` and compares its header with `expected`. Weights are not read yet. Other tensors are ignored:
+    /// published checkpoints also contain position ids and the like.
+    ///
+    /// # Errors
+    /// The file is missing or damaged, or a tensor is missing or has another shape or number type; the message names it.
+    pub fn open(dir: &Path, expected: &[ExpectedTensor]) -> Result<Self> {
+        let path = dir.join("model.safetensors");
+        let file = map(&path).with_context(|| format!("opening {}", path.display()))?;
+        let (length, header) = SafeTensors::read_metadata(&file)
+            .map_err(|error| header_error(error, file.len()))
+            .with_context(|| format!("reading the header of {}", path.display()))?;
+        check(&header, expected)
+            .with_context(|| format!("comparing {} with its config.json", path.display()))?;
+        Ok(Checkpoint {
+            path,
+            data: 8 + length,
+            file,
+            header,
+        })
+    }
+
+    /// Reads a tensor and widens it to 32 bits, row after row.
+    ///
+    /// # Errors
+    /// There is no such tensor, or its numbers are not floats.
+    pub fn read(&self, name: &str) -> Result<Vec<f32>> {
+        self.numbers(name)
+            .with_context(|| format!("reading tensor {name} of {}", self.path.display()))
+    }
+
+    fn numbers(&self, name: &str) -> Result<Vec<f32>> {
+        let info = self.header.info(name).context("it is missing")?;
+        let (from, to) = info.data_offsets;
+        let bytes = self.file.get(self.data + from..self.data + to);
+        floats(info.dtype, bytes.context("it ends after the file")?)
+            .context("its number type is not a float")
+    }
+}
+
+/// The numbers of a tensor in little-endian `bytes`; `None` if `dtype` is not one of [`is_float`].
+pub fn floats(dtype: Dtype, bytes: &[u8]) -> Option<Vec<f32>> {
+    Some(match dtype {
+        Dtype::F32 => {
+            let numbers = bytes.as_chunks::<4>().0.iter();
+            numbers.map(|b| f32::from_le_bytes(*b)).collect()
+        }
+        Dtype::F16 => {
+            let numbers = bytes.as_chunks::<2>().0.iter();
+            numbers.map(|b| f16::from_le_bytes(*b).to_f32()).collect()
+        }
+        Dtype::BF16 => {
+            let numbers = bytes.as_chunks::<2>().0.iter();
+            numbers.map(|b| bf16::from_le_bytes(*b).to_f32()).collect()
+        }
+        _ => return None,
+    })
+}
+
+/// The number types that are widened to 32-bit floats. Others mean a quantised checkpoint, or one of another kind.
+fn is_float(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "a map avoids a second copy of all weights in memory while they are packed"
+)]
+fn map(path: &Path) -> Result<Mmap> {
+    let file = File::open(path)?;
+    // SAFETY: the map is read-only and private to this process. The bytes must not change while it exists; model files are written once,
+    // under a temporary name, and then renamed, so riposte itself never changes one in place.
+    Ok(unsafe { Mmap::map(&file)? })
+}
+
+fn check(header: &Metadata, expected: &[ExpectedTensor]) -> Result<()> {
+    for (name, shape) in expected {
+        let info = header
+            .info(name)
+            .with_context(|| format!("tensor {name} is missing: expected shape {shape:?}"))?;
+        ensure!(
+            info.shape == *shape,
+            "tensor {name} has shape {:?}: expected {shape:?}",
+            info.shape
+        );
+        ensure!(
+            is_float(info.dtype),
+            "tensor {name} holds {:?}: expected F32, F16 or BF16",
+            info.dtype
+        );
+    }
+    Ok(())
+}
+
+/// Says what an error of the library's means for a file of this size in bytes.
+fn header_error(error: SafeTensorError, bytes: usize) -> anyhow::Error {
+    match error {
+        SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength => {
+            anyhow!("it ends after {bytes} bytes, inside the header")
+        }
+        SafeTensorError::HeaderTooLarge => {
+            anyhow!("its header is too large: not a safetensors file")
+        }
+        SafeTensorError::MetadataIncompleteBuffer => anyhow!(
+            "it has {bytes} bytes, which is not the number that its header announces: truncated or damaged"
+        ),
+        error => anyhow!("its header cannot be parsed: {error}"),
+    }
+}
+
+/// Parses a JSON file of a checkpoint directory.
+///
+/// # Errors
+/// The file is missing, or it cannot be parsed.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))
+}

@@ -1,0 +1,306 @@
+//! BERT (Devlin et al. 2019, <https://arxiv.org/abs/1810.04805>): from tokens to the rows of the last layer.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use tokenizers::Encoding;
+
+use super::packed::{self, Norm};
+use super::{
+    Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
+    TensorSource, check_size, expected_affine, expected_tensors, row,
+};
+use crate::nn::checkpoint::{ExpectedTensor, read_json};
+
+/// Token types with which BERT was trained: for the first and the second text of a pair.
+const TOKEN_TYPES: usize = 2;
+
+/// The names of BERT's tensors in a checkpoint.
+pub struct BertNames {
+    embeddings: &'static str,
+    pub layers: LayerNames,
+}
+
+/// The names in a checkpoint that contains BERT alone.
+pub const BARE: BertNames = BertNames {
+    embeddings: "embeddings",
+    layers: LayerNames {
+        layers: "encoder.layer",
+        query: "attention.self.query",
+        key: "attention.self.key",
+        value: "attention.self.value",
+        output: "attention.output.dense",
+        attention_norm: "attention.output.LayerNorm",
+        up: "intermediate.dense",
+        down: "output.dense",
+        mlp_norm: "output.LayerNorm",
+    },
+};
+
+/// The names in a checkpoint that contains BERT and a head.
+pub const WITH_HEAD: BertNames = BertNames {
+    embeddings: "bert.embeddings",
+    layers: LayerNames {
+        layers: "bert.encoder.layer",
+        ..BARE.layers
+    },
+};
+
+impl BertNames {
+    /// The embedding of tokens, (vocabulary, hidden).
+    pub fn words(&self) -> String {
+        format!("{}.word_embeddings.weight", self.embeddings)
+    }
+
+    /// The embedding of positions, (positions, hidden).
+    pub fn positions(&self) -> String {
+        format!("{}.position_embeddings.weight", self.embeddings)
+    }
+
+    /// The embedding of token types, (types, hidden).
+    pub fn types(&self) -> String {
+        format!("{}.token_type_embeddings.weight", self.embeddings)
+    }
+
+    /// The layer norm of the sum of the embeddings.
+    pub fn norm(&self) -> String {
+        format!("{}.LayerNorm", self.embeddings)
+    }
+}
+
+/// `config.json`. Missing values are those of Hugging Face's BertConfig.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct BertConfig {
+    pub vocab_size: usize,
+    pub hidden_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    intermediate_size: usize,
+    hidden_act: Activation,
+    pub max_position_embeddings: usize,
+    type_vocab_size: usize,
+    layer_norm_eps: f64,
+}
+
+impl Default for BertConfig {
+    fn default() -> Self {
+        BertConfig {
+            vocab_size: 30522,
+            hidden_size: 768,
+            num_hidden_layers: 12,
+            num_attention_heads: 12,
+            intermediate_size: 3072,
+            hidden_act: Activation::Gelu,
+            max_position_embeddings: 512,
+            type_vocab_size: 2,
+            layer_norm_eps: 1e-12,
+        }
+    }
+}
+
+impl BertConfig {
+    /// Reads and checks `config.json` in `dir`.
+    ///
+    /// # Errors
+    /// The file is missing or damaged, or a size is out of range.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join("config.json");
+        let config: BertConfig = read_json(&path)?;
+        config
+            .check()
+            .with_context(|| format!("reading {}", path.display()))?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        check_size("vocab_size", self.vocab_size)?;
+        check_size("max_position_embeddings", self.max_position_embeddings)?;
+        check_size("type_vocab_size", self.type_vocab_size)?;
+        self.encoder().check()
+    }
+
+    /// The part that describes the layers.
+    pub fn encoder(&self) -> EncoderConfig {
+        EncoderConfig {
+            hidden: self.hidden_size,
+            heads: self.num_attention_heads,
+            intermediate: self.intermediate_size,
+            layers: self.num_hidden_layers,
+            epsilon: self.layer_norm_eps,
+            activation: self.hidden_act,
+            norms: NormOrder::After,
+        }
+    }
+
+    /// The tensors that the model needs, with their shapes.
+    pub fn expected_tensors(&self, names: &BertNames) -> Vec<ExpectedTensor> {
+        let hidden = self.hidden_size;
+        let mut all = vec![
+            (names.words(), vec![self.vocab_size, hidden]),
+            (
+                names.positions(),
+                vec![self.max_position_embeddings, hidden],
+            ),
+            (names.types(), vec![self.type_vocab_size, hidden]),
+        ];
+        all.extend(expected_affine(&names.norm(), vec![hidden]));
+        all.extend(expected_tensors(&self.encoder(), &names.layers));
+        all
+    }
+}
+
+/// The embedding of positions with that of token types added: (types × `max_tokens`, hidden). The row of a token is its type times
+/// `max_tokens`, plus its position.
+///
+/// # Errors
+/// Those of `source`.
+pub fn typed_positions(
+    config: &BertConfig,
+    names: &BertNames,
+    max_tokens: usize,
+    source: &impl TensorSource,
+) -> Result<Vec<f32>> {
+    let hidden = config.hidden_size;
+    let types = source.tensor(&names.types())?;
+    let positions = source.tensor(&names.positions())?;
+    let positions: Vec<&[f32]> = positions.chunks(hidden).take(max_tokens).collect();
+    let types = types.chunks(hidden).take(TOKEN_TYPES);
+    Ok(types
+        .flat_map(|kind| {
+            positions
+                .iter()
+                .flat_map(move |row| row.iter().zip(kind).map(|(p, k)| p + k))
+        })
+        .collect())
+}
+
+/// A loaded BERT. Its methods may be called from several threads.
+///
+/// On the CPU the result for a text does not depend on the texts beside it.
+pub struct Bert {
+    encoder: Encoder,
+    hidden: usize,
+    vocabulary: usize,
+    max_tokens: usize,
+    types: usize,
+    /// (vocabulary, hidden)
+    words: Vec<f32>,
+    /// As [`typed_positions`] makes it.
+    positions: Vec<f32>,
+    norm: Norm,
+}
+
+impl Bert {
+    /// Reads a model from `source`, with tensors as [`BertConfig::expected_tensors`] lists them. `max_tokens`: the length of the longest
+    /// text, at most the configuration's `max_position_embeddings`.
+    ///
+    /// # Errors
+    /// Those of `source`, and a device that fails.
+    pub fn read(
+        config: &BertConfig,
+        names: &BertNames,
+        max_tokens: usize,
+        source: &impl TensorSource,
+        backend: Backend,
+    ) -> Result<Self> {
+        Ok(Bert {
+            encoder: Encoder::read(&config.encoder(), &names.layers, source, backend)?,
+            hidden: config.hidden_size,
+            vocabulary: config.vocab_size,
+            max_tokens,
+            types: config.type_vocab_size.min(TOKEN_TYPES),
+            words: source.tensor(&names.words())?,
+            positions: typed_positions(config, names, max_tokens, source)?,
+            norm: Norm::read(source, &names.norm(), config.layer_norm_eps)?,
+        })
+    }
+
+    /// Applies `head` to the last layer's rows of the texts' first tokens, \[CLS\]. `head` gets the rows (n, hidden) of a batch and returns n
+    /// results. The results are in the order of the texts.
+    ///
+    /// # Errors
+    /// Tokens that the model does not have, a device that fails, errors of `head`.
+    pub fn classify<T: Send>(
+        &self,
+        texts: &[Encoding],
+        head: impl Fn(&[f32]) -> Result<Vec<T>> + Sync,
+    ) -> Result<Vec<T>> {
+        self.in_batches(texts, |x, lengths| {
+            let firsts = vec![0; lengths.len()];
+            head(
+                &self
+                    .encoder
+                    .forward(x, lengths, Rows::OneEach(&firsts), Attention::Full)?,
+            )
+        })
+    }
+
+    /// The mean of the last layer's rows of each text, (hidden) each, in the order of the texts.
+    ///
+    /// # Errors
+    /// As for [`Bert::classify`].
+    pub fn means(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
+        self.in_batches(texts, |x, lengths| {
+            let rows = self
+                .encoder
+                .forward(x, lengths, Rows::All, Attention::Full)?;
+            let mut rows = rows.chunks(self.hidden);
+            let mean = |&length: &usize| {
+                let mut mean = vec![0.0; self.hidden];
+                for row in rows.by_ref().take(length) {
+                    packed::add(&mut mean, row);
+                }
+                mean.iter_mut().for_each(|sum| *sum /= length as f32);
+                mean
+            };
+            Ok(lengths.iter().map(mean).collect())
+        })
+    }
+
+    fn in_batches<T: Send>(
+        &self,
+        texts: &[Encoding],
+        compute: impl Fn(Vec<f32>, &[usize]) -> Result<Vec<T>> + Sync,
+    ) -> Result<Vec<T>> {
+        let lengths: Vec<usize> = texts.iter().map(Encoding::len).collect();
+        self.encoder.in_batches(&lengths, |batch| {
+            let mut x = Vec::new();
+            for &n in batch {
+                self.embed(&texts[n], &mut x)?;
+            }
+            self.norm.forward(&mut x);
+            let lengths: Vec<usize> = batch.iter().map(|&n| lengths[n]).collect();
+            compute(x, &lengths)
+        })
+    }
+
+    /// Appends a text's embeddings. A `tokenizer.json` can contain any ids for the special tokens, so all of them are checked.
+    fn embed(&self, text: &Encoding, x: &mut Vec<f32>) -> Result<()> {
+        ensure!(
+            (1..=self.max_tokens).contains(&text.len()),
+            "the tokenizer gives {} tokens: expected 1 to {}",
+            text.len(),
+            self.max_tokens
+        );
+        for (at, (&id, &kind)) in text.get_ids().iter().zip(text.get_type_ids()).enumerate() {
+            let word = row(&self.words, self.hidden, id as usize).with_context(|| {
+                format!(
+                    "the tokenizer gives token {id}, but the model has {}",
+                    self.vocabulary
+                )
+            })?;
+            ensure!(
+                (kind as usize) < self.types,
+                "the tokenizer gives token type {kind}, but the model has {}",
+                self.types
+            );
+            let position = kind as usize * self.max_tokens + at;
+            let position = row(&self.positions, self.hidden, position)
+                .context("the model has too few positions")?;
+            x.extend(word.iter().zip(position).map(|(w, p)| w + p));
+        }
+        Ok(())
+    }
+}

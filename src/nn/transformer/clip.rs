@@ -1,0 +1,407 @@
+//! The two towers of CLIP (Radford et al. 2021, <https://arxiv.org/abs/2103.00020>): from pixels and tokens to vectors of one space.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use tokenizers::Encoding;
+
+use super::packed::{Linear, Norm};
+use super::{
+    Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
+    TensorSource, check_size, expected_affine, expected_tensors, row,
+};
+use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::normalise;
+
+const TEXT_LAYERS: LayerNames = layer_names("text_model.encoder.layers");
+const VISION_LAYERS: LayerNames = layer_names("vision_model.encoder.layers");
+
+const fn layer_names(layers: &'static str) -> LayerNames {
+    LayerNames {
+        layers,
+        query: "self_attn.q_proj",
+        key: "self_attn.k_proj",
+        value: "self_attn.v_proj",
+        output: "self_attn.out_proj",
+        attention_norm: "layer_norm1",
+        up: "mlp.fc1",
+        down: "mlp.fc2",
+        mlp_norm: "layer_norm2",
+    }
+}
+
+const TOKENS: &str = "text_model.embeddings.token_embedding.weight";
+const TEXT_POSITIONS: &str = "text_model.embeddings.position_embedding.weight";
+const TEXT_NORM: &str = "text_model.final_layer_norm";
+const TEXT_PROJECTION: &str = "text_projection.weight";
+const CLASS: &str = "vision_model.embeddings.class_embedding";
+const PATCHES: &str = "vision_model.embeddings.patch_embedding.weight";
+const VISION_POSITIONS: &str = "vision_model.embeddings.position_embedding.weight";
+/// Published checkpoints spell it in this way.
+const BEFORE_NORM: &str = "vision_model.pre_layrnorm";
+const AFTER_NORM: &str = "vision_model.post_layernorm";
+const VISION_PROJECTION: &str = "visual_projection.weight";
+
+/// The colours of a pixel.
+const CHANNELS: usize = 3;
+
+/// `config.json`. Missing values are those of Hugging Face's CLIPConfig.
+#[derive(Clone, Debug)]
+pub struct ClipConfig {
+    /// The length of every vector.
+    pub projection_dim: usize,
+    pub text: TextConfig,
+    pub vision: VisionConfig,
+}
+
+/// `config.json` as it is spelled. Files of 2021 and 2022 also have the towers under names with `_dict`, and those count.
+#[derive(Deserialize)]
+struct ConfigFile {
+    projection_dim: Option<usize>,
+    text_config: Option<TextConfig>,
+    text_config_dict: Option<TextConfig>,
+    vision_config: Option<VisionConfig>,
+    vision_config_dict: Option<VisionConfig>,
+}
+
+/// The text tower.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct TextConfig {
+    pub vocab_size: usize,
+    hidden_size: usize,
+    intermediate_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    pub max_position_embeddings: usize,
+    hidden_act: Activation,
+    layer_norm_eps: f64,
+    eos_token_id: u32,
+}
+
+/// The vision tower.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct VisionConfig {
+    hidden_size: usize,
+    intermediate_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    num_channels: usize,
+    /// Images have this height and width.
+    pub image_size: usize,
+    patch_size: usize,
+    hidden_act: Activation,
+    layer_norm_eps: f64,
+}
+
+impl Default for TextConfig {
+    fn default() -> Self {
+        TextConfig {
+            vocab_size: 49408,
+            hidden_size: 512,
+            intermediate_size: 2048,
+            num_hidden_layers: 12,
+            num_attention_heads: 8,
+            max_position_embeddings: 77,
+            hidden_act: Activation::QuickGelu,
+            layer_norm_eps: 1e-5,
+            eos_token_id: 49407,
+        }
+    }
+}
+
+impl Default for VisionConfig {
+    fn default() -> Self {
+        VisionConfig {
+            hidden_size: 768,
+            intermediate_size: 3072,
+            num_hidden_layers: 12,
+            num_attention_heads: 12,
+            num_channels: 3,
+            image_size: 224,
+            patch_size: 32,
+            hidden_act: Activation::QuickGelu,
+            layer_norm_eps: 1e-5,
+        }
+    }
+}
+
+impl TextConfig {
+    fn encoder(&self) -> EncoderConfig {
+        EncoderConfig {
+            hidden: self.hidden_size,
+            heads: self.num_attention_heads,
+            intermediate: self.intermediate_size,
+            layers: self.num_hidden_layers,
+            epsilon: self.layer_norm_eps,
+            activation: self.hidden_act,
+            norms: NormOrder::Before,
+        }
+    }
+
+    /// The position of the first end-of-text token, whose row represents the text.
+    ///
+    /// Files made before transformers 4.31 say that its id is 2, which is not true of any CLIP tokenizer. For those it is the largest id,
+    /// as in Hugging Face's code.
+    fn end_of_text(&self, ids: &[u32]) -> usize {
+        let end = match self.eos_token_id {
+            2 => ids.iter().max().copied(),
+            id => Some(id),
+        };
+        ids.iter().position(|id| Some(*id) == end).unwrap_or(0)
+    }
+}
+
+impl VisionConfig {
+    fn encoder(&self) -> EncoderConfig {
+        EncoderConfig {
+            hidden: self.hidden_size,
+            heads: self.num_attention_heads,
+            intermediate: self.intermediate_size,
+            layers: self.num_hidden_layers,
+            epsilon: self.layer_norm_eps,
+            activation: self.hidden_act,
+            norms: NormOrder::Before,
+        }
+    }
+
+    /// The number of whole patches along a side. A remainder at the right and at the bottom belongs to no patch.
+    fn grid(&self) -> usize {
+        self.image_size / self.patch_size
+    }
+}
+
+impl ClipConfig {
+    /// Reads and checks `config.json` in `dir`.
+    ///
+    /// # Errors
+    /// The file is missing or damaged, or a size is out of range.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join("config.json");
+        let file: ConfigFile = read_json(&path)?;
+        let text = file.text_config_dict.or(file.text_config);
+        let vision = file.vision_config_dict.or(file.vision_config);
+        let config = ClipConfig {
+            projection_dim: file.projection_dim.unwrap_or(512),
+            text: text.unwrap_or_default(),
+            vision: vision.unwrap_or_default(),
+        };
+        config
+            .check()
+            .with_context(|| format!("reading {}", path.display()))?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        let (text, vision) = (&self.text, &self.vision);
+        text.encoder().check().context("text_config")?;
+        vision.encoder().check().context("vision_config")?;
+        let positions = text.max_position_embeddings;
+        check_size("projection_dim", self.projection_dim)?;
+        check_size("text_config: vocab_size", text.vocab_size)?;
+        check_size("text_config: max_position_embeddings", positions)?;
+        check_size("vision_config: image_size", vision.image_size)?;
+        check_size("vision_config: patch_size", vision.patch_size)?;
+        ensure!(
+            vision.num_channels == CHANNELS,
+            "vision_config: num_channels is {}: expected {CHANNELS}",
+            vision.num_channels
+        );
+        ensure!(
+            vision.patch_size <= vision.image_size,
+            "vision_config: patch_size {} is larger than image_size {}",
+            vision.patch_size,
+            vision.image_size
+        );
+        Ok(())
+    }
+
+    /// The tensors that the model needs, with their shapes.
+    pub fn expected_tensors(&self) -> Vec<ExpectedTensor> {
+        let (text, vision) = (&self.text, &self.vision);
+        let (patch, patches) = (vision.patch_size, vision.grid().pow(2));
+        let dimension = self.projection_dim;
+        let mut all: Vec<ExpectedTensor> = [
+            (TOKENS, vec![text.vocab_size, text.hidden_size]),
+            (
+                TEXT_POSITIONS,
+                vec![text.max_position_embeddings, text.hidden_size],
+            ),
+            (TEXT_PROJECTION, vec![dimension, text.hidden_size]),
+            (CLASS, vec![vision.hidden_size]),
+            (PATCHES, vec![vision.hidden_size, CHANNELS, patch, patch]),
+            (VISION_POSITIONS, vec![patches + 1, vision.hidden_size]),
+            (VISION_PROJECTION, vec![dimension, vision.hidden_size]),
+        ]
+        .map(|(name, shape)| (name.to_owned(), shape))
+        .into();
+        all.extend(expected_affine(TEXT_NORM, vec![text.hidden_size]));
+        all.extend(expected_affine(BEFORE_NORM, vec![vision.hidden_size]));
+        all.extend(expected_affine(AFTER_NORM, vec![vision.hidden_size]));
+        all.extend(expected_tensors(&text.encoder(), &TEXT_LAYERS));
+        all.extend(expected_tensors(&vision.encoder(), &VISION_LAYERS));
+        all
+    }
+}
+
+/// The loaded towers. Their methods may be called from several threads.
+pub struct ClipTowers {
+    text: TextTower,
+    vision: VisionTower,
+}
+
+struct TextTower {
+    config: TextConfig,
+    /// (vocabulary, hidden)
+    tokens: Vec<f32>,
+    /// (positions, hidden)
+    positions: Vec<f32>,
+    encoder: Encoder,
+    norm: Norm,
+    projection: Linear,
+}
+
+struct VisionTower {
+    config: VisionConfig,
+    patches: Linear,
+    /// (1 + patches, hidden), with the class vector added to the first row.
+    positions: Vec<f32>,
+    before: Norm,
+    encoder: Encoder,
+    after: Norm,
+    projection: Linear,
+}
+
+impl ClipTowers {
+    /// Reads the towers from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them.
+    ///
+    /// # Errors
+    /// Those of `source`, and a device that fails.
+    pub fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+        let dimension = config.projection_dim;
+        let (text, vision) = (&config.text, &config.vision);
+        let mut positions = source.tensor(VISION_POSITIONS)?;
+        let class = source.tensor(CLASS)?;
+        positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
+        let epsilon = vision.layer_norm_eps;
+        let vision = VisionTower {
+            config: vision.clone(),
+            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
+            positions,
+            before: Norm::read(source, BEFORE_NORM, epsilon)?,
+            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend)?,
+            after: Norm::read(source, AFTER_NORM, epsilon)?,
+            projection: Linear::new(&source.tensor(VISION_PROJECTION)?, dimension, None)?,
+        };
+        let text = TextTower {
+            config: text.clone(),
+            tokens: source.tensor(TOKENS)?,
+            positions: source.tensor(TEXT_POSITIONS)?,
+            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend)?,
+            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
+            projection: Linear::new(&source.tensor(TEXT_PROJECTION)?, dimension, None)?,
+        };
+        Ok(ClipTowers { text, vision })
+    }
+
+    /// A vector of unit length for each image: (colour, row, column), normalised, with `image_size` rows and columns.
+    ///
+    /// # Errors
+    /// An image of another size, or a device that fails.
+    pub fn embed_images(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        let tower = &self.vision;
+        let tokens = 1 + tower.config.grid().pow(2);
+        let lengths = vec![tokens; images.len()];
+        tower.encoder.in_batches(&lengths, |batch| {
+            let images: Vec<&[f32]> = batch.iter().map(|&n| images[n]).collect();
+            tower.embed(&images)
+        })
+    }
+
+    /// A vector of unit length for each text.
+    ///
+    /// # Errors
+    /// Tokens that the model does not have, or a device that fails.
+    pub fn embed_texts(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
+        let tower = &self.text;
+        let lengths: Vec<usize> = texts.iter().map(Encoding::len).collect();
+        tower.encoder.in_batches(&lengths, |batch| {
+            let ids: Vec<&[u32]> = batch.iter().map(|&n| texts[n].get_ids()).collect();
+            tower.embed(&ids)
+        })
+    }
+}
+
+impl VisionTower {
+    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        let (side, patch) = (self.config.image_size, self.config.patch_size);
+        let (hidden, grid) = (self.config.hidden_size, self.config.grid());
+        let mut patches = Vec::with_capacity(images.len() * CHANNELS * side * side);
+        for image in images {
+            ensure!(
+                image.len() == CHANNELS * side * side,
+                "an image has {} numbers: expected {CHANNELS} × {side} × {side}",
+                image.len()
+            );
+            for (down, across) in (0..grid).flat_map(|down| (0..grid).map(move |a| (down, a))) {
+                for line in 0..CHANNELS * patch {
+                    let (colour, y) = (line / patch, down * patch + line % patch);
+                    let from = (colour * side + y) * side + across * patch;
+                    patches.extend_from_slice(&image[from..from + patch]);
+                }
+            }
+        }
+        let embedded = self.patches.forward(&patches)?;
+        let mut x = Vec::with_capacity(images.len() * self.positions.len());
+        let (class, positions) = self.positions.split_at(hidden);
+        for patches in embedded.chunks(grid * grid * hidden) {
+            x.extend_from_slice(class);
+            x.extend(patches.iter().zip(positions).map(|(x, p)| x + p));
+        }
+        self.before.forward(&mut x);
+        let lengths = vec![1 + grid * grid; images.len()];
+        let classes = vec![0; images.len()];
+        let rows = Rows::OneEach(&classes);
+        let mut x = self.encoder.forward(x, &lengths, rows, Attention::Full)?;
+        self.after.forward(&mut x);
+        project(&self.projection, &x)
+    }
+}
+
+impl TextTower {
+    fn embed(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
+        let hidden = self.config.hidden_size;
+        let mut x = Vec::new();
+        for ids in texts {
+            for (position, &id) in ids.iter().enumerate() {
+                let token = row(&self.tokens, hidden, id as usize);
+                let token = token.context("the tokenizer gives a token that the model lacks")?;
+                let position = row(&self.positions, hidden, position);
+                let position = position.context("a text has more tokens than the model")?;
+                x.extend(token.iter().zip(position).map(|(t, p)| t + p));
+            }
+        }
+        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
+        // no token sees a later one, so what follows the end of the text changes nothing
+        let ends: Vec<usize> = texts
+            .iter()
+            .map(|ids| self.config.end_of_text(ids))
+            .collect();
+        let rows = Rows::OneEach(&ends);
+        let mut x = self.encoder.forward(x, &lengths, rows, Attention::Causal)?;
+        self.norm.forward(&mut x);
+        project(&self.projection, &x)
+    }
+}
+
+fn project(projection: &Linear, rows: &[f32]) -> Result<Vec<Vec<f32>>> {
+    let projected = projection.forward(rows)?;
+    let vectors = projected.chunks(projection.out()).map(|vector| {
+        let mut vector = vector.to_vec();
+        normalise(&mut vector);
+        vector
+    });
+    Ok(vectors.collect())
+}

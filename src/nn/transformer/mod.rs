@@ -1,0 +1,342 @@
+//! Transformer encoders: BERT and the two towers of CLIP, described once and run by two backends.
+//!
+//! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`bert`],
+//! [`clip`]). A backend computes the layers: [`packed`] on a CPU, [`candle`] on a GPU and for training.
+//!
+//! `candle-transformers` has a BERT and a CLIP, too. They are not used. Its CLIP has one activation (`Activation::QuickGelu`) and one
+//! epsilon (1e-5) as constants, so it cannot compute checkpoints such as tests/reference/tiny-clip-gelu, or LAION's, which have
+//! `"hidden_act": "gelu"`. Its BERT agrees, but training needs the layers of [`candle`] anyway, with other operations; and compiling the
+//! crate costs more than it saves (CHANGELOG.md has the figures).
+
+pub mod bert;
+pub mod candle;
+pub mod clip;
+pub mod packed;
+
+use anyhow::{Result, ensure};
+use candle_core::Device;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::checkpoint::{Checkpoint, ExpectedTensor};
+
+/// Larger sizes in a configuration mean a damaged file.
+const MAX_SIZE: usize = 1 << 20;
+
+/// The code that computes an encoder. The results of the backends agree within 1e-4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// candle on the first CUDA device if riposte was built with the feature `cuda` and there is one; otherwise packed matrices on the
+    /// CPU.
+    #[default]
+    Auto,
+    /// candle, even on the CPU, where it is slower. Tests compare the packed backend with it.
+    Candle,
+}
+
+/// The first CUDA device if riposte was built with the feature `cuda` and there is one; otherwise the CPU.
+fn device() -> Device {
+    #[cfg(feature = "cuda")]
+    if let Ok(device) = Device::new_cuda(0) {
+        return device;
+    }
+    Device::Cpu
+}
+
+/// `hidden_act`: the activation function of the MLP.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// x · Φ(x), computed with the error function.
+    Gelu,
+    /// x · sigmoid(1.702 x), with which OpenAI trained CLIP.
+    QuickGelu,
+}
+
+/// Where the layer norms are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NormOrder {
+    /// Before attention and MLP (CLIP).
+    Before,
+    /// After the residual sums of attention and MLP (BERT).
+    After,
+}
+
+/// The part of `config.json` that describes an encoder.
+#[derive(Clone, Debug)]
+pub struct EncoderConfig {
+    pub hidden: usize,
+    pub heads: usize,
+    pub intermediate: usize,
+    pub layers: usize,
+    /// Of the layer norms.
+    pub epsilon: f64,
+    pub activation: Activation,
+    pub norms: NormOrder,
+}
+
+impl EncoderConfig {
+    /// The width of an attention head.
+    pub fn head_width(&self) -> usize {
+        self.hidden / self.heads
+    }
+
+    /// Refuses sizes that no model has, before anything is allocated or divided by them.
+    fn check(&self) -> Result<()> {
+        check_size("hidden_size", self.hidden)?;
+        check_size("num_attention_heads", self.heads)?;
+        check_size("intermediate_size", self.intermediate)?;
+        check_size("num_hidden_layers", self.layers)?;
+        ensure!(
+            self.hidden.is_multiple_of(self.heads),
+            "hidden_size {} is not a multiple of num_attention_heads {}",
+            self.hidden,
+            self.heads
+        );
+        Ok(())
+    }
+}
+
+fn check_size(name: &str, value: usize) -> Result<()> {
+    ensure!(
+        (1..=MAX_SIZE).contains(&value),
+        "{name} is {value}: expected 1 to {MAX_SIZE}"
+    );
+    Ok(())
+}
+
+/// The names of a layer's parts in a checkpoint, relative to the layer.
+pub struct LayerNames {
+    /// The common name of all layers; `.N.` follows.
+    pub layers: &'static str,
+    pub query: &'static str,
+    pub key: &'static str,
+    pub value: &'static str,
+    pub output: &'static str,
+    pub attention_norm: &'static str,
+    pub up: &'static str,
+    pub down: &'static str,
+    pub mlp_norm: &'static str,
+}
+
+/// The weights and biases of a linear layer, or the scales and shifts of a layer norm.
+pub struct Affine<T> {
+    /// Linear layer: (out, in), as PyTorch stores it. Norm: (hidden).
+    pub weight: T,
+    /// (out) or (hidden)
+    pub bias: T,
+}
+
+/// One layer of an encoder, with weights as a backend wants them.
+pub struct Layer<T> {
+    pub query: Affine<T>,
+    pub key: Affine<T>,
+    pub value: Affine<T>,
+    pub output: Affine<T>,
+    pub attention_norm: Affine<T>,
+    pub up: Affine<T>,
+    pub down: Affine<T>,
+    pub mlp_norm: Affine<T>,
+}
+
+impl<T> Layer<T> {
+    /// Makes layer `n` with a function that reads a tensor by its full name.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read(
+        names: &LayerNames,
+        n: usize,
+        mut read: impl FnMut(&str) -> Result<T>,
+    ) -> Result<Self> {
+        let mut part = |part: &str| affine(&format!("{}.{n}.{part}", names.layers), &mut read);
+        Ok(Layer {
+            query: part(names.query)?,
+            key: part(names.key)?,
+            value: part(names.value)?,
+            output: part(names.output)?,
+            attention_norm: part(names.attention_norm)?,
+            up: part(names.up)?,
+            down: part(names.down)?,
+            mlp_norm: part(names.mlp_norm)?,
+        })
+    }
+}
+
+fn affine<T>(name: &str, read: &mut impl FnMut(&str) -> Result<T>) -> Result<Affine<T>> {
+    Ok(Affine {
+        weight: read(&format!("{name}.weight"))?,
+        bias: read(&format!("{name}.bias"))?,
+    })
+}
+
+/// The tensors that an encoder needs, with their shapes.
+fn expected_tensors(config: &EncoderConfig, names: &LayerNames) -> Vec<ExpectedTensor> {
+    let (hidden, intermediate) = (config.hidden, config.intermediate);
+    let mut all = Vec::new();
+    for n in 0..config.layers {
+        for (part, shape) in [
+            (names.query, vec![hidden, hidden]),
+            (names.key, vec![hidden, hidden]),
+            (names.value, vec![hidden, hidden]),
+            (names.output, vec![hidden, hidden]),
+            (names.attention_norm, vec![hidden]),
+            (names.up, vec![intermediate, hidden]),
+            (names.down, vec![hidden, intermediate]),
+            (names.mlp_norm, vec![hidden]),
+        ] {
+            all.extend(expected_affine(
+                &format!("{}.{n}.{part}", names.layers),
+                shape,
+            ));
+        }
+    }
+    all
+}
+
+/// The two tensors of a linear layer (out, in) or a layer norm (hidden).
+pub fn expected_affine(name: &str, shape: Vec<usize>) -> [ExpectedTensor; 2] {
+    let bias = shape.iter().take(1).copied().collect();
+    [
+        (format!("{name}.weight"), shape),
+        (format!("{name}.bias"), bias),
+    ]
+}
+
+/// Where a model's tensors come from.
+pub trait TensorSource {
+    /// The tensor of this name, row after row.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    fn tensor(&self, name: &str) -> Result<Vec<f32>>;
+}
+
+impl TensorSource for Checkpoint {
+    fn tensor(&self, name: &str) -> Result<Vec<f32>> {
+        self.read(name)
+    }
+}
+
+/// Which tokens see which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attention {
+    /// Each token sees all tokens of its sequence.
+    Full,
+    /// Each token sees itself and earlier tokens.
+    Causal,
+}
+
+/// The rows of the last layer that are wanted.
+#[derive(Clone, Copy)]
+enum Rows<'a> {
+    All,
+    /// One row of each sequence, by its position in the sequence.
+    OneEach(&'a [usize]),
+}
+
+/// The layers of a model, by one of the backends.
+enum Encoder {
+    Packed(packed::Encoder),
+    Candle(candle::Encoder),
+}
+
+impl Encoder {
+    fn read(
+        config: &EncoderConfig,
+        names: &LayerNames,
+        source: &impl TensorSource,
+        backend: Backend,
+    ) -> Result<Self> {
+        let device = device();
+        let layers = (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
+        if backend == Backend::Auto && device.is_cpu() {
+            Ok(Encoder::Packed(packed::Encoder::new(config, layers)?))
+        } else {
+            Ok(Encoder::Candle(candle::Encoder::new(
+                config, layers, device,
+            )?))
+        }
+    }
+
+    /// Maps the rows (tokens, hidden) of sequences of these lengths, one sequence after another, to the last layer's rows.
+    fn forward(
+        &self,
+        x: Vec<f32>,
+        lengths: &[usize],
+        rows: Rows,
+        attention: Attention,
+    ) -> Result<Vec<f32>> {
+        match self {
+            Encoder::Packed(encoder) => encoder.forward(x, lengths, rows, attention),
+            Encoder::Candle(encoder) => encoder.forward(x, lengths, rows, attention),
+        }
+    }
+
+    /// Calls `compute` with batches of the sequences' numbers and returns its results in the order of the sequences. The packed backend
+    /// takes small batches, which fit into the caches, on all threads; a GPU takes large ones, one after another.
+    ///
+    /// Long sequences come first, so that no thread begins with a long one when the others have finished. Sequences of similar length
+    /// are in one batch.
+    fn in_batches<T: Send>(
+        &self,
+        lengths: &[usize],
+        compute: impl Fn(&[usize]) -> Result<Vec<T>> + Sync,
+    ) -> Result<Vec<T>> {
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        order.sort_by_key(|&n| std::cmp::Reverse(lengths[n]));
+        let results: Vec<Vec<T>> = match self {
+            Encoder::Packed(_) => {
+                // few sequences are divided evenly among the threads
+                let share = lengths.len().div_ceil(rayon::current_num_threads()).max(1);
+                let batches = batches(&order, lengths, packed::BATCH_TOKENS, share);
+                batches
+                    .par_iter()
+                    .map(|batch| compute(batch))
+                    .collect::<Result<_>>()?
+            }
+            Encoder::Candle(_) => {
+                let batches = batches(&order, lengths, candle::BATCH_TOKENS, usize::MAX);
+                batches
+                    .iter()
+                    .map(|batch| compute(batch))
+                    .collect::<Result<_>>()?
+            }
+        };
+        let mut results: Vec<(usize, T)> = order
+            .into_iter()
+            .zip(results.into_iter().flatten())
+            .collect();
+        results.sort_by_key(|(n, _)| *n);
+        ensure!(results.len() == lengths.len(), "a result is missing");
+        Ok(results.into_iter().map(|(_, result)| result).collect())
+    }
+}
+
+/// Cuts `order` into batches of at most `max_count` sequences and `max_tokens` tokens. A single longer sequence is a batch.
+fn batches<'o>(
+    order: &'o [usize],
+    lengths: &[usize],
+    max_tokens: usize,
+    max_count: usize,
+) -> Vec<&'o [usize]> {
+    let mut batches = Vec::new();
+    let mut rest = order;
+    while !rest.is_empty() {
+        let mut tokens = 0;
+        let fits = |n: &&usize| {
+            tokens += lengths[**n];
+            tokens <= max_tokens
+        };
+        let count = rest.iter().take_while(fits).take(max_count).count();
+        let (batch, others) = rest.split_at(count.max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
+
+/// A row of an embedding table whose rows have `width` numbers; `None` if the table has no such row.
+fn row(table: &[f32], width: usize, n: usize) -> Option<&[f32]> {
+    table.get(n.checked_mul(width)?..n.checked_add(1)?.checked_mul(width)?)
+}

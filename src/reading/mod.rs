@@ -1,0 +1,196 @@
+//! Reading: what models compute from the text of a topic, alone or together with the text of a document.
+//!
+//! Outputs are computed when they are first needed, and stored. A large collection has millions of sentences, and a ranking reads
+//! thousands.
+
+pub mod cross;
+pub mod outputs;
+pub mod pair;
+pub mod pieces;
+
+use anyhow::Result;
+
+use crate::evidence::clip::Clip;
+use crate::evidence::sentence::Sentences;
+use crate::nn::lazy::Lazy;
+use cross::Cross;
+use outputs::{OutputStore, hash_key};
+use pair::{CLASSES, Logits, PairEncoder};
+
+/// The models that are installed.
+#[derive(Clone, Copy, Default)]
+pub struct Models<'a> {
+    pub clip: Option<&'a Lazy<Clip>>,
+    pub sentences: Option<&'a Lazy<Sentences>>,
+    pub cross: Option<&'a Lazy<Cross>>,
+    pub pairs: Option<&'a Lazy<PairEncoder>>,
+}
+
+/// Which model embeds a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryEncoder {
+    Sentence,
+    Clip,
+}
+
+/// Models and the store of their outputs. Where a model is not installed, the outputs serve that the most used model of its kind has
+/// left in the store.
+pub struct Reader<'a> {
+    models: Models<'a>,
+    outputs: OutputStore,
+    sentence_producer: Option<String>,
+    cross_producer: Option<String>,
+    pair_producer: Option<String>,
+}
+
+fn producer<T>(
+    model: Option<&Lazy<T>>,
+    outputs: &OutputStore,
+    prefix: &str,
+) -> Result<Option<String>> {
+    match model {
+        Some(model) => Ok(Some(model.producer().to_owned())),
+        None => outputs.main_producer(prefix),
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// # Errors
+    /// The store cannot be read.
+    pub fn new(models: Models<'a>, outputs: OutputStore) -> Result<Self> {
+        Ok(Reader {
+            sentence_producer: producer(models.sentences, &outputs, "sentence/")?,
+            cross_producer: producer(models.cross, &outputs, "cross/")?,
+            pair_producer: producer(models.pairs, &outputs, "pair/")?,
+            models,
+            outputs,
+        })
+    }
+
+    /// The producer of an installed query encoder.
+    pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
+        match encoder {
+            QueryEncoder::Sentence => self.models.sentences.map(Lazy::producer),
+            QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
+        }
+    }
+
+    /// Vectors of queries by the model `producer`, of unit length and in the order given. `None` if one is missing in the store and the
+    /// installed model is not that one.
+    ///
+    /// # Errors
+    /// The model fails, or the store cannot be read or written. The same holds for the other methods.
+    pub fn query_vectors(
+        &mut self,
+        encoder: QueryEncoder,
+        producer: &str,
+        queries: &[String],
+    ) -> Result<Option<Vec<Vec<f32>>>> {
+        let inputs: Vec<(String, &str)> = queries.iter().map(|q| (q.clone(), q.as_str())).collect();
+        let models = self.models;
+        let compute =
+            (self.installed(encoder) == Some(producer)).then_some(|batch: &[&str]| {
+                match (encoder, models.sentences, models.clip) {
+                    (QueryEncoder::Sentence, Some(model), _) => model.get()?.embed(batch),
+                    (QueryEncoder::Clip, _, Some(model)) => model.get()?.embed_texts(batch),
+                    _ => Ok(Vec::new()),
+                }
+            });
+        self.outputs
+            .complete(producer, &inputs, None, compute, &mut |_| ())
+    }
+
+    /// Sentence vectors of texts, of unit length and in the order given. `on_progress` receives how many have been computed. `None` if one is
+    /// missing in the store and no sentence model is installed.
+    pub fn sentence_vectors(
+        &mut self,
+        texts: &[&str],
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<Vec<f32>>>> {
+        let Some(producer) = &self.sentence_producer else {
+            return Ok(None);
+        };
+        let inputs: Vec<(String, &str)> = texts.iter().map(|t| (hash_key(&[t]), *t)).collect();
+        let compute = self.models.sentences;
+        let compute = compute.map(|model| |batch: &[&str]| model.get()?.embed(batch));
+        self.outputs
+            .complete(producer, &inputs, None, compute, on_progress)
+    }
+
+    /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the order given. `on_progress` and `None`: as for
+    /// [`Reader::sentence_vectors`].
+    pub fn cross_scores(
+        &mut self,
+        topic: &str,
+        texts: &[&str],
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<f32>>> {
+        let Some(producer) = &self.cross_producer else {
+            return Ok(None);
+        };
+        let inputs: Vec<(String, &str)> = texts
+            .iter()
+            .map(|text| (hash_key(&[topic, text]), *text))
+            .collect();
+        let compute = self.models.cross.map(|model| {
+            |batch: &[&str]| {
+                let scores = model.get()?.score(topic, batch)?;
+                Ok(scores.into_iter().map(|score| vec![score]).collect())
+            }
+        });
+        let outputs = self
+            .outputs
+            .complete(producer, &inputs, Some(1), compute, on_progress)?;
+        Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
+    }
+
+    /// The pair encoder's logits of (claim, text) pairs ([`PairEncoder::logits`]), in the order given. `on_progress` and `None`: as for
+    /// [`Reader::sentence_vectors`].
+    pub fn pair_logits(
+        &mut self,
+        pairs: &[(&str, &str)],
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<Logits>>> {
+        let Some(producer) = &self.pair_producer else {
+            return Ok(None);
+        };
+        let inputs: Vec<(String, (&str, &str))> = pairs
+            .iter()
+            .map(|pair| (hash_key(&[pair.0, pair.1]), *pair))
+            .collect();
+        let compute = self.models.pairs.map(|model| {
+            |batch: &[(&str, &str)]| {
+                let logits = model.get()?.logits(batch)?;
+                Ok(logits.into_iter().map(Vec::from).collect())
+            }
+        });
+        let outputs =
+            self.outputs
+                .complete(producer, &inputs, Some(CLASSES), compute, on_progress)?;
+        Ok(outputs.map(|outputs| {
+            let logits = outputs.iter().flat_map(|o| o.as_chunks::<CLASSES>().0);
+            logits.copied().collect()
+        }))
+    }
+
+    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None`: as for
+    /// [`Reader::sentence_vectors`].
+    pub fn piece_logits(&mut self, texts: &[(&str, &str)]) -> Result<Option<Vec<Vec<Logits>>>> {
+        let by_text: Vec<Vec<(&str, &str)>> = texts
+            .iter()
+            .map(|(claim, text)| {
+                pieces::pieces(text)
+                    .into_iter()
+                    .map(|p| (*claim, p))
+                    .collect()
+            })
+            .collect();
+        let pairs: Vec<(&str, &str)> = by_text.iter().flatten().copied().collect();
+        let logits = self.pair_logits(&pairs, &mut |_| ())?;
+        Ok(logits.map(|logits| {
+            let mut logits = logits.into_iter();
+            let of_text = |pieces: &Vec<_>| logits.by_ref().take(pieces.len()).collect();
+            by_text.iter().map(of_text).collect()
+        }))
+    }
+}
