@@ -1,7 +1,6 @@
-//! `images`, `extract` and `merge`.
+//! `images`, `extract`, `read` and `merge`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,203 +9,136 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::files::{default_store, default_topics, write_whole};
-use super::models::{self, load_ocr, pair_encoder, ready};
-use super::progress::Counted;
-use super::texts::{Indices, effort, say_verified};
-use super::{CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say};
+use super::progress::Printer;
+use super::texts::{base, effort, print_all_verified, print_collection, print_verified};
+use super::{
+    CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say, topic_parts,
+};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
-use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::picture;
-use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::Store;
-use crate::index;
-use crate::index::corpus::{self, Kind};
-use crate::index::images::ImageIndex;
-use crate::nn::lazy::Lazy;
-use crate::reading::outputs::OutputStore;
-use crate::reading::pair::PairEncoder;
-use crate::reading::{self, Reader};
-use crate::task::approach::{ImageApproach, RelevanceChannel, StanceRecipe};
-use crate::task::images::{Settings, rank};
-use crate::task::likeness::Arguments;
-use crate::task::text_approach::TextApproach;
-use crate::topic::question::TopicParts;
-use crate::trec::{FaultKind, TextTask, explained, run};
-use crate::weights::{CheckedModel, Models, Role};
+use crate::task::approach::ImageApproach;
+use crate::task::extraction::{self, Choice, Extraction, extent};
+use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
+use crate::task::images::Settings;
+use crate::task::{default_tag, models};
+use crate::trec::{FaultKind, explained, run};
+use crate::weights::{Models, Role};
+
+/// Faults that are named without `--verbose`.
+const NAMED_FAULTS: usize = 10;
 
 /// `riposte images`: from a collection to run.txt.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
+    let own = &args.collection;
     let approach = ImageApproach::find(&args.approach)?;
-    let collection = open(&args.collection)?;
+    let collection = open(own)?;
     let topics_file = match &args.topics {
         Some(file) => file.clone(),
-        None => default_topics(&args.collection.input),
+        None => default_topics(&own.input),
     };
     let topics = read_topics(&topics_file)?;
-    let tag = args
-        .tag
-        .clone()
-        .unwrap_or_else(|| match approach.name.as_str() {
-            "riposte" => "riposte".to_owned(),
-            name => format!("riposte-{}", name.replace(char::is_whitespace, "-")),
-        });
+    let tag = args.tag.clone();
     let settings = Settings {
+        tag: tag.unwrap_or_else(|| default_tag(&approach.name)),
         approach,
-        parts: TopicParts {
-            description: args.parts.iter().any(|p| p == "description"),
-            narrative: args.parts.iter().any(|p| p == "narrative"),
-        },
+        parts: topic_parts(&args.parts),
         overlap: args.overlap,
-        tag,
     };
-    let uses = settings.approach.stance == StanceRecipe::Beliefs
-        || settings
-            .approach
-            .relevance
-            .channels
-            .contains_key(&RelevanceChannel::Arguments);
-    if args.arguments.is_some() && !uses {
-        bail!(
-            "--arguments: the approach {} does not use any",
-            settings.approach.name
-        );
-    }
-    // what is wrong with them should not be found after a night of reading images
-    let arguments = args
-        .arguments
-        .as_deref()
-        .map(|file| Corpora::open(file, &args.collection));
-    let arguments = arguments.transpose()?;
-    let mut work = Work::prepare(&args.collection)?;
+    let mut printer = Printer::new(own.quiet);
+    let effort = effort(own.threads)?;
+    // an error in the arguments should not appear after a night of extraction
+    let arguments = match &args.arguments {
+        Some(file) => {
+            check_arguments(&settings)?;
+            let kept = KeptArgs {
+                index: None,
+                threads: own.threads,
+                quiet: own.quiet,
+                verbose: own.verbose,
+            };
+            let base = base(file, &kept)?;
+            let on_event = &mut |event| printer.print(event);
+            let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
+            if own.verbose {
+                print_all_verified(&arguments.indexes);
+            }
+            print_collection(&arguments.indexes, own.quiet, own.verbose);
+            Some(arguments)
+        }
+        None => None,
+    };
+    let mut extraction = prepare(own, &mut printer)?;
+    let stop = watch_for_interrupt()?;
     std::fs::create_dir_all(&args.output)
         .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
-    let summary = work.extract(&args.collection, &collection, Shard::WHOLE)?;
-    if summary.stopped {
-        bail!("stopped before the end: the same command goes on where it was; no run was written");
-    }
+    let request = ImageRequest {
+        collection: &collection,
+        topics: &topics,
+        settings: &settings,
+        arguments: arguments.as_ref(),
+        limit: own.limit,
+        threads: own.threads,
+        effort,
+        stop: &stop,
+    };
+    let done = image_run::run(&mut extraction, request, &mut |event| printer.print(event))?;
 
-    let start = Instant::now();
-    let count = args.collection.limit.unwrap_or(usize::MAX);
-    let ids = collection
-        .entries()
-        .iter()
-        .take(count)
-        .map(|e| e.id.clone());
-    let dir = corpus::directory(work.store.path(), Kind::Images, &index::images::analyzer());
-    let mut shown = Counted::new("documents indexed", 0, args.collection.quiet);
-    let effort = effort(args.collection.threads)?;
-    let opened = index::images::open(&mut work.store, &dir, effort, &mut |event| {
-        shown.hear(event);
-    });
-    shown.end();
-    let (corpus, _) = opened?;
-    if args.collection.verbose {
-        say_verified(&corpus);
+    if own.verbose {
+        print_verified(done.verified);
     }
-    let index = ImageIndex::new(corpus, ids);
-    let indexed = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let pairs = match settings.approach.stance {
-        StanceRecipe::Beliefs => work.pair_encoder()?,
-        _ => None,
-    };
-    let installed = reading::Models {
-        clip: work.tools.clip.as_ref(),
-        sentences: work.tools.sentences.as_ref(),
-        cross: None,
-        pairs: pairs.as_ref(),
-    };
-    let mut reader = Reader::new(installed, OutputStore::open(work.store.path())?)?;
-    let corpus = arguments.as_ref().map(Corpora::arguments).transpose()?;
-    let mut shown = Counted::new("topics", topics.len(), args.collection.quiet);
-    let stop = work.stop.clone();
-    let ranking = rank(
-        &index,
-        &work.store,
-        &mut reader,
-        corpus,
-        &topics,
-        &settings,
-        &mut |done| {
-            shown.show(done, 0, "");
-            !stop.load(Ordering::Relaxed)
-        },
-    );
-    shown.end();
-    let ranking = ranking?;
-    let ranked = start.elapsed().as_secs_f64();
-    for note in &ranking.notes {
+    for note in &done.ranking.notes {
         eprintln!("note: {note}");
     }
     let run_file = args.output.join("run.txt");
-    write_whole(&run_file, run::write_images(&ranking.lines)?.as_bytes())?;
+    write_whole(
+        &run_file,
+        run::write_images(&done.ranking.lines)?.as_bytes(),
+    )?;
     if let Some(path) = &args.explain {
-        write_whole(path, &explained::write(&ranking.explained)?)?;
+        write_whole(path, &explained::write(&done.ranking.explained)?)?;
     }
-    if !args.collection.quiet {
-        let stages = [("index", indexed), ("rank", ranked)];
-        work.table(&summary, &stages)?;
+    if !own.quiet {
+        let stages = [("index", done.index_seconds), ("rank", done.rank_seconds)];
+        print_table(&extraction, &done.summary, &stages)?;
         eprintln!(
             "{} lines for {} topics in {}",
-            ranking.lines.len(),
+            done.ranking.lines.len(),
             topics.len(),
             run_file.display()
         );
     }
-    Ok(report_faults(&args.collection, &summary))
-}
-
-/// The arguments that images are held against, and how they are searched: as Task 1 does by default.
-struct Corpora {
-    indices: Indices,
-    approach: TextApproach,
-}
-
-impl Corpora {
-    fn open(file: &Path, args: &CollectionArgs) -> Result<Self> {
-        let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
-        let kept = KeptArgs {
-            index: None,
-            threads: args.threads,
-            quiet: args.quiet,
-            verbose: args.verbose,
-        };
-        let indices = Indices::open(file, TextTask::Controversial, &kept, &approach)
-            .with_context(|| format!("cannot use the arguments in {}", file.display()))?;
-        indices.report(kept.quiet, kept.verbose);
-        Ok(Corpora { indices, approach })
-    }
-
-    fn arguments(&self) -> Result<Arguments<'_>> {
-        let corpus = self.indices.first().context("no index of the arguments")?;
-        let retrieval = self.approach.retrieval.first().context("no retrieval")?;
-        Ok(Arguments { corpus, retrieval })
-    }
+    Ok(print_faults(own, &done.summary))
 }
 
 /// `riposte extract`: the evidence alone.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
-    let collection = open(&args.collection)?;
-    let mut work = Work::prepare(&args.collection)?;
-    let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let summary = work.extract(&args.collection, &collection, shard)?;
+    let own = &args.collection;
+    let collection = open(own)?;
+    let mut printer = Printer::new(own.quiet);
+    let mut extraction = prepare(own, &mut printer)?;
+    let stop = watch_for_interrupt()?;
+    let extent = extent(args.shard.unwrap_or(Shard::WHOLE), own.limit, own.threads);
+    let on_event = &mut |event| printer.print(event);
+    let summary = extraction.extract(&collection, extent, &stop, on_event)?;
     if summary.stopped {
         bail!("stopped before the end: the same command goes on where it was");
     }
-    if !args.collection.quiet {
-        work.table(&summary, &[])?;
-        eprintln!("evidence in {}", work.store.path().display());
+    if !own.quiet {
+        print_table(&extraction, &summary, &[])?;
+        eprintln!("evidence in {}", extraction.store.path().display());
     }
-    Ok(report_faults(&args.collection, &summary))
+    Ok(print_faults(own, &summary))
 }
 
 /// `riposte read`: the text in image files, on stdout. Exit code 1 if one of them is no image.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
-    let reader = match ready(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => load_ocr(&model)?,
+    let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
+        Ok(model) => models::load_ocr(&model)?,
         Err(why) => bail!("{why}"),
     };
     let mut code = 0;
@@ -240,11 +172,12 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
 /// `riposte merge`: shards into one store.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut store = Store::open(&args.into)?;
-    let mut outputs = OutputStore::open(&args.into)?;
     for shard in &args.shards {
-        let came = store.merge(shard)?;
-        outputs.merge(shard)?;
-        say(&format_args!("{}: {came} documents\n", shard.display()))?;
+        let documents = extraction::merge(&mut store, shard)?;
+        say(&format_args!(
+            "{}: {documents} documents\n",
+            shard.display()
+        ))?;
     }
     Ok(0)
 }
@@ -257,190 +190,90 @@ fn open(args: &CollectionArgs) -> Result<ImageCollection> {
     Ok(collection)
 }
 
-/// The tools that are here, the store, and how to stop.
-struct Work {
-    models: Models,
-    tools: Tools,
-    /// Why a channel is off, or by which model it is on.
-    state: BTreeMap<Channel, String>,
-    store: Store,
-    stop: Arc<AtomicBool>,
-}
-
-impl Work {
-    /// The reader of claims and texts; none, and a note, where the model that it stands on is not here.
-    fn pair_encoder(&self) -> Result<Option<Lazy<PairEncoder>>> {
-        match ready(&self.models, Role::Sentence, None)? {
-            Ok(model) => pair_encoder(&model),
-            Err(why) => {
-                eprintln!("note: stance of texts goes by words alone, but for what is kept: {why}");
-                Ok(None)
-            }
-        }
-    }
-
-    fn prepare(args: &CollectionArgs) -> Result<Self> {
-        let models = Models::at(args.models.as_deref())?;
-        let mut state = BTreeMap::new();
-        let tools = load_tools(&models, args, &mut state)?;
-        for channel in &args.require {
-            if !tools.has(*channel) {
-                bail!(
-                    "--require {channel}: {}",
-                    state.get(channel).map_or("it is not here", String::as_str)
-                );
-            }
-        }
-        for (channel, why) in &state {
-            if !tools.has(*channel) {
-                eprintln!("note: {channel} is off: {why}");
-            }
-        }
-        let store = Store::open(&match &args.evidence {
-            Some(file) => file.clone(),
-            None => default_store(&args.input, "--evidence")?,
-        })?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let asked = stop.clone();
-        ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-            eprintln!("\nstopping after the images, or the topic, at work; again to stop at once (nothing that is stored is lost)");
-        })
-        .context("cannot watch for ^C")?;
-        Ok(Work {
-            models,
-            tools,
-            state,
-            store,
-            stop,
-        })
-    }
-
-    fn extract(
-        &mut self,
-        args: &CollectionArgs,
-        collection: &ImageCollection,
-        shard: Shard,
-    ) -> Result<Summary> {
-        let threads = args.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        });
-        let images = collection.entries().len();
-        let total = args.limit.unwrap_or(usize::MAX).min(images);
-        let mut shown = Counted::new("images' evidence", total, args.quiet);
-        let summary = extract::extract(
-            collection,
-            &mut self.store,
-            &self.tools,
-            Extent {
-                shard,
-                limit: args.limit,
-                threads,
-            },
-            &self.stop,
-            &mut |progress| {
-                // a shard has fewer
-                shown.set_total(progress.total);
-                shown.show(progress.done, 0, "");
-            },
-        );
-        shown.end();
-        summary
-    }
-
-    /// Documents, channels, seconds a stage.
-    fn table(&self, summary: &Summary, more_stages: &[(&'static str, f64)]) -> Result<()> {
-        eprintln!(
-            "{} images, {} of them new or changed",
-            summary.documents, summary.computed
-        );
-        for channel in Channel::ALL {
-            let count = summary.channels.get(&channel).copied().unwrap_or(0);
-            let state = match (self.tools.has(channel), count) {
-                (true, _) => "on",
-                (false, 0) => "off",
-                (false, _) => "kept",
-            };
-            let why = self.state.get(&channel).map_or("", String::as_str);
-            eprintln!(
-                "  {:<9} {state:<5} {count:>6} images  {why}",
-                channel.word()
-            );
-        }
-        let elements: Vec<String> = self
-            .store
-            .elements()?
-            .iter()
-            .map(|(found, count, named)| {
-                let how = match found.as_str() {
-                    "xpath" => "by XPath",
-                    "url" => "by URL",
-                    _ => "not found",
-                };
-                format!("{how} {count} ({named} name the image)")
-            })
-            .collect();
-        eprintln!("  images' elements in pages: {}", elements.join(", "));
-        let stages: Vec<String> = summary
-            .seconds
-            .iter()
-            .chain(more_stages)
-            .filter(|(_, seconds)| *seconds >= 0.05)
-            .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
-            .collect();
-        eprintln!("  thread-seconds: {}", stages.join(", "));
-        if summary.computed > 0 {
-            eprintln!(
-                "  workers were busy {:.0}% of the time",
-                100.0 * summary.busy
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Loads the models that are here. A model that is asked for by name must be; one that is broken
-/// is an error, since to go on without it would look like success.
-fn load_tools(
-    known: &Models,
-    args: &CollectionArgs,
-    state: &mut BTreeMap<Channel, String>,
-) -> Result<Tools> {
-    let mut of_role =
-        |channel: Channel, role: Role, wanted: Option<&str>| -> Result<Option<CheckedModel>> {
-            let ready = ready(known, role, wanted)?;
-            state.insert(
-                channel,
-                match &ready {
-                    Ok(model) => model.name.clone(),
-                    Err(why) => why.clone(),
-                },
-            );
-            Ok(ready.ok())
-        };
-    let ocr = of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())?.map(models::ocr);
-    let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?;
-    let clip = clip.as_ref().map(models::clip);
-    let sentences = of_role(Channel::Sentence, Role::Sentence, None)?;
-    let sentences = sentences.as_ref().map(models::sentences);
-    let afinn = match of_role(Channel::Afinn, Role::Lexicon, None)? {
-        Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
-        None => None,
+fn prepare(args: &CollectionArgs, printer: &mut Printer) -> Result<Extraction> {
+    let choice = Choice {
+        ocr: args.ocr.as_deref(),
+        clip: args.clip.as_deref(),
+        required: &args.require,
     };
-    Ok(Tools {
-        ocr,
-        clip,
-        sentences,
-        vader: Vader::new(),
-        afinn,
-    })
+    let evidence = || match &args.evidence {
+        Some(file) => Ok(file.clone()),
+        None => default_store(&args.input, "--evidence"),
+    };
+    let models = Models::at(args.models.as_deref())?;
+    Extraction::prepare(models, choice, &evidence, &mut |event| printer.print(event))
 }
 
-/// Counts the faults by kind and names them, the first few if not `verbose`. The exit code.
-fn report_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
-    const NAMED: usize = 10;
+/// A flag that ^C sets. A second ^C ends the process at once.
+fn watch_for_interrupt() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let interrupted = stop.clone();
+    ctrlc::set_handler(move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping after the images, or the topic, at work; again to stop at once (nothing that is stored is lost)");
+    })
+    .context("cannot watch for ^C")?;
+    Ok(stop)
+}
+
+/// Prints the number of images, the state of each channel, and the seconds of each stage.
+fn print_table(
+    extraction: &Extraction,
+    summary: &Summary,
+    more_stages: &[(&'static str, f64)],
+) -> Result<()> {
+    eprintln!(
+        "{} images, {} of them new or changed",
+        summary.documents, summary.computed
+    );
+    for channel in Channel::ALL {
+        let count = summary.channels.get(&channel).copied().unwrap_or(0);
+        let state = match (extraction.tools().has(channel), count) {
+            (true, _) => "on",
+            (false, 0) => "off",
+            (false, _) => "kept",
+        };
+        let why = extraction.model_of(channel);
+        eprintln!(
+            "  {:<9} {state:<5} {count:>6} images  {why}",
+            channel.word()
+        );
+    }
+    let elements: Vec<String> = extraction
+        .store
+        .elements()?
+        .iter()
+        .map(|(found, count, named)| {
+            let how = match found.as_str() {
+                "xpath" => "by XPath",
+                "url" => "by URL",
+                _ => "not found",
+            };
+            format!("{how} {count} ({named} name the image)")
+        })
+        .collect();
+    eprintln!("  images' elements in pages: {}", elements.join(", "));
+    let stages: Vec<String> = summary
+        .seconds
+        .iter()
+        .chain(more_stages)
+        .filter(|(_, seconds)| *seconds >= 0.05)
+        .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
+        .collect();
+    eprintln!("  thread-seconds: {}", stages.join(", "));
+    if summary.computed > 0 {
+        eprintln!(
+            "  workers were busy {:.0}% of the time",
+            100.0 * summary.busy
+        );
+    }
+    Ok(())
+}
+
+/// Prints the number of faults by kind and names them; without `verbose`, only the first few. Returns the exit code.
+fn print_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
     if summary.faults.is_empty() {
         return 0;
     }
@@ -453,9 +286,10 @@ fn report_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
         .map(|(kind, n)| format!("{} {n}", kind.word()))
         .collect();
     eprintln!("{} faults: {}", summary.faults.len(), kinds.join(", "));
-    let named = match args.verbose {
-        true => summary.faults.len(),
-        false => NAMED,
+    let named = if args.verbose {
+        summary.faults.len()
+    } else {
+        NAMED_FAULTS
     };
     for fault in summary.faults.iter().take(named) {
         eprintln!("  {fault}");

@@ -1,17 +1,18 @@
-//! `index`: the index of a collection built or brought up to date, described, and checked.
+//! `index`: builds the index of a collection or brings it up to date, describes it, or checks its files.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
 use super::files::default_store;
-use super::progress::Counted;
-use super::texts::{Indices, base, collection, effort, say_verified, task_of};
+use super::progress::Printer;
+use super::texts::{base, effort, print_all_verified, print_collection, print_verified};
 use super::{IndexArgs, Task, say};
 use crate::evidence::store::Store;
 use crate::index::corpus::{self, Corpus, Kind, Report};
-use crate::index::images;
+use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
+use crate::task::text_indexes::{TextIndexes, directories, open_collection, task_of};
 use crate::trec::TextTask;
 
 /// `riposte index`.
@@ -23,7 +24,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
     }
 }
 
-/// What is asked for, or what the collection is of.
+/// The task that was asked for, or the one to which the collection belongs.
 fn task(args: &IndexArgs) -> Result<Task> {
     if let Some(task) = args.task {
         return Ok(task);
@@ -50,21 +51,27 @@ fn of_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     );
     let kept = &args.kept;
     let approach = TextApproach::find(task, &args.approach)?;
+    let collection = open_collection(task, &args.input)?;
+    let base = base(&args.input, kept)?;
     if args.check {
-        let kind = collection(task, &args.input)?.kind();
-        let base = base(&args.input, kept)?;
-        let mut places: Vec<PathBuf> = Vec::new();
-        for retrieval in &approach.retrieval {
-            let place = corpus::directory(&base, kind, &retrieval.analyzer);
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        return check(&places);
+        return check(&directories(&collection, &base, &approach));
     }
-    let indices = Indices::open_or_rebuild(&args.input, task, kept, &approach, args.rebuild)?;
-    let code = indices.report(true, kept.verbose);
-    describe(indices.all(), args.json)?;
+    let effort = effort(kept.threads)?;
+    let mut printer = Printer::new(kept.quiet);
+    let on_event = &mut |event| printer.print(event);
+    let indexes = TextIndexes::open(
+        &collection,
+        &base,
+        &approach,
+        effort,
+        args.rebuild,
+        on_event,
+    )?;
+    if kept.verbose {
+        print_all_verified(&indexes);
+    }
+    let code = print_collection(&indexes, true, kept.verbose);
+    describe(indexes.all(), args.json)?;
     Ok(code)
 }
 
@@ -82,7 +89,7 @@ fn of_images(args: &IndexArgs) -> Result<u8> {
         "there is no evidence of these images in {}: `riposte extract` computes it",
         evidence.display()
     );
-    let dir = corpus::directory(&evidence, Kind::Images, &images::analyzer());
+    let dir = index_directory(&evidence);
     if args.check {
         return check(&[dir]);
     }
@@ -90,13 +97,11 @@ fn of_images(args: &IndexArgs) -> Result<u8> {
     if args.rebuild {
         corpus::remove(&dir)?;
     }
-    let mut shown = Counted::new("documents indexed", 0, args.kept.quiet);
     let effort = effort(args.kept.threads)?;
-    let opened = images::open(&mut store, &dir, effort, &mut |event| shown.hear(event));
-    shown.end();
-    let (corpus, updated) = opened?;
+    let mut printer = Printer::new(args.kept.quiet);
+    let (corpus, updated) = open_index(&mut store, effort, &mut |event| printer.print(event))?;
     if args.kept.verbose {
-        say_verified(&corpus);
+        print_verified(corpus.verified());
     }
     if !args.kept.quiet {
         eprintln!(
@@ -108,13 +113,13 @@ fn of_images(args: &IndexArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Holds all files of the indices against their checksums, the stored texts too.
-fn check(places: &[PathBuf]) -> Result<u8> {
-    for place in places {
-        let verified = Corpus::check(place)?;
+/// Compares all files of the indexes with their checksums, the stored texts included.
+fn check(directories: &[PathBuf]) -> Result<u8> {
+    for directory in directories {
+        let verified = Corpus::check(directory)?;
         say(&format_args!(
             "{}: {} files, {:.1} MB, all as they were written\n",
-            place.display(),
+            directory.display(),
             verified.files,
             verified.bytes as f64 / 1e6
         ))?;
@@ -125,9 +130,10 @@ fn check(places: &[PathBuf]) -> Result<u8> {
 fn describe(indices: &[Corpus], json: bool) -> Result<()> {
     for corpus in indices {
         let report = corpus.report()?;
-        match json {
-            true => say(&format_args!("{}\n", serde_json::to_string(&report)?))?,
-            false => say(&table(&report))?,
+        if json {
+            say(&format_args!("{}\n", serde_json::to_string(&report)?))?;
+        } else {
+            say(&table(&report))?;
         }
     }
     Ok(())

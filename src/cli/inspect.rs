@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 
 use super::evaluate::{edition, run_names};
 use super::files::{decode, default_store, default_topics, read_judgements, read_run, write_whole};
-use super::progress::Counted;
-use super::texts::Indices;
+use super::progress::{Counted, Printer};
+use super::texts::{base, effort, print_all_verified};
 use super::{InspectArgs, Task, say};
 use crate::collection::images::ImageCollection;
 use crate::collection::{read_bytes, read_topics};
@@ -21,6 +21,7 @@ use crate::judge::measure::Measure;
 use crate::report::pictures::Place;
 use crate::report::{Draft, Form, Head, Measured, PICTURES, Report, TopicReport, images, texts};
 use crate::task::text_approach::TextApproach;
+use crate::task::text_indexes::{TextIndexes, open_collection, task_of};
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
@@ -36,13 +37,13 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
     }
 }
 
-/// What is asked for, or what the collection is of.
+/// The task that was asked for, or the one to which the collection belongs.
 fn task(args: &InspectArgs) -> Result<Task> {
     let input = &args.input;
     Ok(match args.task {
         Some(task) => task,
         None if input.join("images").is_dir() => Task::Images,
-        None => match super::texts::task_of(input) {
+        None => match task_of(input) {
             Some(TextTask::Controversial) => Task::Controversial,
             Some(TextTask::Comparative) => Task::Comparative,
             None => bail!(
@@ -362,8 +363,17 @@ fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
     }
     let draft = common.begin()?;
     let approach = TextApproach::find(task, "riposte")?;
-    let indices = Indices::open(&args.input, task, &args.kept, &approach)?;
-    let corpus = indices
+    let kept = &args.kept;
+    let collection = open_collection(task, &args.input)?;
+    let base = base(&args.input, kept)?;
+    let mut printer = Printer::new(kept.quiet);
+    let on_event = &mut |event| printer.print(event);
+    let effort = effort(kept.threads)?;
+    let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
+    if kept.verbose {
+        print_all_verified(&indexes);
+    }
+    let corpus = indexes
         .first()
         .context("the default approach has no retrieval")?;
     let measures = text_measures(&judged, &common.lines, common.against.as_deref())?;

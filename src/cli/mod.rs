@@ -1,11 +1,10 @@
-//! The door: what was typed, and which room it leads to.
+//! The command line: parses what was typed, calls a task, and prints the result.
 
 mod evaluate;
 mod files;
 mod images;
 mod index;
 mod inspect;
-mod models;
 mod progress;
 mod stance;
 mod texts;
@@ -21,6 +20,7 @@ use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::task::approach::ImageApproach;
 use crate::task::text_approach::TextApproach;
+use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
 use crate::weights::{self, Models};
 
@@ -496,6 +496,14 @@ fn level(text: &str) -> Result<(String, f64)> {
     match parsed {
         Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
         _ => bail!("a level is NAME=GRADE"),
+    }
+}
+
+/// The parts of topics that `--use` names.
+fn topic_parts(names: &[String]) -> TopicParts {
+    TopicParts {
+        description: names.iter().any(|name| name == "description"),
+        narrative: names.iter().any(|name| name == "narrative"),
     }
 }
 

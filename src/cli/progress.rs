@@ -1,14 +1,16 @@
-//! How long work shows how far it is: a bar on a terminal, a line every half minute elsewhere.
+//! Progress on stderr: a bar on a terminal, and a line every half minute elsewhere.
 
 use std::time::{Duration, Instant};
 
-use crate::index::corpus::Event;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Between two lines, where stderr is no terminal.
+use crate::index::corpus;
+use crate::task::{Event, Stage};
+
+/// The time between two lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// The progress of work that is counted.
+/// The progress of a stage.
 pub struct Counted {
     bar: ProgressBar,
     what: &'static str,
@@ -19,7 +21,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// So many of what there is to do, 0 if that is not known. Nothing is shown if `quiet`.
+    /// `total` is the number of items, 0 if it is unknown. With `quiet`, nothing is shown.
     pub fn new(what: &'static str, total: usize, quiet: bool) -> Self {
         let (target, template) = match (quiet, total) {
             (true, _) => (ProgressDrawTarget::hidden(), ""),
@@ -47,13 +49,13 @@ impl Counted {
         }
     }
 
-    /// There turn out to be so many to do.
+    /// Changes the number of items.
     pub fn set_total(&mut self, total: usize) {
         self.total = total;
         self.bar.set_length(total as u64);
     }
 
-    /// So many are done; and so many of something else, shown if there are any.
+    /// Shows the number of finished items, and `others` of something else if it is not 0.
     pub fn show(&mut self, done: usize, others: usize, of_others: &str) {
         self.bar.set_position(done as u64);
         let message = match others {
@@ -75,24 +77,73 @@ impl Counted {
         self.bar.set_message(message);
     }
 
-    /// Says something in between.
-    pub fn note(&self, text: &str) {
+    /// Prints a note above the bar.
+    fn note(&self, text: &str) {
         self.bar.suspend(|| eprintln!("note: {text}"));
     }
 
-    /// Shows what happens to an index.
-    pub fn hear(&mut self, event: Event) {
+    /// Removes the bar.
+    pub fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Prints the events of a task.
+pub struct Printer {
+    quiet: bool,
+    bar: Option<Counted>,
+}
+
+impl Printer {
+    /// With `quiet`, progress is not shown; notes are.
+    pub fn new(quiet: bool) -> Self {
+        Printer { quiet, bar: None }
+    }
+
+    pub fn print(&mut self, event: Event) {
         match event {
-            Event::Waiting => self.note("another riposte is at the index: waiting for it"),
-            Event::Outdated(why) => self.note(&format!("the index is built anew, because {why}")),
-            Event::Progress { documents, faults } => {
-                self.show(documents as usize, faults as usize, "faults");
+            Event::Note(text) => self.note(&text),
+            Event::Started { stage, total } => {
+                let what = match stage {
+                    Stage::Extraction => "images' evidence",
+                    Stage::Indexing => "documents indexed",
+                    Stage::Ranking => "topics",
+                };
+                self.bar = Some(Counted::new(what, total, self.quiet));
+            }
+            Event::Progress {
+                done,
+                total,
+                outputs,
+            } => {
+                if let Some(bar) = &mut self.bar {
+                    bar.set_total(total);
+                    bar.show(done, outputs, "vectors and scores of the next");
+                }
+            }
+            Event::Index(corpus::Event::Waiting) => {
+                self.note("another riposte is at the index: waiting for it");
+            }
+            Event::Index(corpus::Event::Outdated(why)) => {
+                self.note(&format!("the index is built anew, because {why}"));
+            }
+            Event::Index(corpus::Event::Progress { documents, faults }) => {
+                if let Some(bar) = &mut self.bar {
+                    bar.show(documents as usize, faults as usize, "faults");
+                }
+            }
+            Event::Ended => {
+                if let Some(bar) = self.bar.take() {
+                    bar.end();
+                }
             }
         }
     }
 
-    /// Takes the bar away.
-    pub fn end(self) {
-        self.bar.finish_and_clear();
+    fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.note(text),
+            None => eprintln!("note: {text}"),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `stance`: what a text says of a topic, or of two objects.
+//! `stance`: the stance of one text, or of each line of a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
@@ -8,23 +8,21 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::models::{pair_encoder, ready};
 use super::{StanceArgs, say};
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::Logits;
 use crate::reading::pair::PairEncoder;
-use crate::reading::pieces::pieces;
-use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
-use crate::score::text_stance::Model;
-use crate::topic::question;
+use crate::score::object_stance::Objects;
+use crate::task::models;
+use crate::task::stance::{StanceAnswer, StanceQuestion, answer, decision};
+use crate::trec::Explanation;
 use crate::weights::{Models, Role};
 
-/// Lines that are read together: enough to sort texts of one length to one another, few enough to see the answers come.
-const TOGETHER: usize = 512;
+/// Lines that are answered together: enough to group texts of similar length, and few enough that answers appear soon.
+const BATCH: usize = 512;
 
 /// A line of `--jsonl`.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct StanceLine {
     text: String,
     #[serde(default)]
     topic: Option<String>,
@@ -32,59 +30,45 @@ struct Asked {
     objects: Option<[String; 2]>,
 }
 
-/// What is asked, in the form in which it is answered.
-enum Question {
-    /// The claim behind the topic, and the text.
-    Topic(String, String),
-    Objects(Objects, String),
-}
-
-impl Asked {
-    fn question(self) -> Result<Question> {
+impl StanceLine {
+    fn question(self) -> Result<StanceQuestion> {
         match (self.topic, self.objects) {
-            (Some(topic), None) => Ok(Question::Topic(question::claims(&topic).0, self.text)),
-            (None, Some([first, second])) => {
-                Ok(Question::Objects(Objects::new(&first, &second), self.text))
-            }
+            (Some(topic), None) => Ok(StanceQuestion::about_topic(&topic, self.text)),
+            (None, Some([first, second])) => Ok(StanceQuestion::Objects(
+                Objects::new(&first, &second),
+                self.text,
+            )),
             _ => bail!("a line has a topic or two objects, and a text"),
         }
     }
 }
 
-/// Where the pairs of a question lie among all that are asked.
-struct Place {
-    from: usize,
-    count: usize,
-}
-
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
-    let encoder = match ready(&models, Role::Sentence, None)? {
-        Ok(model) => pair_encoder(&model)?,
-        Err(why) => {
-            eprintln!("note: stance goes by words alone: {why}");
-            None
-        }
+    let found = match models::find(&models, Role::Sentence, None)? {
+        Ok(model) => models::pair_encoder(&model)?,
+        Err(why) => Err(format!("stance goes by words alone: {why}")),
     };
+    let encoder = found.map_err(|note| eprintln!("note: {note}")).ok();
     if let Some(path) = &args.jsonl {
         return of_file(path, encoder.as_ref(), args.explain);
     }
     let Some(text) = args.text.clone() else {
         bail!("--topic or --objects, and --text; or --jsonl FILE");
     };
-    let asked = Asked {
+    let line = StanceLine {
         text,
         topic: args.topic.clone(),
         objects: args.objects.clone().and_then(|both| both.try_into().ok()),
     };
-    for answer in answers(&[asked.question()?], encoder.as_ref(), args.explain)? {
+    for answer in answers(&[line.question()?], encoder.as_ref(), args.explain)? {
         say(&format_args!("{answer}\n"))?;
     }
     Ok(0)
 }
 
-/// Answers line by line. A line that cannot be read is answered by null and named; the exit code is then 1.
+/// Answers line by line. For a line that cannot be parsed the answer is null, the line is named, and the exit code is 1.
 fn of_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> Result<u8> {
     let reading = || format!("cannot read {}", path.display());
     let input: Box<dyn BufRead> = if path == Path::new("-") {
@@ -96,115 +80,61 @@ fn of_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> R
     let mut lines = input.split(b'\n').zip(1..).peekable();
     while lines.peek().is_some() {
         let mut questions = Vec::new();
-        let mut understood = Vec::new();
-        for (line, number) in lines.by_ref().take(TOGETHER) {
+        let mut validity = Vec::new();
+        for (line, number) in lines.by_ref().take(BATCH) {
             let line = line.with_context(reading)?;
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let asked = serde_json::from_slice::<Asked>(&line).map_err(anyhow::Error::from);
-            match asked.and_then(Asked::question) {
+            let parsed = serde_json::from_slice::<StanceLine>(&line).map_err(anyhow::Error::from);
+            match parsed.and_then(StanceLine::question) {
                 Ok(question) => {
                     questions.push(question);
-                    understood.push(true);
+                    validity.push(true);
                 }
                 Err(error) => {
                     eprintln!("{}:{number}: {error:#}", path.display());
-                    understood.push(false);
+                    validity.push(false);
                     code = 1;
                 }
             }
         }
         let mut answers = answers(&questions, encoder, explain)?.into_iter();
-        for understood in understood {
-            let answer = understood.then(|| answers.next()).flatten();
+        for is_valid in validity {
+            let answer = is_valid.then(|| answers.next()).flatten();
             say(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
         }
     }
     Ok(code)
 }
 
-/// An answer a question, in their order.
+/// The answers as JSON, in the order of the questions.
 fn answers(
-    questions: &[Question],
+    questions: &[StanceQuestion],
     encoder: Option<&Lazy<PairEncoder>>,
     explain: bool,
 ) -> Result<Vec<Value>> {
-    let masked: Vec<Vec<[String; 2]>> = questions
-        .iter()
-        .map(|question| match question {
-            Question::Topic(..) => Vec::new(),
-            Question::Objects(objects, text) => objects.masked(text),
-        })
-        .collect();
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    let mut places = Vec::new();
-    for (question, masked) in questions.iter().zip(&masked) {
-        let from = pairs.len();
-        match question {
-            Question::Topic(claim, text) => {
-                pairs.extend(
-                    pieces(text)
-                        .into_iter()
-                        .map(|piece| (claim.as_str(), piece)),
-                );
-            }
-            Question::Objects(..) => {
-                let texts = masked.iter().flatten();
-                pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
-            }
-        }
-        places.push(Place {
-            from,
-            count: pairs.len() - from,
-        });
-    }
-    let read = encoder.map(|encoder| encoder.get()?.logits(&pairs));
-    let logits = read.transpose()?;
-    Ok(questions
-        .iter()
-        .zip(places)
-        .map(|(question, place)| {
-            let own = logits.as_deref();
-            let own = own.and_then(|all| all.get(place.from..place.from + place.count));
-            answer(question, own, explain)
-        })
+    let answers = answer(questions, encoder, explain)?.into_iter();
+    Ok(answers
+        .map(|(answer, explanation)| to_json(&answer, explanation))
         .collect())
 }
 
-fn answer(question: &Question, logits: Option<&[Logits]>, explain: bool) -> Value {
-    let (mut answer, explanation) = match question {
-        Question::Topic(claim, text) => {
-            let model = Model::committed();
-            let s = model.stances(claim, text, logits);
-            let stance = if s.neither >= s.pro.max(s.con) {
-                "NEITHER"
-            } else if s.pro > s.con {
-                "PRO"
-            } else {
-                "CON"
-            };
-            (
-                json!({"stance": stance, "pro": s.pro, "con": s.con, "neither": s.neither}),
-                explain.then(|| model.explain("stance", claim, text, logits)),
-            )
-        }
-        Question::Objects(objects, text) => {
-            let model = object_stance::Model::committed();
-            let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
-            let belief = model.belief(objects, text, logits);
-            let [first, second, neutral, no] = belief.probabilities;
-            (
-                json!({
-                    "stance": belief.decision.to_string(),
-                    "first": first, "second": second, "neutral": neutral, "no": no,
-                }),
-                explain.then(|| model.explain(objects, text, logits)),
-            )
-        }
+fn to_json(answer: &StanceAnswer, explanation: Option<Explanation>) -> Value {
+    let mut object = match answer {
+        StanceAnswer::Claim(s) => json!({
+            "stance": decision(s), "pro": s.pro, "con": s.con, "neither": s.neither,
+        }),
+        StanceAnswer::Objects {
+            decision,
+            probabilities: [first, second, neutral, no],
+        } => json!({
+            "stance": decision.to_string(),
+            "first": first, "second": second, "neutral": neutral, "no": no,
+        }),
     };
     if let Some(explanation) = explanation {
-        answer["explanation"] = json!(explanation);
+        object["explanation"] = json!(explanation);
     }
-    answer
+    object
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::files::{decode, read_run};
-use super::{Task, VerifyArgs, say, texts};
+use super::{Task, VerifyArgs, say};
 use crate::collection::images::ImageCollection;
 use crate::collection::{read_bytes, read_topics};
 use crate::judge::Edition;
@@ -14,6 +14,7 @@ use crate::judge::verify::{
     AnswerRules, Finding, ImageRules, TextRules, is_valid, verify_answers, verify_images,
     verify_texts,
 };
+use crate::task::text_indexes::document_ids;
 use crate::trec::{DocId, TextTask, TopicId};
 
 /// Findings of a kind that are printed where not all are asked for.
@@ -157,7 +158,7 @@ fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {
             let collection = ImageCollection::open(dir)?;
             Ok(collection.entries().iter().map(|e| e.id.clone()).collect())
         }
-        Task::Controversial => texts::ids(TextTask::Controversial, dir),
-        Task::Comparative => texts::ids(TextTask::Comparative, dir),
+        Task::Controversial => document_ids(TextTask::Controversial, dir),
+        Task::Comparative => document_ids(TextTask::Comparative, dir),
     }
 }

@@ -1,4 +1,4 @@
-//! The models that a command uses.
+//! The installed models.
 
 use anyhow::{Result, bail};
 
@@ -10,8 +10,10 @@ use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
-/// The first model of that role, or the one of that name, that is here; else why there is none.
-pub fn ready(
+/// The first installed model with this role, or the one with the name `wanted`. The inner error says why there is none.
+///
+/// Errors: a model that was asked for by name is not installed, or an installed one is damaged: to go on without it would look like success.
+pub fn find(
     models: &Models,
     role: Role,
     wanted: Option<&str>,
@@ -48,24 +50,22 @@ pub fn ready(
     )))
 }
 
-/// The pair encoder over that sentence model, to be loaded when it is used; none, and a note, if it is another than the one that it
-/// was trained from.
-pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<Lazy<PairEncoder>>> {
+/// The pair encoder on top of a sentence model. The inner error is a note: the sentence model is not the one that it was trained from.
+pub fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>, String>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
-        eprintln!(
-            "note: stance goes by words alone: the pair encoder was not trained from this {}",
+        return Ok(Err(format!(
+            "stance goes by words alone: the pair encoder was not trained from this {}",
             sentences.name
-        );
-        return Ok(None);
+        )));
     }
     let producer = PairEncoder::producer_of(&sentences.sha256);
     let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
-    Ok(Some(Lazy::new(producer, move || {
+    Ok(Ok(Lazy::new(producer, move || {
         PairEncoder::load(&dir, &sha)
     })))
 }
 
-/// The sentence encoder, to be loaded when it is used.
+/// The sentence encoder.
 pub fn sentences(model: &CheckedModel) -> Lazy<Sentences> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Sentences::producer_of(&sha), move || {
@@ -73,19 +73,19 @@ pub fn sentences(model: &CheckedModel) -> Lazy<Sentences> {
     })
 }
 
-/// CLIP, to be loaded when it is used.
+/// CLIP.
 pub fn clip(model: &CheckedModel) -> Lazy<Clip> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Clip::producer_of(&sha), move || Clip::load(&dir, &sha))
 }
 
-/// The cross-encoder, to be loaded when it is used.
+/// The cross-encoder.
 pub fn cross(model: &CheckedModel) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Cross::producer_of(&sha), move || Cross::load(&dir, &sha))
 }
 
-/// The reader of text in images, to be loaded when it is used.
+/// The OCR engine.
 pub fn ocr(model: CheckedModel) -> Lazy<Box<dyn TextReader>> {
     let producer = match model.name.as_str() {
         "ocrs" => OcrsReader::producer_of(&model.sha256),
@@ -94,6 +94,9 @@ pub fn ocr(model: CheckedModel) -> Lazy<Box<dyn TextReader>> {
     Lazy::new(producer, move || load_ocr(&model))
 }
 
+/// Loads the OCR engine.
+///
+/// Errors: a file is missing or damaged.
 pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
         "ocrs" => Box::new(OcrsReader::load(

@@ -1,0 +1,173 @@
+//! Extraction: the evidence of an image collection, by the installed models.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, bail};
+
+use super::{Event, OnEvent, Stage, models, stage};
+use crate::collection::images::ImageCollection;
+use crate::evidence::Channel;
+use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::sentiment::{Afinn, Vader};
+use crate::evidence::store::Store;
+use crate::nn::lazy::Lazy;
+use crate::reading::pair::PairEncoder;
+use crate::weights::{CheckedModel, Models, Role};
+
+/// The models that a user asks for by name, and the channels that must be there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice<'a> {
+    pub ocr: Option<&'a str>,
+    pub clip: Option<&'a str>,
+    pub required: &'a [Channel],
+}
+
+/// The installed extractors and the evidence store.
+pub struct Extraction {
+    models: Models,
+    tools: Tools,
+    /// By channel, the name of its model, or why there is none.
+    models_by_channel: BTreeMap<Channel, String>,
+    pub store: Store,
+}
+
+impl Extraction {
+    /// Finds the installed models, and opens the evidence store. Notes say which channels are off.
+    ///
+    /// Errors: a required channel is off, a model is damaged, the store cannot be opened.
+    pub fn prepare(
+        models: Models,
+        choice: Choice,
+        evidence: &dyn Fn() -> Result<std::path::PathBuf>,
+        on_event: &mut OnEvent,
+    ) -> Result<Self> {
+        let mut models_by_channel = BTreeMap::new();
+        let tools = find_tools(&models, choice, &mut models_by_channel)?;
+        for channel in choice.required {
+            if !tools.has(*channel) {
+                let why = models_by_channel.get(channel);
+                let why = why.map_or("it is not here", String::as_str);
+                bail!("--require {channel}: {why}");
+            }
+        }
+        for (channel, why) in &models_by_channel {
+            if !tools.has(*channel) {
+                on_event(Event::Note(format!("{channel} is off: {why}")));
+            }
+        }
+        Ok(Extraction {
+            models,
+            tools,
+            models_by_channel,
+            store: Store::open(&evidence()?)?,
+        })
+    }
+
+    /// The installed extractors.
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
+    /// The name of a channel's model, or why there is none; empty for channels without a model.
+    pub fn model_of(&self, channel: Channel) -> &str {
+        let model = self.models_by_channel.get(&channel);
+        model.map_or("", String::as_str)
+    }
+
+    /// The pair encoder. Without it, a note says why.
+    pub fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
+        let found = match models::find(&self.models, Role::Sentence, None)? {
+            Ok(model) => models::pair_encoder(&model)?,
+            Err(why) => Err(format!(
+                "stance of texts goes by words alone, but for what is kept: {why}"
+            )),
+        };
+        Ok(match found {
+            Ok(encoder) => Some(encoder),
+            Err(note) => {
+                on_event(Event::Note(note));
+                None
+            }
+        })
+    }
+
+    /// Computes what the store lacks. `stop` ends it after the images in progress.
+    ///
+    /// Errors: the store or a model fails.
+    pub fn extract(
+        &mut self,
+        collection: &ImageCollection,
+        extent: Extent,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Summary> {
+        let images = collection.entries().len();
+        let total = extent.limit.unwrap_or(usize::MAX).min(images);
+        stage(Stage::Extraction, total, on_event, |on_event| {
+            let on_progress = &mut |progress: extract::Progress| {
+                on_event(Event::Progress {
+                    done: progress.done,
+                    // a shard has fewer images than the collection
+                    total: progress.total,
+                    outputs: 0,
+                });
+            };
+            let (store, tools) = (&mut self.store, &self.tools);
+            extract::extract(collection, store, tools, extent, stop, on_progress)
+        })
+    }
+}
+
+/// The extent of an extraction: a shard of the first `limit` images, on `threads` threads or one for each core.
+pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>) -> Extent {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Extent {
+        shard,
+        limit,
+        threads: threads.unwrap_or_else(cores),
+    }
+}
+
+fn find_tools(
+    models: &Models,
+    choice: Choice,
+    by_channel: &mut BTreeMap<Channel, String>,
+) -> Result<Tools> {
+    let mut find =
+        |channel: Channel, role: Role, wanted: Option<&str>| -> Result<Option<CheckedModel>> {
+            let found = models::find(models, role, wanted)?;
+            let text = match &found {
+                Ok(model) => model.name.clone(),
+                Err(why) => why.clone(),
+            };
+            by_channel.insert(channel, text);
+            Ok(found.ok())
+        };
+    let ocr = find(Channel::Ocr, Role::Ocr, choice.ocr)?.map(models::ocr);
+    let clip = find(Channel::Clip, Role::Clip, choice.clip)?;
+    let clip = clip.as_ref().map(models::clip);
+    let sentences = find(Channel::Sentence, Role::Sentence, None)?;
+    let sentences = sentences.as_ref().map(models::sentences);
+    let afinn = match find(Channel::Afinn, Role::Lexicon, None)? {
+        Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
+        None => None,
+    };
+    Ok(Tools {
+        ocr,
+        clip,
+        sentences,
+        vader: Vader::new(),
+        afinn,
+    })
+}
+
+/// Copies the evidence and model outputs of another store. Returns the number of documents that were copied.
+///
+/// Errors: one of the stores cannot be read or written.
+pub fn merge(store: &mut Store, shard: &Path) -> Result<usize> {
+    let documents = store.merge(shard)?;
+    crate::reading::outputs::OutputStore::open(store.path())?.merge(shard)?;
+    Ok(documents)
+}

@@ -1,0 +1,124 @@
+//! The stance of single texts: towards the claim of a topic, or towards two objects.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::nn::lazy::Lazy;
+use crate::reading::pair::{Logits, PairEncoder};
+use crate::reading::pieces::pieces;
+use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
+use crate::score::text_stance::{Model, Stances};
+use crate::topic::question;
+use crate::trec::{Explanation, ObjectStance};
+
+/// A text and what its stance is asked about.
+pub enum StanceQuestion {
+    /// The claim of a topic, and the text.
+    Claim(String, String),
+    Objects(Objects, String),
+}
+
+impl StanceQuestion {
+    /// Asks for the stance of a text towards a topic.
+    pub fn about_topic(topic: &str, text: String) -> Self {
+        StanceQuestion::Claim(question::claims(topic).0, text)
+    }
+}
+
+/// The stance of a text.
+pub enum StanceAnswer {
+    Claim(Stances),
+    Objects {
+        decision: ObjectStance,
+        /// Of the first object, the second one, neutral, and no stance.
+        probabilities: [f64; 4],
+    },
+}
+
+/// The stance of a text towards a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ClaimStance {
+    Pro,
+    Con,
+    Neither,
+}
+
+/// The most probable stance.
+pub fn decision(stances: &Stances) -> ClaimStance {
+    if stances.neither >= stances.pro.max(stances.con) {
+        ClaimStance::Neither
+    } else if stances.pro > stances.con {
+        ClaimStance::Pro
+    } else {
+        ClaimStance::Con
+    }
+}
+
+/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, the words of the texts decide alone.
+///
+/// Errors: the encoder fails.
+pub fn answer(
+    questions: &[StanceQuestion],
+    encoder: Option<&Lazy<PairEncoder>>,
+    explain: bool,
+) -> Result<Vec<(StanceAnswer, Option<Explanation>)>> {
+    let masked: Vec<Vec<[String; 2]>> = questions
+        .iter()
+        .map(|question| match question {
+            StanceQuestion::Claim(..) => Vec::new(),
+            StanceQuestion::Objects(objects, text) => objects.masked(text),
+        })
+        .collect();
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let mut ranges = Vec::new();
+    for (question, masked) in questions.iter().zip(&masked) {
+        let from = pairs.len();
+        match question {
+            StanceQuestion::Claim(claim, text) => {
+                let pieces = pieces(text).into_iter();
+                pairs.extend(pieces.map(|piece| (claim.as_str(), piece)));
+            }
+            StanceQuestion::Objects(..) => {
+                let texts = masked.iter().flatten();
+                pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
+            }
+        }
+        ranges.push(from..pairs.len());
+    }
+    let logits = encoder.map(|encoder| encoder.get()?.logits(&pairs));
+    let logits = logits.transpose()?;
+    let answers = questions.iter().zip(ranges).map(|(question, range)| {
+        let own = logits.as_deref().and_then(|all| all.get(range));
+        answer_one(question, own, explain)
+    });
+    Ok(answers.collect())
+}
+
+fn answer_one(
+    question: &StanceQuestion,
+    logits: Option<&[Logits]>,
+    explain: bool,
+) -> (StanceAnswer, Option<Explanation>) {
+    match question {
+        StanceQuestion::Claim(claim, text) => {
+            let model = Model::committed();
+            (
+                StanceAnswer::Claim(model.stances(claim, text, logits)),
+                explain.then(|| model.explain("stance", claim, text, logits)),
+            )
+        }
+        StanceQuestion::Objects(objects, text) => {
+            let model = object_stance::Model::committed();
+            let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
+            let belief = model.belief(objects, text, logits);
+            (
+                StanceAnswer::Objects {
+                    decision: belief.decision,
+                    probabilities: belief.probabilities,
+                },
+                explain.then(|| model.explain(objects, text, logits)),
+            )
+        }
+    }
+}
