@@ -2,23 +2,16 @@
 //!
 //! For holding a change to what was before it. Beside other programs, `make bench` holds them.
 
-#[path = "../collection-tools/stages.rs"]
-#[allow(
-    dead_code,
-    reason = "what a stage made is looked at by bench-stages alone"
-)]
-mod stages;
-
 use std::fs;
 use std::path::Path;
 
+use benches::stages::{Item, Stage, prepare};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::page;
 use riposte::weights::Models;
 use serde_json::json;
-use stages::{Item, Stage, prepare};
 
 /// Images of the sample that are taken: more would only take longer.
 const IMAGES: usize = 8;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use serde_json::Value;
 
+use crate::tools::collection_tools;
+
 /// The largest difference between an explained score and its golden one.
 const NEAR: f64 = 1e-9;
 
@@ -16,8 +18,7 @@ fn golden() -> PathBuf {
 
 /// The collection that the golden runs were made from: COUNT and SEED of make_texts.py.
 fn generate(what: &str, dir: &Path) {
-    Command::cargo_bin("collection-tools")
-        .unwrap()
+    Command::new(collection_tools())
         .args([what, "--count", "160", "--seed", "7"])
         .arg(dir)
         .assert()

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod clip;
-mod collection_tools;
 mod cross;
 mod development;
 mod floors;
@@ -24,4 +23,5 @@ mod search;
 mod sentence;
 mod sentiment;
 mod texts;
+mod tools;
 mod verify;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 use etcetera::BaseStrategy;
 use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
@@ -47,43 +46,39 @@ fn text(lines: &[OcrLine]) -> String {
     lines.join(" ")
 }
 
-/// Draws `words` with the baseline starting at `start`, turned clockwise by `degrees`.
-fn write(
-    image: &mut RgbImage,
-    words: &str,
-    start: (f32, f32),
-    size: f32,
-    degrees: f32,
-    ink: [u8; 3],
-) {
-    let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("a font");
-    let scaled = font.as_scaled(PxScale::from(size));
+/// The lines of text in tests/it/data/poster-words.png (tests/reference/poster_words.py), each in a strip of `STRIP` pixels in
+/// height with its baseline at `BASELINE`, four times as large as on a poster.
+const LINES: [&str; 2] = ["Votes for all citizens", "at sixteen"];
+const STRIP: u32 = 224;
+const BASELINE: f32 = 160.0;
+
+/// Draws one of [`LINES`] with its baseline starting at `start`, turned clockwise by `degrees`.
+fn write(image: &mut RgbImage, words: &str, start: (f32, f32), degrees: f32, ink: [u8; 3]) {
+    let letters = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/it/data/poster-words.png"
+    );
+    let letters = image::open(letters)
+        .expect("the letters of the posters")
+        .into_luma8();
+    let line = LINES.iter().position(|line| *line == words);
+    let top = line.expect("a line of poster-words.png") as u32 * STRIP;
     let (sin, cos) = degrees.to_radians().sin_cos();
-    // Glyphs are drawn level, four times as large, and each pixel of the image asks what covers it.
     let fine = 4.0;
-    let mut along = 0.0;
-    for character in words.chars() {
-        let id = font.glyph_id(character);
-        let glyph = id.with_scale_and_position(size * fine, point(0.0, 0.0));
-        if let Some(outline) = font.outline_glyph(glyph) {
-            let bounds = outline.px_bounds();
-            outline.draw(|x, y, cover| {
-                let level = (
-                    along + (bounds.min.x + x as f32) / fine,
-                    (bounds.min.y + y as f32) / fine,
-                );
-                let x = start.0 + level.0 * cos - level.1 * sin;
-                let y = start.1 + level.0 * sin + level.1 * cos;
-                if let Some(pixel) = image.get_pixel_mut_checked(x as u32, y as u32) {
-                    let share = (cover * 1.5).min(1.0) / fine;
-                    for (value, ink) in pixel.0.iter_mut().zip(ink) {
-                        *value = (f32::from(*value) + (f32::from(ink) - f32::from(*value)) * share)
-                            as u8;
-                    }
+    for y in 0..STRIP {
+        for x in 0..letters.width() {
+            let cover = f32::from(letters.get_pixel(x, top + y).0[0]) / 255.0;
+            let (along, below) = (x as f32 / fine, (y as f32 - BASELINE) / fine);
+            let x = start.0 + along * cos - below * sin;
+            let y = start.1 + along * sin + below * cos;
+            if let Some(pixel) = image.get_pixel_mut_checked(x as u32, y as u32) {
+                let share = (cover * 1.5).min(1.0) / fine;
+                for (value, ink) in pixel.0.iter_mut().zip(ink) {
+                    *value =
+                        (f32::from(*value) + (f32::from(ink) - f32::from(*value)) * share) as u8;
                 }
-            });
+            }
         }
-        along += scaled.h_advance(id);
     }
 }
 
@@ -93,11 +88,10 @@ fn poster(ground: [u8; 3], ink: [u8; 3], degrees: f32) -> RgbImage {
         &mut image,
         "Votes for all citizens",
         (70.0, 150.0),
-        44.0,
         degrees,
         ink,
     );
-    write(&mut image, "at sixteen", (70.0, 230.0), 44.0, degrees, ink);
+    write(&mut image, "at sixteen", (70.0, 230.0), degrees, ink);
     image
 }
 
@@ -142,11 +136,10 @@ fn posters_of_any_colour_and_slant_are_read() {
                 &mut image,
                 "Votes for all citizens",
                 (60.0, 280.0),
-                44.0,
                 degrees,
                 ink,
             );
-            write(&mut image, "at sixteen", (80.0, 355.0), 44.0, degrees, ink);
+            write(&mut image, "at sixteen", (80.0, 355.0), degrees, ink);
         }
         let lines = reader.read(&image).unwrap();
         assert_eq!(text(&lines), "Votes for all citizens at sixteen", "{name}");
@@ -218,7 +211,7 @@ fn threads_share_a_reader_and_read_alike() {
 #[test]
 fn the_development_pages_are_read_as_well_as_by_rapidocr() {
     let Some(reader) = ppocr() else { return };
-    // RapidOCR's own rate on these two, by collection-tools/ocr_peers.py
+    // RapidOCR's own rate on these two, by benches/ocr_peers.py
     for (image, expected, most) in [
         (
             "ocrs-polar-bears.png",
@@ -283,7 +276,7 @@ fn the_ocrs_route_finds_words_with_the_published_detector() {
     let Some(detection) = data("models/text-detection.rten") else {
         return;
     };
-    // its stand-in recogniser says "x" for each stroke of ink (collection-tools/ink_recogniser.py)
+    // its stand-in recogniser says "x" for each stroke of ink (tests/reference/ink_recogniser.py)
     let reader = OcrsReader::load(&detection, Path::new(INK), "4567cdef").unwrap();
     assert_eq!(reader.producer(), "ocrs code 1 4567cdef");
 

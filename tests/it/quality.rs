@@ -1,13 +1,7 @@
 //! How well a text is written, as a reader would say (src/score/quality.rs).
 
-use std::fs;
-use std::path::Path;
-
-use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
-
-use crate::development::data;
 
 const GOOD: &str = "Raising the minimum wage would help working families. According to a study by the \
     university of Washington, wages rose by 3 percent after the increase, while the number of jobs stayed the same. \
@@ -73,39 +67,5 @@ proptest! {
             let value = quality::quality(kind, &text);
             prop_assert!(value > 0.0 && value < 1.0, "{value}");
         }
-    }
-}
-
-/// The weights that come with the program are what the command in their head makes of the data today, figures
-/// included.
-#[test]
-fn training_again_gives_the_same_file() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(data) = data("") else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("quality.toml");
-    Command::cargo_bin("collection-tools")
-        .unwrap()
-        .args(["train", "quality", "--data"])
-        .arg(&data)
-        .arg("-o")
-        .arg(&out)
-        .assert()
-        .success();
-    let made = fs::read_to_string(&out).unwrap();
-    assert_eq!(
-        made,
-        fs::read_to_string(root.join("models/own/quality.toml")).unwrap()
-    );
-    // what the README says of it: pairs in the right order, topics left out
-    let pairs = |line: &str| -> f64 {
-        let line = made
-            .lines()
-            .find_map(|l| l.strip_prefix(&format!("# {line}: ")))
-            .unwrap();
-        line.split_once(',').unwrap().0.parse().unwrap()
-    };
-    for set in ["arguments", "passages"] {
-        assert!(pairs(&format!("{set}, this model")) > pairs(&format!("{set}, length alone")));
     }
 }

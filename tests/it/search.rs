@@ -646,68 +646,36 @@ fn unfinished(dir: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
-    let home = tempfile::tempdir().unwrap();
-    let tools = assert_cmd::cargo::cargo_bin("collection-tools");
-    let made = home.path().join("made");
-    let status = Command::new(&tools)
-        .args(["generate-arguments", "--count", "3000"])
-        .arg(&made)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let place = home.path().join("index");
-    let mut child = Command::new(&tools)
-        .args(["bench-search", "--kind", "arguments", "-i"])
-        .arg(&made)
-        .arg("--topics")
-        .arg(made.join("topics.xml"))
+    const DOCUMENTS: usize = 40_000;
+    let (made, collection, _) = zipf(DOCUMENTS);
+    let kept = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_riposte"))
+        .args(["index", "-q", "--approach", "bm25", "-i"])
+        .arg(made.path())
         .arg("--index")
-        .arg(&place)
+        .arg(kept.path())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
     let start = Instant::now();
-    while unfinished(home.path()).is_empty() && start.elapsed() < Duration::from_secs(60) {
+    while unfinished(kept.path()).is_empty() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(Duration::from_millis(20));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(unfinished(home.path()).len(), 1);
+    assert_eq!(unfinished(kept.path()).len(), 1);
+    // the analyzer of the approach bm25
+    let analyzer = "stop=lucene stem=porter";
+    let place = corpus::directory(
+        &kept.path().join("texts.sqlite"),
+        Kind::Arguments,
+        &analyzer.parse().unwrap(),
+    );
     assert!(!place.exists());
-    let collection = TextCollection::Arguments(ArgumentCollection::open(&made).unwrap());
-    let corpus = built(&collection, "stop=lucene stem=snowball", &place);
-    assert_eq!(corpus.documents(), 3000);
-    assert!(unfinished(home.path()).is_empty());
+    let corpus = built(&collection, analyzer, &place);
+    assert_eq!(corpus.documents() as usize, DOCUMENTS);
+    assert!(unfinished(kept.path()).is_empty());
     let mut terms = corpus.meta().analyzer.build();
     assert!(!analyzer::terms(&mut terms, "the laws").is_empty());
-}
-
-#[test]
-fn generated_collections_are_whole_and_the_same_for_a_seed() {
-    let home = tempfile::tempdir().unwrap();
-    let tools = assert_cmd::cargo::cargo_bin("collection-tools");
-    let make = |what: &str, name: &str, seed: &str| {
-        let dir = home.path().join(name);
-        let status = Command::new(&tools)
-            .args([what, "--count", "60", "--seed", seed])
-            .arg(&dir)
-            .status()
-            .unwrap();
-        assert!(status.success());
-        dir
-    };
-    for (what, file) in [
-        ("generate-arguments", "args-me.json"),
-        ("generate-passages", "passages.jsonl.gz"),
-    ] {
-        let bytes = |dir: PathBuf| fs::read(dir.join(file)).unwrap();
-        let one = bytes(make(what, &format!("{what}1"), "5"));
-        assert!(one == bytes(make(what, &format!("{what}2"), "5")), "{what}");
-        assert!(one != bytes(make(what, &format!("{what}3"), "6")), "{what}");
-    }
-    let arguments = ArgumentCollection::open(&home.path().join("generate-arguments1")).unwrap();
-    assert_eq!(arguments.arguments().filter(Result::is_ok).count(), 60);
-    let passages = PassageCollection::open(&home.path().join("generate-passages1")).unwrap();
-    assert_eq!(passages.passages().filter(Result::is_ok).count(), 60);
 }

@@ -4,10 +4,10 @@
 use anyhow::Result;
 use image::RgbImage;
 
-use crate::chance::Chance;
 use crate::draw::{Align, BLACK, Canvas, Fonts, Ink, Rgb, WHITE, area, mix};
 use crate::scenery::{CLOTHES, SKIN};
 use crate::topics::{Chart, Other, Side, Subjects, Topic};
+use seeded_random::Random;
 
 /// What a picture shows of a topic: its judgements follow from this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Drawn {
 /// What a picture is drawn with.
 pub struct Painter<'a> {
     fonts: &'a Fonts,
-    pub chance: Chance,
+    pub random: Random,
 }
 
 type Scheme = (Rgb, Rgb, Rgb);
@@ -61,9 +61,9 @@ pub fn draw(
     topic: &Topic,
     shown: Shown,
     number: usize,
-    chance: Chance,
+    random: Random,
 ) -> Result<Drawn> {
-    let mut p = Painter { fonts, chance };
+    let mut p = Painter { fonts, random };
     match shown {
         Shown::Pro => p.of_side(topic, &topic.pro, number),
         Shown::Con => p.of_side(topic, &topic.con, number),
@@ -78,11 +78,11 @@ pub fn draw(
 
 impl<'a> Painter<'a> {
     fn of_side(&mut self, topic: &Topic, side: &Side, number: usize) -> Result<Drawn> {
-        let slogan = self.chance.word(&side.slogans).to_owned();
-        let claim = self.chance.word(&side.claims).to_owned();
+        let slogan = self.random.pick_text(&side.slogans).to_owned();
+        let claim = self.random.pick_text(&side.claims).to_owned();
         match number % 6 {
             0 => {
-                let below = self.chance.word(&side.reasons).to_owned();
+                let below = self.random.pick_text(&side.reasons).to_owned();
                 self.poster(&slogan, &sentence(&below), &topic.icons)
             }
             1 => {
@@ -92,11 +92,11 @@ impl<'a> Painter<'a> {
                     .map(String::as_str)
                     .filter(|s| *s != slogan)
                     .collect();
-                self.chance.shuffle(&mut others);
+                self.random.shuffle(&mut others);
                 self.signs(&slogan, &others)
             }
             2 => {
-                let at = self.chance.below(side.charts.len());
+                let at = self.random.below(side.charts.len());
                 match side.charts.get(at) {
                     Some(chart) => self.chart(chart),
                     None => self.poster(&slogan, "", &topic.icons),
@@ -105,14 +105,14 @@ impl<'a> Painter<'a> {
             3 => self.meme(&claim, &slogan, &topic.icons),
             4 => self.cartoon(&claim),
             _ => {
-                let reason = self.chance.word(&side.reasons).to_owned();
+                let reason = self.random.pick_text(&side.reasons).to_owned();
                 self.quotation(&format!("{claim}, because {reason}."))
             }
         }
     }
 
     fn of_nothing(&mut self, subjects: &Subjects, number: usize) -> Result<Drawn> {
-        let at = self.chance.below(subjects.others.len());
+        let at = self.random.below(subjects.others.len());
         let Some(other) = subjects.others.get(at) else {
             return self.landscape();
         };
@@ -122,8 +122,8 @@ impl<'a> Painter<'a> {
         match number % 5 {
             0 => self.landscape(),
             1 => {
-                let slogan = self.chance.word(slogans).to_owned();
-                let below = self.chance.word(&other.sentences).to_owned();
+                let slogan = self.random.pick_text(slogans).to_owned();
+                let below = self.random.pick_text(&other.sentences).to_owned();
                 self.poster(&slogan, &format!("{below}."), &other.icons)
             }
             2 => self.shapes(),
@@ -141,24 +141,24 @@ impl<'a> Painter<'a> {
         heights: (usize, usize),
         ground: Rgb,
     ) -> Result<Canvas<'a>> {
-        let width = self.chance.between(widths.0, widths.1) as u32;
-        let height = self.chance.between(heights.0, heights.1) as u32;
-        let hand = Chance::new(self.chance.next(), "hand", 0);
+        let width = self.random.between(widths.0, widths.1) as u32;
+        let height = self.random.between(heights.0, heights.1) as u32;
+        let hand = Random::new(self.random.next_u64(), "hand", 0);
         Canvas::new(self.fonts, width, height, ground, hand)
     }
 
     fn scheme(&mut self) -> Scheme {
-        self.chance.pick(&SCHEMES)
+        self.random.pick(&SCHEMES)
     }
 
     fn icon(&mut self, icons: &str) -> char {
         let icons: Vec<char> = icons.chars().collect();
-        self.chance.pick(&icons)
+        self.random.pick(&icons)
     }
 
     /// As it is, or in capitals.
     fn shout(&mut self, text: &str, percent: usize) -> String {
-        match self.chance.percent(percent) {
+        match self.random.percent(percent) {
             true => text.to_uppercase(),
             false => text.to_owned(),
         }
@@ -166,7 +166,7 @@ impl<'a> Painter<'a> {
 
     fn poster(&mut self, slogan: &str, below: &str, icons: &str) -> Result<Drawn> {
         let (ground, ink, accent) = self.scheme();
-        let upright = self.chance.percent(60);
+        let upright = self.random.percent(60);
         let (widths, heights) = match upright {
             true => ((420, 520), (560, 700)),
             false => ((600, 760), (400, 500)),
@@ -175,11 +175,11 @@ impl<'a> Painter<'a> {
         let (w, h) = (c.width(), c.height());
         let icon = self.icon(icons);
         let text = self.shout(slogan, 55);
-        let slant = match self.chance.percent(30) {
-            true => 0.04 + 0.05 * self.chance.fraction(),
+        let slant = match self.random.percent(30) {
+            true => 0.04 + 0.05 * self.random.fraction(),
             false => 0.0,
         };
-        let style = self.chance.below(3);
+        let style = self.random.below(3);
         match style {
             0 => c.frame(c.whole().inset(14.0), accent, 8.0),
             1 => c.rect(area(0.0, h * 0.86, w, h * 0.14), accent),
@@ -222,7 +222,7 @@ impl<'a> Painter<'a> {
     }
 
     fn signs(&mut self, slogan: &str, others: &[&str]) -> Result<Drawn> {
-        let sky = self.chance.pick(&[
+        let sky = self.random.pick(&[
             [150, 190, 225],
             [205, 210, 215],
             [120, 150, 190],
@@ -234,12 +234,12 @@ impl<'a> Painter<'a> {
         self.houses(&mut c, h * 0.62);
         c.rect(area(0.0, h * 0.62, w, h * 0.38), [110, 108, 106]);
         let mut boards: Vec<(f32, f32, f32, &str)> = vec![(0.5, 0.25, 0.4, slogan)];
-        let beside = self.chance.below(3);
+        let beside = self.random.below(3);
         for (&other, at) in others.iter().take(beside).zip([0.14, 0.86]) {
             boards.insert(0, (at, 0.4, 0.24, other));
         }
         for (x, y, width, text) in boards {
-            let (paper, ink) = self.chance.pick(&[
+            let (paper, ink) = self.random.pick(&[
                 (WHITE, BLACK),
                 ([250, 235, 120], BLACK),
                 (WHITE, [190, 20, 30]),
@@ -247,7 +247,7 @@ impl<'a> Painter<'a> {
                 ([245, 245, 240], [20, 50, 140]),
                 ([30, 30, 30], WHITE),
             ]);
-            let slant = self.chance.swing() * 0.14;
+            let slant = self.random.signed_fraction() * 0.14;
             let text = self.shout(text, 70);
             let board = area(w * (x - width / 2.0), h * (y - 0.2), w * width, h * 0.4);
             let letters = Ink {
@@ -266,23 +266,23 @@ impl<'a> Painter<'a> {
             });
             self.person(&mut c, middle + 16.0, foot, h * 0.075);
         }
-        for _ in 0..self.chance.between(3, 9) {
-            let x = self.chance.fraction() * w;
-            let y = h * (0.86 + 0.1 * self.chance.fraction());
+        for _ in 0..self.random.between(3, 9) {
+            let x = self.random.fraction() * w;
+            let y = h * (0.86 + 0.1 * self.random.fraction());
             self.person(&mut c, x, y, h * 0.065);
         }
         Ok(drawn(c, "protest sign", slogan))
     }
 
     fn chart(&mut self, chart: &Chart) -> Result<Drawn> {
-        let dark = self.chance.percent(25);
+        let dark = self.random.percent(25);
         let (ground, ink) = match dark {
             true => ([24, 30, 44], [240, 240, 240]),
             false => ([253, 253, 250], [40, 40, 46]),
         };
         let mut c = self.canvas((560, 720), (380, 480), ground)?;
         let (w, h) = (c.width(), c.height());
-        let accent = self.chance.pick(&[
+        let accent = self.random.pick(&[
             [40, 110, 190],
             [210, 80, 40],
             [60, 150, 90],
@@ -326,7 +326,7 @@ impl<'a> Painter<'a> {
             .enumerate()
             .map(|(i, &v)| place(i, v))
             .collect();
-        let as_line = in_time && points.len() > 2 && self.chance.percent(60);
+        let as_line = in_time && points.len() > 2 && self.random.percent(60);
         if as_line {
             c.lines(&points, accent, 5.0);
         }
@@ -349,7 +349,7 @@ impl<'a> Painter<'a> {
             ink,
             2.0,
         );
-        let (town, asked) = (self.chance.pick(&TOWNS), self.chance.between(412, 3980));
+        let (town, asked) = (self.random.pick(&TOWNS), self.random.between(412, 3980));
         let source = format!("Source: {town} survey office, n = {asked}");
         c.line(
             &source,
@@ -365,7 +365,7 @@ impl<'a> Painter<'a> {
         let mut c = self.canvas((500, 620), (440, 560), [90, 120, 150])?;
         let (w, h) = (c.width(), c.height());
         self.scene(&mut c);
-        match self.chance.below(3) {
+        match self.random.below(3) {
             0 => self.face(&mut c, w / 2.0, h * 0.5, h * 0.17),
             1 => {
                 self.face(&mut c, w * 0.3, h * 0.52, h * 0.13);
@@ -378,7 +378,7 @@ impl<'a> Painter<'a> {
                 c.icon(icon, w / 2.0, h * 0.5, h * 0.28, [40, 34, 30]);
             }
         }
-        let (above, below) = match self.chance.percent(50) {
+        let (above, below) = match self.random.percent(50) {
             true => halves(claim),
             false => (slogan.to_owned(), claim.to_owned()),
         };
@@ -394,7 +394,7 @@ impl<'a> Painter<'a> {
     }
 
     fn cartoon(&mut self, claim: &str) -> Result<Drawn> {
-        let paper = self.chance.pick(&[
+        let paper = self.random.pick(&[
             [250, 248, 240],
             [225, 238, 245],
             [245, 235, 215],
@@ -404,11 +404,11 @@ impl<'a> Painter<'a> {
         let (w, h) = (c.width(), c.height());
         c.rect(area(0.0, h * 0.84, w, h * 0.16), mix(paper, BLACK, 0.25));
         c.lines(&[(0.0, h * 0.84), (w, h * 0.84)], BLACK, 3.0);
-        let left = self.chance.percent(50);
+        let left = self.random.percent(50);
         let (speaker, listener) = if left { (0.24, 0.76) } else { (0.76, 0.24) };
         for (at, arm) in [(speaker, -1.0), (listener, 1.0)] {
             let (x, shoulder) = (w * at, h * 0.66);
-            let coat = self.chance.pick(&CLOTHES);
+            let coat = self.random.pick(&CLOTHES);
             c.polygon(
                 &[
                     (x - 34.0, shoulder),
@@ -459,21 +459,21 @@ impl<'a> Painter<'a> {
             bubble.w * 0.72,
             bubble.h * 0.76,
         );
-        let end = self.chance.pick(&["!", ".", "!!"]);
+        let end = self.random.pick(&["!", ".", "!!"]);
         let hand = Ink {
             shake: 0.015,
             ..Ink::new(BLACK, 0.04)
         };
         c.text(&format!("{claim}{end}"), inside, 40.0, Align::Centre, hand);
-        if self.chance.percent(50) {
-            let answer = self.chance.pick(&["Hm.", "Really?", "Oh!", "I see."]);
+        if self.random.percent(50) {
+            let answer = self.random.pick(&["Hm.", "Really?", "Oh!", "I see."]);
             c.line_centred(answer, w * listener, h * 0.445, 24.0, hand);
         }
         Ok(drawn(c, "cartoon", claim))
     }
 
     fn quotation(&mut self, text: &str) -> Result<Drawn> {
-        let ground = self.chance.pick(&[
+        let ground = self.random.pick(&[
             [28, 30, 34],
             [40, 54, 70],
             [60, 30, 40],
@@ -485,12 +485,12 @@ impl<'a> Painter<'a> {
         let (w, h) = (c.width(), c.height());
         let side = mix(ground, ink, 0.25);
         c.rect(area(0.0, 0.0, w * 0.32, h), side);
-        let clothes = self.chance.pick(&CLOTHES);
-        let skin = self.chance.pick(&SKIN);
+        let clothes = self.random.pick(&CLOTHES);
+        let skin = self.random.pick(&SKIN);
         c.oval(area(w * 0.02, h * 0.66, w * 0.28, h * 0.6), clothes);
         c.disc(w * 0.16, h * 0.48, w * 0.1, mix(skin, BLACK, 0.6));
         c.disc(w * 0.16, h * 0.5, w * 0.085, skin);
-        let slanted = self.chance.percent(25);
+        let slanted = self.random.percent(25);
         c.turned(if slanted { -0.05 } else { 0.0 }, w * 0.65, h * 0.5, |c| {
             c.text(
                 &format!("“{text}”"),
@@ -500,7 +500,7 @@ impl<'a> Painter<'a> {
                 Ink::new(ink, 0.03),
             );
         });
-        let (job, town) = (self.chance.pick(&JOBS), self.chance.pick(&TOWNS));
+        let (job, town) = (self.random.pick(&JOBS), self.random.pick(&TOWNS));
         c.line_centred(
             &format!("— a {job} from {town}"),
             w * 0.66,
@@ -530,7 +530,7 @@ impl<'a> Painter<'a> {
             c.rect(area(w * x, h * 0.22, w * 0.44, h * 0.12), colour);
             c.line_centred(head, w * (x + 0.22), h * 0.3, 32.0, Ink::new(WHITE, 0.05));
             let mut lines: Vec<&str> = side.reasons.iter().map(String::as_str).collect();
-            self.chance.shuffle(&mut lines);
+            self.random.shuffle(&mut lines);
             for (line, y) in lines.iter().zip([0.37, 0.57, 0.77]) {
                 c.disc(
                     w * (x + 0.025),
@@ -563,7 +563,7 @@ impl<'a> Painter<'a> {
             Align::Centre,
             Ink::new(ink, 0.04),
         );
-        let kind = self.chance.pick(&[
+        let kind = self.random.pick(&[
             "Debate night",
             "The big question",
             "Podcast, episode 12",
@@ -578,10 +578,10 @@ impl<'a> Painter<'a> {
         let (ground, ink, accent) = self.scheme();
         let mut c = self.canvas((480, 700), (400, 520), ground)?;
         let (w, h) = (c.width(), c.height());
-        if self.chance.percent(50) {
+        if self.random.percent(50) {
             self.scene(&mut c);
         }
-        let count = self.chance.between(1, 3);
+        let count = self.random.between(1, 3);
         for at in 0..count {
             let x = w * (at as f32 + 0.5) / count as f32;
             let size = (w / count as f32 * 0.7).min(h * 0.6);
@@ -612,15 +612,15 @@ impl<'a> Painter<'a> {
         let (ground, ink, accent) = self.scheme();
         let mut c = self.canvas((440, 640), (400, 520), ground)?;
         let (w, h) = (c.width(), c.height());
-        for _ in 0..self.chance.between(6, 16) {
-            let (x, y) = (self.chance.fraction() * w, self.chance.fraction() * h);
-            let r = 20.0 + 80.0 * self.chance.fraction();
+        for _ in 0..self.random.between(6, 16) {
+            let (x, y) = (self.random.fraction() * w, self.random.fraction() * h);
+            let r = 20.0 + 80.0 * self.random.fraction();
             let tint = mix(
-                self.chance.pick(&[ink, accent]),
+                self.random.pick(&[ink, accent]),
                 ground,
-                0.6 * self.chance.fraction(),
+                0.6 * self.random.fraction(),
             );
-            match self.chance.below(3) {
+            match self.random.below(3) {
                 0 => c.disc(x, y, r, tint),
                 1 => c.rect(area(x - r, y - r * 0.6, 2.0 * r, 1.2 * r), tint),
                 _ => c.polygon(&[(x, y - r), (x + r, y + r), (x - r, y + r)], tint),

@@ -14,11 +14,11 @@ use riposte::evidence::picture::perceptual_hash;
 use riposte::trec;
 use sha2::{Digest, Sha256};
 
-use crate::chance::Chance;
 use crate::draw::Fonts;
 use crate::pages::{Bent, Carried, Writer};
 use crate::pictures::{self, Drawn, Shown};
 use crate::topics::{Subjects, Topic};
+use seeded_random::Random;
 
 /// How many of 22 pictures of a topic show what: the real collection has more PRO than CON, and a third is off topic.
 const DECK: [(Shown, usize); 5] = [
@@ -189,8 +189,8 @@ struct Role<'a> {
 }
 
 impl Plan<'_> {
-    fn chance(&self, what: &str, number: usize) -> Chance {
-        Chance::new(self.seed, what, number as u64)
+    fn random(&self, what: &str, number: usize) -> Random {
+        Random::new(self.seed, what, number as u64)
     }
 
     /// Topics take turns; each deals its pictures from a shuffled deck.
@@ -200,7 +200,7 @@ impl Plan<'_> {
         let size: usize = DECK.iter().map(|(_, n)| n).sum();
         let turn = number / self.topics.len();
         let mut deck: Vec<Shown> = DECK.iter().flat_map(|&(shown, n)| vec![shown; n]).collect();
-        self.chance("deck", at + self.topics.len() * (turn / size))
+        self.random("deck", at + self.topics.len() * (turn / size))
             .shuffle(&mut deck);
         let shown = *deck.get(turn % size)?;
         let before = deck
@@ -223,11 +223,11 @@ impl Plan<'_> {
 
     /// The picture that `number` repeats, smaller or recompressed, if it is a near-duplicate.
     fn original(&self, number: usize) -> Option<usize> {
-        let mut chance = self.chance("copy", number);
+        let mut random = self.random("copy", number);
         let rounds = number / self.topics.len();
-        let is_copy = rounds > 0 && chance.percent(7);
+        let is_copy = rounds > 0 && random.percent(7);
         // Of the same topic, so that its page and its judgements stay what they are.
-        is_copy.then(|| number % self.topics.len() + self.topics.len() * chance.below(rounds))
+        is_copy.then(|| number % self.topics.len() + self.topics.len() * random.below(rounds))
     }
 
     fn make(&self, number: usize, dir: &Path) -> Result<Vec<Judged>> {
@@ -242,12 +242,12 @@ impl Plan<'_> {
             role.topic,
             role.shown,
             role.turn,
-            self.chance("picture", source),
+            self.random("picture", source),
         )?;
-        let mut chance = self.chance("page", number);
-        let (image, bytes) = encode(&drawn.image, source != number, &mut chance)
+        let mut random = self.random("page", number);
+        let (image, bytes) = encode(&drawn.image, source != number, &mut random)
             .with_context(|| format!("encoding image {number}"))?;
-        let url = self.image_url(&role, &drawn, number, &mut chance);
+        let url = self.image_url(&role, &drawn, number, &mut random);
         let id = id('I', &url);
         let home = dir.join("images").join(&id[..3]).join(&id);
         write(&home.join("image.webp"), bytes)?;
@@ -256,7 +256,7 @@ impl Plan<'_> {
             &home.join("image-phash.txt"),
             format!("{:064b}", perceptual_hash(&image)),
         )?;
-        for page in 0..if chance.percent(12) { 2 } else { 1 } {
+        for page in 0..if random.percent(12) { 2 } else { 1 } {
             let carried = Carried {
                 url: &url,
                 kind: drawn.kind,
@@ -265,22 +265,22 @@ impl Plan<'_> {
                 height: image.height(),
                 shown: role.shown,
             };
-            self.page(&role, &carried, number, page, &home, &mut chance)?;
+            self.page(&role, &carried, number, page, &home, &mut random)?;
         }
-        Ok(self.judge(&role, &id, &mut chance))
+        Ok(self.judge(&role, &id, &mut random))
     }
 
-    fn image_url(&self, role: &Role, drawn: &Drawn, number: usize, chance: &mut Chance) -> String {
-        let host = chance.pick(&HOSTS);
-        let year = chance.between(2012, 2023);
-        let words = match chance.below(3) {
+    fn image_url(&self, role: &Role, drawn: &Drawn, number: usize, random: &mut Random) -> String {
+        let host = random.pick(&HOSTS);
+        let year = random.between(2012, 2023);
+        let words = match random.below(3) {
             0 if role.shown != Shown::Nothing => {
                 slug(&format!("{} {}", role.topic.short, drawn.kind))
             }
             1 if !drawn.words.is_empty() => slug(&drawn.words),
-            _ => format!("img-{:04}", chance.below(10_000)),
+            _ => format!("img-{:04}", random.below(10_000)),
         };
-        let ending = chance.pick(&["jpg", "jpg", "png", "webp"]);
+        let ending = random.pick(&["jpg", "jpg", "png", "webp"]);
         // The number keeps two images from having one address.
         format!("https://{host}/wp-content/uploads/{year}/{words}-{number}.{ending}")
     }
@@ -292,17 +292,17 @@ impl Plan<'_> {
         number: usize,
         page: usize,
         home: &Path,
-        chance: &mut Chance,
+        random: &mut Random,
     ) -> Result<()> {
-        let bent = bent(role.shown, chance);
-        let host = chance.pick(&HOSTS);
+        let bent = bent(role.shown, random);
+        let host = random.pick(&HOSTS);
         let path = match bent {
             Bent::Astray => "life",
-            _ => chance.pick(&["opinion", "news", "debate", "society"]),
+            _ => random.pick(&["opinion", "news", "debate", "society"]),
         };
         let url = format!(
             "https://{host}/{path}/{}-{}",
-            chance.between(10_000, 99_999),
+            random.between(10_000, 99_999),
             number * 2 + page
         );
         let written = Writer {
@@ -311,12 +311,12 @@ impl Plan<'_> {
             bent,
             host,
             url: &url,
-            chance: Chance::new(chance.next(), "writer", page as u64),
+            random: Random::new(random.next_u64(), "writer", page as u64),
         }
         .write(carried);
         let home = home.join("pages").join(id('P', &url));
         write(&home.join("page-url.txt"), &url)?;
-        write(&home.join("rankings.jsonl"), rankings(role, bent, chance))?;
+        write(&home.join("rankings.jsonl"), rankings(role, bent, random))?;
         write(&home.join("snapshot/dom.html"), written.html)?;
         write(&home.join("snapshot/text.txt"), written.text)?;
         write(
@@ -326,7 +326,7 @@ impl Plan<'_> {
     }
 
     /// The topic that it was found for, and often one more, for which it is off topic.
-    fn judge(&self, role: &Role, id: &str, chance: &mut Chance) -> Vec<Judged> {
+    fn judge(&self, role: &Role, id: &str, random: &mut Random) -> Vec<Judged> {
         let grades = match role.shown {
             Shown::Pro => [true, true, false],
             Shown::Con => [true, false, true],
@@ -335,8 +335,8 @@ impl Plan<'_> {
             Shown::Nothing => [false; 3],
         };
         let mut judged = vec![(role.at + 1, id.to_owned(), grades)];
-        let other = chance.below(self.topics.len());
-        if other != role.at && chance.percent(50) {
+        let other = random.below(self.topics.len());
+        if other != role.at && random.percent(50) {
             judged.push((other + 1, id.to_owned(), [false; 3]));
         }
         judged
@@ -344,8 +344,8 @@ impl Plan<'_> {
 }
 
 /// What the page of a picture does: mostly what the picture does, but far from always.
-fn bent(shown: Shown, chance: &mut Chance) -> Bent {
-    let dice = chance.below(100);
+fn bent(shown: Shown, random: &mut Random) -> Bent {
+    let dice = random.below(100);
     let (own, opposite) = match shown {
         Shown::Con => (Bent::Con, Bent::Pro),
         _ => (Bent::Pro, Bent::Con),
@@ -374,30 +374,30 @@ fn bent(shown: Shown, chance: &mut Chance) -> Bent {
 }
 
 /// The searches that found the page, with ranks that hint at what was found and often mislead.
-fn rankings(role: &Role, bent: Bent, chance: &mut Chance) -> String {
+fn rankings(role: &Role, bent: Bent, random: &mut Random) -> String {
     let short = &role.topic.short;
     let mut lines = String::new();
-    for _ in 0..chance.between(1, 3) {
+    for _ in 0..random.between(1, 3) {
         let good = match (role.shown, bent) {
             (Shown::Pro, _) | (Shown::Topic, Bent::Pro) => 65,
             (Shown::Con, _) | (Shown::Topic, Bent::Con) => 35,
             _ => 50,
         };
-        let query = match chance.below(6) {
+        let query = match random.below(6) {
             0 => role.topic.title.clone(),
             1 => format!(
                 "{short} {}",
-                chance.pick(&["meme", "quote", "stats", "protests"])
+                random.pick(&["meme", "quote", "stats", "protests"])
             ),
             2 => short.clone(),
-            _ if chance.percent(good) => format!("{short} good"),
+            _ if random.percent(good) => format!("{short} good"),
             _ => format!("{short} anti"),
         };
         let lowest = match role.shown {
             Shown::Nothing => 40,
             _ => 1,
         };
-        let rank = chance.between(chance.clone().between(1, lowest), 100);
+        let rank = random.between(random.clone().between(1, lowest), 100);
         let line =
             serde_json::json!({"query": query, "topic": (role.at + 1).to_string(), "rank": rank});
         lines.push_str(&format!("{line}\n"));
@@ -424,11 +424,11 @@ fn slug(text: &str) -> String {
 
 /// The file's bytes and the pixels in them: lossless WebP; as in the crawl, `image.webp` is now and
 /// then a PNG. A near-duplicate is a smaller WebP or a JPEG.
-fn encode(image: &RgbImage, copy: bool, chance: &mut Chance) -> Result<(RgbImage, Vec<u8>)> {
+fn encode(image: &RgbImage, copy: bool, random: &mut Random) -> Result<(RgbImage, Vec<u8>)> {
     let mut bytes = Vec::new();
-    let as_jpeg = chance.percent(50);
+    let as_jpeg = random.percent(50);
     let image = match copy && !as_jpeg {
-        true => reduced(image, chance.between(70, 90) as u32),
+        true => reduced(image, random.between(70, 90) as u32),
         false => image.clone(),
     };
     let (width, height) = image.dimensions();
@@ -437,7 +437,7 @@ fn encode(image: &RgbImage, copy: bool, chance: &mut Chance) -> Result<(RgbImage
         JpegEncoder::new_with_quality(&mut bytes, 70).write_image(&image, width, height, colour)?;
         return Ok((image::load_from_memory(&bytes)?.to_rgb8(), bytes));
     }
-    match chance.percent(4) {
+    match random.percent(4) {
         true => PngEncoder::new(&mut bytes).write_image(&image, width, height, colour)?,
         false => {
             WebPEncoder::new_lossless(&mut bytes).write_image(&image, width, height, colour)?

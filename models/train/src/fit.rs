@@ -1,4 +1,4 @@
-//! Ridge-regularised logistic regression by Newton's method, and its weights as text.
+//! Logistic regression with an L2 penalty by Newton's method, and its weights as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,14 +7,14 @@ use anyhow::{Context, Result, ensure};
 use riposte::score::linear::{FARTHEST, Linear, LinearText, Weight};
 use riposte::score::logistic;
 
-/// Newton's method squares the error each time: more steps mean that something is wrong.
-const STEPS: usize = 60;
+/// Maximum number of Newton steps. The error is squared in each step, so that more steps mean a mistake in the data.
+const MAX_STEPS: usize = 60;
 
-/// Minimises the summed cross-entropy plus penalty/2 × |weights|² (scikit-learn's C is 1/penalty); returns bias and
-/// weights. Targets are probabilities. The bias, if there is one, is not penalised.
+/// Minimises the summed cross-entropy plus penalty/2 × |weights|² (scikit-learn's C is 1/penalty), and returns the bias and
+/// the weights. Targets are probabilities. The bias is not penalised; without one it is 0.
 ///
 /// # Errors
-/// Rows that are no finite numbers, or no convergence.
+/// There are no rows, a feature is not finite, or the method does not converge.
 pub fn logistic_regression(
     rows: &[Vec<f64>],
     targets: &[f64],
@@ -24,7 +24,7 @@ pub fn logistic_regression(
     minimise(rows, targets, &vec![0.0; rows.len()], penalty, with_bias)
 }
 
-/// The same without a bias, for log-odds that begin at an offset of each row.
+/// The same without a bias, where the log-odds of each row start from an offset of its own.
 ///
 /// # Errors
 /// As [`logistic_regression`].
@@ -46,7 +46,7 @@ fn minimise(
 ) -> Result<(f64, Vec<f64>)> {
     let width = rows
         .first()
-        .context("there is nothing to learn from")?
+        .context("there are no examples to learn from")?
         .len();
     let bias = usize::from(with_bias);
     let n = width + bias;
@@ -76,7 +76,7 @@ fn minimise(
     };
     let mut beta = vec![0.0; n];
     let mut last = loss(&beta);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let mut gradient: Vec<f64> = beta.iter().zip(&penalties).map(|(b, p)| b * p).collect();
         let mut hessian = vec![vec![0.0; n]; n];
         for ((row, target), offset) in rows.iter().zip(targets).zip(offsets) {
@@ -94,7 +94,7 @@ fn minimise(
             hessian[i][i] += penalties[i] + 1e-10;
         }
         let step = solve(hessian, gradient)?;
-        // half the step until it goes down
+        // halve the step until the loss falls
         let mut factor = 1.0;
         let (next, now) = loop {
             let next: Vec<f64> = beta
@@ -115,14 +115,14 @@ fn minimise(
         }
         last = now;
     }
-    anyhow::bail!("logistic regression did not converge in {STEPS} steps")
+    anyhow::bail!("logistic regression did not converge in {MAX_STEPS} steps")
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// x of a·x = b by Cholesky's decomposition; only the lower triangle of `a` is read.
+/// Solves a·x = b by Cholesky decomposition; only the lower triangle of `a` is read.
 fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Result<Vec<f64>> {
     let n = b.len();
     for i in 0..n {
@@ -146,13 +146,14 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Result<Vec<f64>> {
     Ok(b)
 }
 
-/// Four decimals, so that the last bits of a machine's arithmetic do not show in the file.
+/// Rounds to four decimals, so that differences in the last bits between machines do not reach the file.
 pub fn rounded(x: f64) -> f64 {
-    // + 0.0: no -0
+    // adding 0.0 turns -0 into 0
     (x * 1e4).round() / 1e4 + 0.0
 }
 
-/// Standardises the features, learns, and rounds. `odd`: no bias and means of 0.
+/// Standardises the features, learns the weights, and rounds them. `odd` leaves out the bias and the means, for features that
+/// change their sign when the two sides are exchanged.
 ///
 /// # Errors
 /// As [`logistic_regression`].
@@ -175,7 +176,7 @@ pub fn fit(
             let square = column.map(|x| (x - mean).powi(2)).sum::<f64>() / count;
             Weight {
                 mean,
-                // a feature that never varies weighs nothing
+                // a constant feature gets no weight
                 deviation: rounded(square.sqrt()).max(1e-3),
                 weight: 0.0,
             }
@@ -202,15 +203,15 @@ pub fn fit(
     })
 }
 
-/// The model of a text, for use while training.
+/// The model of the weights, for use in cross-validation.
 ///
 /// # Errors
-/// None for texts that [`fit`] made of the same names.
+/// The weights are not those of the named features.
 pub fn model(text: &LinearText, names: &[&'static str]) -> Result<Linear> {
     Linear::new(text.clone(), names)
 }
 
-/// A TOML table of the weights in the order of the names.
+/// The weights as a TOML table, in the order of the names.
 pub fn table(title: &str, text: &LinearText, names: &[&'static str]) -> String {
     let mut out = format!("\n[{title}]\nbias = {}\n\n[{title}.features]\n", text.bias);
     let features: &BTreeMap<String, Weight> = &text.features;
@@ -240,8 +241,8 @@ mod tests {
     ];
     const TARGETS: [f64; 8] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0];
 
-    /// `LogisticRegression(C=1/penalty, fit_intercept=…, tol=1e-12).fit(ROWS, TARGETS)` of scikit-learn 1.9.1.
-    /// Penalty, with a bias or not, the bias, the weights.
+    /// `LogisticRegression(C=1/penalty, fit_intercept=…, tol=1e-12).fit(ROWS, TARGETS)` of scikit-learn 1.9.1:
+    /// penalty, whether there is a bias, the bias, and the weights.
     const REFERENCE: [(f64, bool, f64, [f64; 2]); 3] = [
         (1.0, true, -0.01623717, [0.46074789, 0.67514074]),
         (0.1, true, 0.05145103, [0.72311275, 1.20792551]),
@@ -249,7 +250,7 @@ mod tests {
     ];
 
     #[test]
-    fn weights_are_those_of_scikit_learn() {
+    fn the_weights_equal_those_of_scikit_learn() {
         let rows: Vec<Vec<f64>> = ROWS.iter().map(|row| row.to_vec()).collect();
         for (penalty, with_bias, bias, weights) in REFERENCE {
             let found = logistic_regression(&rows, &TARGETS, penalty, with_bias).unwrap();
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn features_without_numbers_are_refused() {
+    fn features_that_are_not_finite_are_refused() {
         let rows = vec![vec![f64::NAN], vec![1.0]];
         assert!(logistic_regression(&rows, &[0.0, 1.0], 1.0, true).is_err());
         assert!(logistic_regression(&[], &[], 1.0, true).is_err());

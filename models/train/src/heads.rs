@@ -1,4 +1,4 @@
-//! `evaluate-heads`: the heads of stance beside what they have to beat, on the development parts.
+//! `train evaluate-heads`: the stance models beside the baselines that they have to beat, on the development parts.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,29 +8,32 @@ use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use riposte::reading::pair::PairEncoder;
-use riposte::score::object_stance::{Objects, reading};
+use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::Model;
 use riposte::trec::ObjectStance;
 use riposte::weights::{Found, Models};
 
-use super::data::{self, StanceSet, Stanced};
-use super::fit::logistic_regression;
-use super::stance::{base, macro_f1, masked, on_comparisons};
-use super::text_stance::{Read, calibration_error, read, reliability};
+use crate::base_model::BaseModel;
+use crate::data::{self, StanceExample, StanceSet};
+use crate::fit::logistic_regression;
+use crate::measures::{Answer, calibration_error, macro_f1, reliability};
+use crate::stance::{masked, on_comparisons};
+use crate::text_stance::read;
 
-/// Texts of a collection that the regression over frozen vectors learns from, and its penalty.
-const FROZEN: usize = 3000;
-const PENALTY: f64 = 1.0;
+/// Maximum number of texts of a collection that the regression over frozen vectors learns from.
+const FROZEN_EXAMPLES: usize = 3000;
+/// L2 penalty of that regression.
+const FROZEN_PENALTY: f64 = 1.0;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Folder of the development data
+    /// Directory of the development data
     #[arg(long)]
     data: PathBuf,
     /// Directory of the models
     #[arg(long)]
     models: Option<PathBuf>,
-    /// How sure the answers are and how often they are right, as SVG
+    /// Write a reliability plot of all answers to this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
 }
@@ -38,13 +41,14 @@ pub struct Options {
 /// Prints a table in Markdown.
 pub fn run(options: &Options) -> Result<()> {
     let models = options.models.as_deref();
-    let (dir, sha) = base(models)?;
-    let encoder = PairEncoder::load(&dir, &sha)?;
-    let sentences = Sentences::load(&dir, &sha)?;
+    let base = BaseModel::find(models)?;
+    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let sentences = Sentences::load(&base.dir, &base.sha256)?;
     let afinn = match Models::at(models)?.find("afinn")? {
         Found::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
         _ => None,
     };
+    let vader = Vader::new();
     let model = Model::committed();
     println!(
         "| development part | texts | majority | VADER | AFINN | frozen vectors | words | pair encoder | together | ECE |\n\
@@ -59,58 +63,67 @@ pub fn run(options: &Options) -> Result<()> {
                 None => write!(row, " – |"),
             };
         };
-        let pro = set.learned.iter().filter(|row| row.supports).count() * 2 > set.learned.len();
+        let pro = set.training.iter().filter(|row| row.supports).count() * 2 > set.training.len();
         column(Some(vec![pro; set.dev.len()]));
-        let by =
-            |of: &dyn Fn(&str) -> f64| Some(set.dev.iter().map(|r| of(&r.text) >= 0.0).collect());
-        column(by(&|text| Vader::new().compound(text)));
+        let by_sign = |valence: &dyn Fn(&str) -> f64| {
+            let found = set.dev.iter().map(|row| valence(&row.text) >= 0.0);
+            Some(found.collect())
+        };
+        column(by_sign(&|text| vader.compound(text)));
         column(
             afinn
                 .as_ref()
-                .and_then(|afinn| by(&|text| afinn.valence(text).sum)),
+                .and_then(|afinn| by_sign(&|text| afinn.valence(text).sum)),
         );
         column(Some(frozen(&sentences, &set)?));
-        let words = |row: &Stanced| model.words(&row.claim, &row.text) > 0.0;
+        let words = |row: &StanceExample| model.words(&row.claim, &row.text) > 0.0;
         column(Some(set.dev.iter().map(words).collect()));
-        let read: Vec<Read> = read(&encoder, set.dev.clone())?;
-        let whole = |r: &Read| r.logits.first().is_some_and(|[con, pro, _]| pro > con);
-        column(Some(read.iter().map(whole).collect()));
-        let shares: Vec<(f64, bool)> = read
+        let readings = read(&encoder, set.dev.clone())?;
+        // the first piece is the beginning of the text, or all of it
+        let of_whole = readings.iter().map(|reading| {
+            let logits = reading.logits.first();
+            logits.is_some_and(|[con, pro, _]| pro > con)
+        });
+        column(Some(of_whole.collect()));
+        let answers: Vec<Answer> = readings
             .iter()
-            .map(|r| {
-                let s = model.stances(&r.row.claim, &r.row.text, Some(&r.logits));
-                (s.pro / (s.pro + s.con), r.row.supports)
+            .map(|reading| {
+                let example = &reading.example;
+                let s = model.stances(&example.claim, &example.text, Some(&reading.logits));
+                (s.pro / (s.pro + s.con), example.supports)
             })
             .collect();
-        column(Some(shares.iter().map(|(share, _)| *share > 0.5).collect()));
-        println!("{row} {:.3} |", calibration_error(&shares));
-        all.extend(shares);
+        let together = answers.iter().map(|(probability, _)| *probability > 0.5);
+        column(Some(together.collect()));
+        println!("{row} {:.3} |", calibration_error(&answers));
+        all.extend(answers);
     }
     comparisons(&options.data, &encoder)?;
     if let Some(path) = &options.plot {
-        fs::write(path, plot(&all)).with_context(|| format!("writing {}", path.display()))?;
+        fs::write(path, plot(&all)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-fn f1(rows: &[Stanced], found: &[bool]) -> f64 {
+fn f1(rows: &[StanceExample], found: &[bool]) -> f64 {
     macro_f1(rows.iter().map(|row| row.supports), found.iter().copied())
 }
 
-/// Logistic regression over the vectors of claim and text, their difference and their product, each collection by itself.
+/// The answers of a logistic regression over the vectors of claim and text, the absolute values of their difference, and their
+/// product, learned for this collection alone.
 fn frozen(sentences: &Sentences, set: &StanceSet) -> Result<Vec<bool>> {
-    let step = set.learned.len().div_ceil(FROZEN).max(1);
-    let learned: Vec<&Stanced> = set.learned.iter().step_by(step).collect();
-    let features = |rows: &[&Stanced]| -> Result<Vec<Vec<f64>>> {
+    let step = set.training.len().div_ceil(FROZEN_EXAMPLES).max(1);
+    let training: Vec<&StanceExample> = set.training.iter().step_by(step).collect();
+    let features = |rows: &[&StanceExample]| -> Result<Vec<Vec<f64>>> {
         let claims: Vec<&str> = rows.iter().map(|row| row.claim.as_str()).collect();
         let texts: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
-        let mut different = claims.clone();
-        different.sort_unstable();
-        different.dedup();
-        let of_claims = sentences.embed(&different)?;
+        let mut distinct = claims.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let of_claims = sentences.embed(&distinct)?;
         let of_texts = sentences.embed(&texts)?;
         let of_claims = claims.iter().map(|claim| {
-            let at = different.binary_search(claim).unwrap_or_default();
+            let at = distinct.binary_search(claim).unwrap_or_default();
             &of_claims[at]
         });
         let row = |(u, v): (&Vec<f32>, &Vec<f32>)| {
@@ -123,31 +136,31 @@ fn frozen(sentences: &Sentences, set: &StanceSet) -> Result<Vec<bool>> {
         };
         Ok(of_claims.zip(&of_texts).map(row).collect())
     };
-    let truth: Vec<f64> = learned.iter().map(|row| f64::from(row.supports)).collect();
-    let (bias, weights) = logistic_regression(&features(&learned)?, &truth, PENALTY, true)?;
-    let dev: Vec<&Stanced> = set.dev.iter().collect();
+    let truth: Vec<f64> = training.iter().map(|row| f64::from(row.supports)).collect();
+    let (bias, weights) = logistic_regression(&features(&training)?, &truth, FROZEN_PENALTY, true)?;
+    let dev: Vec<&StanceExample> = set.dev.iter().collect();
     Ok(features(&dev)?
         .iter()
         .map(|row| bias + row.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>() > 0.0)
         .collect())
 }
 
-/// CompSent-19's own development part, and the same as the program answers.
+/// Prints the row of the development part of CompSent-19: the encoder alone, and the decision of object stance.
 fn comparisons(dir: &Path, encoder: &PairEncoder) -> Result<()> {
-    let held = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
-    let truth = || held.iter().map(|c| c.first_is_better);
-    let majority = macro_f1(truth(), held.iter().map(|_| None));
-    let encoder_alone = on_comparisons(encoder, &held)?;
-    let model = riposte::score::object_stance::Model::committed();
+    let dev = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
+    let truth = || dev.iter().map(|c| c.first_is_better);
+    let majority = macro_f1(truth(), dev.iter().map(|_| None));
+    let encoder_alone = on_comparisons(encoder, &dev)?;
+    let model = object_stance::Model::committed();
     let mut found = Vec::new();
-    for comparison in &held {
+    for comparison in &dev {
         let [first, second] = &comparison.objects;
         let objects = Objects::new(first, second);
         let pairs = objects.masked(&comparison.sentence);
         let texts: Vec<(&str, &str)> = pairs
             .iter()
             .flatten()
-            .map(|text| (riposte::score::object_stance::PREFERENCE, text.as_str()))
+            .map(|text| (PREFERENCE, text.as_str()))
             .collect();
         let logits = encoder.logits(&texts)?;
         let belief = model.belief(
@@ -161,27 +174,27 @@ fn comparisons(dir: &Path, encoder: &PairEncoder) -> Result<()> {
             ObjectStance::Neutral | ObjectStance::No => None,
         });
     }
-    let sure: Vec<(f64, bool)> = held
+    let compares: Vec<Answer> = dev
         .iter()
-        .map(|comparison| Ok((masked(comparison), comparison.first_is_better.is_some())))
-        .map(|row: Result<([String; 2], bool)>| {
-            let ([as_is, swapped], compares) = row?;
-            let claim = riposte::score::object_stance::PREFERENCE;
-            let logits = encoder.logits(&[(claim, &as_is), (claim, &swapped)])?;
-            Ok((reading(&[logits[0], logits[1]]).prefers, compares))
+        .map(|comparison| {
+            let [as_is, swapped] = masked(comparison);
+            let logits = encoder.logits(&[(PREFERENCE, &as_is), (PREFERENCE, &swapped)])?;
+            let reading = object_stance::reading(&[logits[0], logits[1]]);
+            Ok((reading.prefers, comparison.first_is_better.is_some()))
         })
         .collect::<Result<_>>()?;
     println!(
         "| CompSent-19 (three classes) | {} | {majority:.3} | – | – | – | – | {encoder_alone:.3} | {:.3} | {:.3} |",
-        held.len(),
+        dev.len(),
         macro_f1(truth(), found.into_iter()),
-        calibration_error(&sure),
+        calibration_error(&compares),
     );
     Ok(())
 }
 
-/// A reliability plot: a bar a bin, the line that they should reach, and how many answers each stands for.
-fn plot(shares: &[(f64, bool)]) -> String {
+/// A reliability plot: for each bin of confidence a bar of accuracy with the number of its answers, and the line that the bars
+/// reach where confidence is accuracy.
+fn plot(answers: &[Answer]) -> String {
     const SIZE: f64 = 320.0;
     const EDGE: f64 = 48.0;
     let x = |p: f64| EDGE + (p - 0.5) * 2.0 * SIZE;
@@ -191,10 +204,10 @@ fn plot(shares: &[(f64, bool)]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {whole} {whole}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"{whole}\" height=\"{whole}\" fill=\"#fff\"/>\n"
     );
-    for (bin, n) in reliability(shares).iter().zip(0..) {
+    for (bin, n) in reliability(answers).iter().zip(0..) {
         if bin.count > 0.0 {
             let from = 0.5 + f64::from(n) * 0.05;
-            let top = y(bin.right.max(0.5));
+            let top = y(bin.accuracy.max(0.5));
             let _ = writeln!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#4477aa\"><title>{} answers, sure {:.3}, right {:.3}</title></rect>\n\
@@ -203,8 +216,8 @@ fn plot(shares: &[(f64, bool)]) -> String {
                 SIZE / 10.0 - 2.0,
                 y(0.5) - top,
                 bin.count,
-                bin.sure,
-                bin.right,
+                bin.confidence,
+                bin.accuracy,
                 x(from + 0.025),
                 top - 4.0,
                 bin.count,

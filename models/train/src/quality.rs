@@ -1,4 +1,4 @@
-//! Quality: judged grades of arguments (Task 1) and passages (Task 2), each as a share of its highest.
+//! `train quality`: text quality from the judged grades of arguments (Task 1) and passages (Task 2), each divided by the highest.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,21 +8,21 @@ use riposte::score::linear::LinearText;
 use riposte::score::quality::{FEATURES, features};
 use riposte::trec::TopicId;
 
-use super::data::{self, Judged};
-use super::fit::{fit, model, table};
+use crate::data::{self, JudgedText};
+use crate::fit::{fit, model, table};
 
-/// Of the weights in log-odds per standard deviation.
+/// Of the weights, which are log-odds per standard deviation of a feature.
 const PENALTY: f64 = 3.0;
 
-/// One judged text.
+/// A judged text.
 struct Row {
     topic: TopicId,
     features: Vec<f64>,
-    /// Grade over the highest grade.
+    /// The grade divided by the highest grade, in [0, 1].
     share: f64,
 }
 
-/// The weight file, with its cross-validation in the head.
+/// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path) -> Result<String> {
     let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
     let arguments = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
@@ -33,17 +33,17 @@ pub fn train(dir: &Path) -> Result<String> {
         ("passages", rows(&passages)),
     ];
     let mut head = String::from(
-        "# How well a text is written: weights of src/score/quality.rs.\n\
-         # collection-tools train quality --data DATA -o models/own/quality.toml\n\
-         # From args/argquality20/quality.qrels and passages/quality.qrels; no chance is in it.\n\
-         # Pairs of texts of one topic with different grades that are put in the right order, and Kendall's tau-b (mean of\n\
-         # the topics), for texts of topics left out:\n",
+        "# Text quality: weights of src/score/quality.rs.\n\
+         # train quality --data DATA -o models/own/quality.toml\n\
+         # From args/argquality20/quality.qrels and passages/quality.qrels, without randomness.\n\
+         # For topics left out of training: the share of pairs of texts of one topic with different grades that are put in the\n\
+         # right order, and Kendall's tau-b (mean of the topics):\n",
     );
     let mut tables = String::new();
     for (name, rows) in &sets {
-        let learned = left_out(rows)?;
+        let of_model = cross_validated(rows)?;
         let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
-        for (what, scores) in [("this model", learned), ("length alone", length)] {
+        for (what, scores) in [("this model", of_model), ("length alone", length)] {
             let (pairs, tau) = agreement(rows, &scores);
             let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
         }
@@ -54,12 +54,12 @@ pub fn train(dir: &Path) -> Result<String> {
     Ok(head + &tables)
 }
 
-fn rows(judged: &[Judged<f64>]) -> Vec<Row> {
+fn rows(judged: &[JudgedText<f64>]) -> Vec<Row> {
     let highest = judged.iter().map(|j| j.judgement).fold(1.0, f64::max);
-    let row = |j: &Judged<f64>| Row {
+    let row = |j: &JudgedText<f64>| Row {
         topic: j.topic.clone(),
         features: features(&j.text),
-        // below 0: not an argument at all
+        // a grade below 0 means that the text is not an argument
         share: j.judgement.max(0.0) / highest,
     };
     judged.iter().map(row).collect()
@@ -71,8 +71,8 @@ fn learn(rows: &[&Row]) -> Result<LinearText> {
     fit(&FEATURES, &features, &shares, PENALTY, false)
 }
 
-/// The quality of each text by the model that is learned from the other topics.
-fn left_out(rows: &[Row]) -> Result<Vec<f64>> {
+/// The quality of each text by a model that is learned from the other topics.
+fn cross_validated(rows: &[Row]) -> Result<Vec<f64>> {
     let mut scores = vec![0.0; rows.len()];
     let mut topics: Vec<&TopicId> = rows.iter().map(|r| &r.topic).collect();
     topics.dedup();
@@ -90,7 +90,7 @@ fn left_out(rows: &[Row]) -> Result<Vec<f64>> {
     Ok(scores)
 }
 
-/// Share of rightly ordered pairs within topics (equal scores count half), and the mean of the topics' tau-b.
+/// The share of pairs within topics that are in the right order (equal scores count half), and the mean of the topics' tau-b.
 fn agreement(rows: &[Row], scores: &[f64]) -> (f64, f64) {
     let (mut right, mut pairs) = (0.0, 0.0);
     let mut taus = Vec::new();

@@ -24,10 +24,10 @@ pub const CLOTHES: [Rgb; 7] = [
 impl Painter<'_> {
     /// Head and shoulders, the head's radius `r`, seen from behind or before.
     pub fn person(&mut self, c: &mut Canvas, x: f32, y: f32, r: f32) {
-        let clothes = self.chance.pick(&CLOTHES);
-        let skin = self.chance.pick(&SKIN);
+        let clothes = self.random.pick(&CLOTHES);
+        let skin = self.random.pick(&SKIN);
         let hair = self
-            .chance
+            .random
             .pick(&[[50, 34, 24], [120, 80, 40], [30, 28, 28], [170, 165, 160]]);
         c.oval(area(x - 1.7 * r, y + 0.9 * r, 3.4 * r, 5.0 * r), clothes);
         c.disc(x, y - 0.15 * r, r * 1.08, hair);
@@ -37,9 +37,9 @@ impl Painter<'_> {
     pub fn houses(&mut self, c: &mut Canvas, ground: f32) {
         let mut x = -20.0;
         while x < c.width() {
-            let width = 60.0 + 80.0 * self.chance.fraction();
-            let height = ground * (0.25 + 0.4 * self.chance.fraction());
-            let wall = self.chance.pick(&[
+            let width = 60.0 + 80.0 * self.random.fraction();
+            let height = ground * (0.25 + 0.4 * self.random.fraction());
+            let wall = self.random.pick(&[
                 [170, 150, 135],
                 [190, 175, 150],
                 [150, 150, 160],
@@ -62,8 +62,8 @@ impl Painter<'_> {
 
     /// A head from before, its radius `r`: content, cross or astonished.
     pub fn face(&mut self, c: &mut Canvas, x: f32, y: f32, r: f32) {
-        let skin = self.chance.pick(&SKIN);
-        let clothes = self.chance.pick(&CLOTHES);
+        let skin = self.random.pick(&SKIN);
+        let clothes = self.random.pick(&CLOTHES);
         c.oval(area(x - 1.6 * r, y + 0.9 * r, 3.2 * r, 3.0 * r), clothes);
         c.disc(x, y, r * 1.04, BLACK);
         c.disc(x, y, r, skin);
@@ -71,7 +71,7 @@ impl Painter<'_> {
             c.disc(x + side * 0.36 * r, y - 0.15 * r, 0.16 * r, WHITE);
             c.disc(x + side * 0.33 * r, y - 0.13 * r, 0.08 * r, BLACK);
         }
-        let mouth = match self.chance.below(3) {
+        let mouth = match self.random.below(3) {
             0 => [(-0.4, 0.4), (-0.2, 0.52), (0.2, 0.52), (0.4, 0.4)],
             1 => [(-0.4, 0.55), (-0.2, 0.42), (0.2, 0.42), (0.4, 0.55)],
             _ => [(-0.1, 0.4), (0.1, 0.4), (0.1, 0.6), (-0.1, 0.6)],
@@ -86,7 +86,7 @@ impl Painter<'_> {
     /// Sky, sun and three ranges of hills over the whole canvas.
     pub fn scene(&mut self, c: &mut Canvas) {
         let (w, h) = (c.width(), c.height());
-        let (above, below): (Rgb, Rgb) = self.chance.pick(&[
+        let (above, below): (Rgb, Rgb) = self.random.pick(&[
             ([70, 130, 200], [200, 225, 245]),
             ([60, 50, 100], [245, 160, 90]),
             ([130, 140, 150], [215, 215, 210]),
@@ -94,12 +94,12 @@ impl Painter<'_> {
         ]);
         c.sky(c.whole(), above, below, 14);
         let sun = (
-            self.chance.fraction() * w,
-            h * (0.12 + 0.3 * self.chance.fraction()),
+            self.random.fraction() * w,
+            h * (0.12 + 0.3 * self.random.fraction()),
         );
         c.disc(sun.0, sun.1, h * 0.06, mix(below, [255, 245, 200], 0.8));
         let hill = self
-            .chance
+            .random
             .pick(&[[60, 110, 60], [110, 95, 60], [70, 90, 110], [140, 110, 70]]);
         for range in 0..3usize {
             let depth = range as f32 / 3.0;
@@ -107,7 +107,7 @@ impl Painter<'_> {
             let mut y = h * (0.45 + 0.17 * range as f32);
             for step in 0..=12usize {
                 ridge.push((w * step as f32 / 12.0, y));
-                y += h * 0.06 * self.chance.swing();
+                y += h * 0.06 * self.random.signed_fraction();
             }
             ridge.push((w, h));
             c.polygon(
@@ -115,10 +115,10 @@ impl Painter<'_> {
                 mix(mix(hill, below, 0.55), mix(hill, BLACK, 0.2), depth),
             );
         }
-        for _ in 0..self.chance.below(7) {
+        for _ in 0..self.random.below(7) {
             let (x, y) = (
-                self.chance.fraction() * w,
-                h * (0.86 + 0.1 * self.chance.fraction()),
+                self.random.fraction() * w,
+                h * (0.86 + 0.1 * self.random.fraction()),
             );
             let tall = h * 0.13;
             c.rect(area(x - 3.0, y - tall * 0.3, 6.0, tall * 0.3), [80, 55, 35]);

@@ -1,9 +1,9 @@
 //! Web pages that carry a picture: markup as sites have it, and words that argue, report or talk of other things.
 
-use crate::chance::Chance;
 use crate::html::{Node, element, tag, text};
 use crate::pictures::{JOBS, SOURCES, Shown, TOWNS, sentence};
 use crate::topics::{Side, Subjects, Topic};
+use seeded_random::Random;
 
 /// What a page does with its topic; not always what its picture does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub struct Writer<'a> {
     pub bent: Bent,
     pub host: &'a str,
     pub url: &'a str,
-    pub chance: Chance,
+    pub random: Random,
 }
 
 impl Writer<'_> {
     pub fn write(mut self, picture: &Carried) -> Page {
-        let other = self.chance.below(self.subjects.others.len());
+        let other = self.random.below(self.subjects.others.len());
         let headline = self.headline(other);
         let paragraphs = self.paragraphs(other);
         let lead = paragraphs.first().cloned().unwrap_or_default();
@@ -72,8 +72,8 @@ impl Writer<'_> {
             tag("meta", &[("property", "og:title"), ("content", &headline)]),
         ];
         // A few sites name the picture only in their metadata and draw it as a background.
-        let only_meta = self.chance.percent(8);
-        if only_meta || self.chance.percent(45) {
+        let only_meta = self.random.percent(8);
+        if only_meta || self.random.percent(45) {
             head.push(tag(
                 "meta",
                 &[("property", "og:image"), ("content", picture.url)],
@@ -97,7 +97,7 @@ impl Writer<'_> {
             element("h1", &[], vec![text(&headline)]),
             element("p", &[("class", "byline")], vec![text(&self.byline())]),
         ];
-        let place = self.chance.below(paragraphs.len().max(1));
+        let place = self.random.below(paragraphs.len().max(1));
         for (at, words) in paragraphs.iter().enumerate() {
             if at > 0 && at % 3 == 0 {
                 let heading = self.subheading();
@@ -179,63 +179,63 @@ impl Writer<'_> {
         let pro = match self.bent {
             Bent::Pro => true,
             Bent::Con => false,
-            _ => self.chance.percent(50),
+            _ => self.random.percent(50),
         };
         if pro { &topic.pro } else { &topic.con }
     }
 
     fn headline(&mut self, other: usize) -> String {
-        let mut chance = self.chance.clone();
-        self.chance.next();
+        let mut random = self.random.clone();
+        self.random.next_u64();
         match self.bent {
             Bent::Astray => self
                 .subjects
                 .others
                 .get(other)
                 .map_or(String::new(), |o| o.title.clone()),
-            Bent::Neutral => match chance.below(3) {
+            Bent::Neutral => match random.below(3) {
                 0 => self.topic.title.clone(),
-                1 => chance.word(&self.topic.facts).to_owned(),
+                1 => random.pick_text(&self.topic.facts).to_owned(),
                 _ => format!("{}: what you need to know", capital(&self.topic.short)),
             },
-            Bent::Balanced => match chance.below(3) {
+            Bent::Balanced => match random.below(3) {
                 0 => format!("Pros and cons: {}", self.topic.title),
                 1 => self.topic.title.clone(),
                 _ => format!("The debate over {}", self.topic.short),
             },
             Bent::Pro | Bent::Con => {
                 let title = self.topic.title.clone();
-                let town = chance.pick(&TOWNS);
+                let town = random.pick(&TOWNS);
                 let side = self.side();
-                match chance.below(5) {
+                match random.below(5) {
                     0 => title,
-                    1 => chance.word(&side.claims).to_owned(),
-                    2 => format!("Opinion: {}", chance.word(&side.slogans)),
-                    3 => format!("“{}”: voices from {town}", chance.word(&side.claims)),
-                    _ => capital(chance.word(&side.reasons)),
+                    1 => random.pick_text(&side.claims).to_owned(),
+                    2 => format!("Opinion: {}", random.pick_text(&side.slogans)),
+                    3 => format!("“{}”: voices from {town}", random.pick_text(&side.claims)),
+                    _ => capital(random.pick_text(&side.reasons)),
                 }
             }
         }
     }
 
     fn byline(&mut self) -> String {
-        let (day, year) = (self.chance.between(1, 28), self.chance.between(2014, 2023));
+        let (day, year) = (self.random.between(1, 28), self.random.between(2014, 2023));
         let month = self
-            .chance
+            .random
             .pick(&["January", "March", "May", "July", "September", "November"]);
         format!(
             "From {} · {day} {month} {year} · {} min read",
-            self.chance.pick(&SOURCES),
-            self.chance.between(2, 9)
+            self.random.pick(&SOURCES),
+            self.random.between(2, 9)
         )
     }
 
     fn subheading(&mut self) -> String {
         match self.bent {
             Bent::Astray => self
-                .chance
+                .random
                 .pick(&["Good to know", "Step by step", "And next?"]),
-            _ => self.chance.pick(&[
+            _ => self.random.pick(&[
                 "What is at stake",
                 "The background",
                 "What people say",
@@ -248,9 +248,9 @@ impl Writer<'_> {
     }
 
     fn paragraphs(&mut self, other: usize) -> Vec<String> {
-        (0..self.chance.between(5, 10))
+        (0..self.random.between(5, 10))
             .map(|at| {
-                let sentences = self.chance.between(3, 6);
+                let sentences = self.random.between(3, 6);
                 (0..sentences)
                     .map(|_| self.say(at, other))
                     .collect::<Vec<_>>()
@@ -260,22 +260,22 @@ impl Writer<'_> {
     }
 
     fn say(&mut self, paragraph: usize, other: usize) -> String {
-        let mut chance = Chance::new(self.chance.next(), "say", 0);
+        let mut random = Random::new(self.random.next_u64(), "say", 0);
         if self.bent == Bent::Astray {
             let sentences = self
                 .subjects
                 .others
                 .get(other)
                 .map_or(&[][..], |o| &o.sentences);
-            return match chance.below(4) {
-                0 => filler(&mut chance),
-                _ => sentence(chance.word(sentences)),
+            return match random.below(4) {
+                0 => filler(&mut random),
+                _ => sentence(random.pick_text(sentences)),
             };
         }
-        if self.bent == Bent::Neutral || chance.percent(30) {
-            return match chance.below(3) {
-                0 => filler(&mut chance),
-                _ => sentence(chance.word(&self.topic.facts)),
+        if self.bent == Bent::Neutral || random.percent(30) {
+            return match random.below(3) {
+                0 => filler(&mut random),
+                _ => sentence(random.pick_text(&self.topic.facts)),
             };
         }
         let balanced = self.bent == Bent::Balanced;
@@ -285,17 +285,23 @@ impl Writer<'_> {
             (true, _) => &topic.con,
             _ => self.side(),
         };
-        let (claim, reason) = (chance.word(&side.claims), chance.word(&side.reasons));
-        let job = chance.pick(&JOBS);
-        match chance.below(8) {
+        let (claim, reason) = (
+            random.pick_text(&side.claims),
+            random.pick_text(&side.reasons),
+        );
+        let job = random.pick(&JOBS);
+        match random.below(8) {
             0 if balanced && paragraph % 2 == 1 => format!("Opponents reply that {reason}."),
             0 => format!("Supporters say that {reason}."),
             1 => format!("{claim}, because {reason}."),
             2 => sentence(reason),
-            3 => format!("“{claim}”, says a {job} from {}.", chance.pick(&TOWNS)),
+            3 => format!("“{claim}”, says a {job} from {}.", random.pick(&TOWNS)),
             4 => format!("And {reason}, as a {job} adds."),
             5 => format!("One should not forget that {reason}."),
-            6 => format!("{}: this is how many put it.", chance.word(&side.slogans)),
+            6 => format!(
+                "{}: this is how many put it.",
+                random.pick_text(&side.slogans)
+            ),
             _ => format!("{claim}."),
         }
     }
@@ -330,12 +336,12 @@ impl Writer<'_> {
     /// Links to pages on other subjects, which match queries that the page itself does not answer.
     fn aside(&mut self) -> Node {
         let mut links = Vec::new();
-        for n in 0..self.chance.between(2, 4) {
-            let title = match self.chance.percent(50) {
-                true => self.chance.below(self.subjects.topics.len()),
+        for n in 0..self.random.between(2, 4) {
+            let title = match self.random.percent(50) {
+                true => self.random.below(self.subjects.topics.len()),
                 false => usize::MAX,
             };
-            let other = self.chance.below(self.subjects.others.len());
+            let other = self.random.below(self.subjects.others.len());
             let title = match self.subjects.topics.get(title) {
                 Some(topic) => &topic.title,
                 None => match self.subjects.others.get(other) {
@@ -369,7 +375,7 @@ impl Writer<'_> {
         let alt = self.alt(picture);
         let mut attributes: Vec<(&str, &str)> = Vec::new();
         let srcset = format!("{} {width}w, {}?w=320 320w", picture.url, picture.url);
-        match self.chance.below(6) {
+        match self.random.below(6) {
             0 => attributes.extend([
                 (
                     "src",
@@ -389,14 +395,14 @@ impl Writer<'_> {
         if let Some(alt) = &alt {
             attributes.push(("alt", alt));
         }
-        if self.chance.percent(50) {
+        if self.random.percent(50) {
             attributes.extend([("width", width.as_str()), ("height", height.as_str())]);
         }
-        if self.chance.percent(10) {
+        if self.random.percent(10) {
             attributes.push(("title", picture.kind));
         }
         let image = tag("img", &attributes);
-        let image = match self.chance.percent(25) {
+        let image = match self.random.percent(25) {
             true => element(
                 "a",
                 &[("href", picture.url), ("class", "zoom")],
@@ -404,7 +410,7 @@ impl Writer<'_> {
             ),
             false => image,
         };
-        match self.chance.below(4) {
+        match self.random.below(4) {
             0 => element("p", &[], vec![image]),
             1 => element(
                 "div",
@@ -430,8 +436,8 @@ impl Writer<'_> {
     }
 
     fn alt(&mut self, picture: &Carried) -> Option<String> {
-        let town = self.chance.pick(&TOWNS);
-        match self.chance.below(6) {
+        let town = self.random.pick(&TOWNS);
+        match self.random.below(6) {
             0 => None,
             1 => Some(String::new()),
             2 => Some(
@@ -456,19 +462,19 @@ impl Writer<'_> {
     }
 
     fn caption(&mut self, picture: &Carried) -> String {
-        let (source, town) = (self.chance.pick(&SOURCES), self.chance.pick(&TOWNS));
-        match self.chance.below(4) {
+        let (source, town) = (self.random.pick(&SOURCES), self.random.pick(&TOWNS));
+        match self.random.below(4) {
             0 => format!("Photo: {source}"),
             1 => format!("{} (image: {source})", self.describe(picture, town)),
-            2 => format!("Seen in {town}, {}", self.chance.between(2012, 2023)),
+            2 => format!("Seen in {town}, {}", self.random.between(2012, 2023)),
             _ => self.describe(picture, town),
         }
     }
 }
 
-fn filler(chance: &mut Chance) -> String {
-    let (source, town) = (chance.pick(&SOURCES), chance.pick(&TOWNS));
-    match chance.below(6) {
+fn filler(random: &mut Random) -> String {
+    let (source, town) = (random.pick(&SOURCES), random.pick(&TOWNS));
+    match random.below(6) {
         0 => sentence(&format!(
             "{source} has followed the matter in {town} for years"
         )),
@@ -476,10 +482,10 @@ fn filler(chance: &mut Chance) -> String {
         2 => "Readers have written to us about it again and again.".to_owned(),
         3 => format!(
             "More than {} people came to the meeting in {town}.",
-            chance.between(40, 900)
+            random.between(40, 900)
         ),
         4 => "The figures are a year old and new ones are expected in autumn.".to_owned(),
-        _ => format!("We spoke about it with a {} in {town}.", chance.pick(&JOBS)),
+        _ => format!("We spoke about it with a {} in {town}.", random.pick(&JOBS)),
     }
 }
 

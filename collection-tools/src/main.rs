@@ -1,9 +1,6 @@
 //! Collections made, checked, cut and built.
 
-mod bench_search;
-mod bench_stages;
 mod build;
-mod chance;
 mod check;
 mod draw;
 mod generate;
@@ -11,11 +8,9 @@ mod html;
 mod pages;
 mod pictures;
 mod scenery;
-mod stages;
 mod subset;
 mod texts;
 mod topics;
-mod train;
 
 use std::process::ExitCode;
 
@@ -47,16 +42,6 @@ enum Command {
     GenerateArguments(texts::Options),
     /// Make a file of passages out of code alone, to measure with
     GeneratePassages(texts::Options),
-    /// Build and ask a text index, and say what it took
-    #[command(hide = true)]
-    BenchSearch(bench_search::Options),
-    /// One stage of extraction, held ready to be timed beside other programs
-    #[command(hide = true)]
-    BenchStages(bench_stages::Options),
-    /// Learn the weights of models/own from judged data
-    Train(train::Options),
-    /// The heads of stance beside sentiment, words and frozen vectors, on the development parts of labelled data
-    EvaluateHeads(train::heads::Options),
 }
 
 /// 0: done; 1: done, and the collection has faults; 2: could not.
@@ -80,9 +65,5 @@ fn run(command: &Command) -> Result<bool> {
         Command::Build(options) => build::run(options),
         Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
-        Command::BenchSearch(options) => bench_search::run(options).map(|()| true),
-        Command::BenchStages(options) => bench_stages::run(options).map(|()| true),
-        Command::Train(options) => train::run(options).map(|()| true),
-        Command::EvaluateHeads(options) => train::heads::run(options).map(|()| true),
     }
 }

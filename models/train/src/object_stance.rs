@@ -1,4 +1,5 @@
-//! Object stance: the three steps over what the pair encoder says of sentences, from judged passages of Task 2.
+//! `train object-stance`: the three models of object stance, from the judged passages of Task 2 and the pair encoder's reading of
+//! their sentences.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,58 +14,59 @@ use riposte::score::object_stance::{
 };
 use riposte::trec::{ObjectStance, TopicId};
 
-use super::data;
-use super::fit::{fit, rounded, table};
+use crate::base_model::BaseModel;
+use crate::data;
+use crate::fit::{fit, rounded, table};
 
-/// Penalties of the three steps.
+/// L2 penalties of the three models.
 const TAKES_PENALTY: f64 = 10.0;
 const NEUTRAL_PENALTY: f64 = 10.0;
 const WHICH_PENALTY: f64 = 5.0;
-/// Macro-F1 asks for rare stances: a stance's factor is how many times rarer than NO it is, to this power. 1 would make
-/// all equally frequent.
+/// Macro-F1 rewards finding rare stances. The probability of a stance is multiplied by how many times rarer than NO it is, to
+/// this power; with 1, all stances would count as equally frequent.
 const RARITY: f64 = 0.75;
-/// How often the topics are dealt into five groups anew, for the second figure of the head.
-const DEALS: u64 = 10;
+/// How many times the topics are divided into five random groups, for the second figure in the first lines of the file.
+const DIVISIONS: u64 = 10;
 
-/// One judged passage.
+/// A judged passage.
 struct Row {
     topic: TopicId,
     features: Features,
     stance: ObjectStance,
 }
 
-/// The weight file, with its cross-validation in the head.
+/// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
-    let (base, sha) = super::stance::base(models)?;
-    let encoder = PairEncoder::load(&base, &sha)?;
-    let (plain, read) = rows(dir, &encoder)?;
+    let base = BaseModel::find(models)?;
+    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let (lexical, with_encoder) = rows(dir, &encoder)?;
     let mut text = String::from(
-        "# Which of two objects a passage speaks for: weights of src/score/object_stance.rs.\n\
-         # collection-tools train object-stance --data DATA -o models/own/object-stance.toml\n\
-         # From passages/stance.qrels, over what the pair encoder (stance.safetensors) says of sentences. Macro-F1 of FIRST,\n\
-         # SECOND, NEUTRAL, NO, pooled over passages of topics left out: one topic at a time, with the F1 of each; and mean,\n\
-         # least and most of the seeds 1 to 10 that deal the topics into five groups. Features and penalties were chosen among\n\
-         # some forty by these same figures: expect less of new topics.\n",
+        "# Which of two objects a passage favours: weights of src/score/object_stance.rs.\n\
+         # train object-stance --data DATA -o models/own/object-stance.toml\n\
+         # From passages/stance.qrels, without and with the pair encoder's reading of sentences (stance.safetensors). Macro-F1 of\n\
+         # FIRST, SECOND, NEUTRAL and NO, pooled over the passages of topics left out of training: one topic at a time, with the F1 of\n\
+         # each stance; then the mean, minimum and maximum over ten random divisions of the topics into five groups. Features and\n\
+         # penalties were chosen among some forty variants by these same figures, so expect less on new topics.\n",
     );
     let mut tables = String::new();
-    for (name, rows, encoder) in [("lexical", &plain, false), ("encoder", &read, true)] {
-        let one = one_by_one(rows);
-        let each = f1(rows, &left_out(rows, &one, encoder)?);
-        let mut deals = Vec::new();
-        for seed in 1..=DEALS {
-            deals.push(mean(&f1(
-                rows,
-                &left_out(rows, &dealt(rows, seed), encoder)?,
-            )));
+    for (name, rows, encoder) in [
+        ("lexical", &lexical, false),
+        ("encoder", &with_encoder, true),
+    ] {
+        let each = f1(rows, &cross_validated(rows, &topics(rows), encoder)?);
+        let mut divisions = Vec::new();
+        for seed in 1..=DIVISIONS {
+            let found = cross_validated(rows, &random_groups(rows, seed), encoder)?;
+            divisions.push(mean(&f1(rows, &found)));
         }
-        let least = deals.iter().copied().fold(1.0, f64::min);
-        let most = deals.iter().copied().fold(0.0, f64::max);
+        let lowest = divisions.iter().copied().fold(1.0, f64::min);
+        let highest = divisions.iter().copied().fold(0.0, f64::max);
         let _ = writeln!(
             text,
-            "# {name}: {:.3} [{}]; {:.3}, {least:.3}, {most:.3}",
+            "# {name}: {:.3} [{}]; {:.3}, {lowest:.3}, {highest:.3}",
             mean(&each),
             each.map(|x| format!("{x:.2}")).join(" "),
-            mean(&deals),
+            mean(&divisions),
         );
         let all: Vec<&Row> = rows.iter().collect();
         let steps = learn(&all, encoder)?;
@@ -89,7 +91,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     Ok(text + &tables)
 }
 
-/// The judged passages in the order of topics, without and with what the encoder says of their sentences.
+/// The judged passages in the order of topics, without and with the encoder's reading of their sentences.
 fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
     let dir = dir.join("passages");
     let objects: HashMap<TopicId, Objects> = read_topics(&dir.join("topics.xml"))?
@@ -101,7 +103,7 @@ fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
         .collect();
     let passages = data::passages(&dir.join("passages.jsonl.gz"))?;
     let judged = data::stances(&dir.join("stance.qrels"), &passages)?;
-    let (mut plain, mut read_too) = (Vec::new(), Vec::new());
+    let (mut lexical, mut with_encoder) = (Vec::new(), Vec::new());
     for judged in judged {
         let objects = objects
             .get(&judged.topic)
@@ -114,7 +116,10 @@ fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
             .collect();
         let logits = encoder.logits(&pairs)?;
         let readings: Vec<Reading> = logits.as_chunks::<2>().0.iter().map(reading).collect();
-        for (rows, readings) in [(&mut plain, None), (&mut read_too, Some(&readings[..]))] {
+        for (rows, readings) in [
+            (&mut lexical, None),
+            (&mut with_encoder, Some(&readings[..])),
+        ] {
             rows.push(Row {
                 topic: judged.topic.clone(),
                 features: features(objects, &judged.text, readings),
@@ -122,10 +127,10 @@ fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
             });
         }
     }
-    Ok((plain, read_too))
+    Ok((lexical, with_encoder))
 }
 
-/// The three steps and the factors.
+/// Learns the three models and the factors.
 fn learn(rows: &[&Row], encoder: bool) -> Result<StepsText> {
     let step = |of: &dyn Fn(&Features) -> Vec<f64>,
                 target: &dyn Fn(ObjectStance) -> Option<bool>| {
@@ -155,8 +160,8 @@ fn learn(rows: &[&Row], encoder: bool) -> Result<StepsText> {
     })
 }
 
-/// The group of each row: a group a topic.
-fn one_by_one(rows: &[Row]) -> Vec<usize> {
+/// The group of each row, with one group for each topic.
+fn topics(rows: &[Row]) -> Vec<usize> {
     let mut group = 0;
     let mut last = None;
     rows.iter()
@@ -172,12 +177,12 @@ fn one_by_one(rows: &[Row]) -> Vec<usize> {
         .collect()
 }
 
-/// The group of each row: topics dealt into five, in an order that the seed gives.
-fn dealt(rows: &[Row], seed: u64) -> Vec<usize> {
-    let topics = one_by_one(rows);
+/// The group of each row, where the topics are divided into five groups at random.
+fn random_groups(rows: &[Row], seed: u64) -> Vec<usize> {
+    let topics = topics(rows);
     let count = topics.last().map_or(0, |last| last + 1);
     let mut order: Vec<usize> = (0..count).collect();
-    // Fisher and Yates, with Knuth's MMIX generator
+    // a Fisher-Yates shuffle with the generator of Knuth's MMIX: the committed figures come from it
     let mut state = seed;
     for i in (1..count).rev() {
         state = state
@@ -192,8 +197,8 @@ fn dealt(rows: &[Row], seed: u64) -> Vec<usize> {
     topics.into_iter().map(|topic| group[topic]).collect()
 }
 
-/// The stance of each row by steps and factors learned from the rows of other groups.
-fn left_out(rows: &[Row], groups: &[usize], encoder: bool) -> Result<Vec<ObjectStance>> {
+/// The stance of each row by models and factors that are learned from the rows of the other groups.
+fn cross_validated(rows: &[Row], groups: &[usize], encoder: bool) -> Result<Vec<ObjectStance>> {
     let mut found = vec![ObjectStance::No; rows.len()];
     for group in 0..=groups.iter().copied().max().unwrap_or(0) {
         let known: Vec<&Row> = rows
@@ -215,7 +220,7 @@ fn left_out(rows: &[Row], groups: &[usize], encoder: bool) -> Result<Vec<ObjectS
     Ok(found)
 }
 
-/// Factors on one object's stance and on NEUTRAL.
+/// The factors of FIRST and SECOND, and of NEUTRAL.
 fn factors(rows: &[&Row]) -> [f64; 2] {
     let count = |stance| rows.iter().filter(|row| row.stance == stance).count() as f64;
     let objects = (count(ObjectStance::First) + count(ObjectStance::Second)) / 2.0;
@@ -223,7 +228,7 @@ fn factors(rows: &[&Row]) -> [f64; 2] {
         .map(|rare| rounded((count(ObjectStance::No).max(1.0) / rare.max(1.0)).powf(RARITY)))
 }
 
-/// F1 of each stance in the order of [`ObjectStance::ALL`]; 0 for one that is neither judged nor found.
+/// The F1 of each stance in the order of [`ObjectStance::ALL`]; 0 for a stance that is neither judged nor found.
 fn f1<'a>(rows: impl IntoIterator<Item = &'a Row>, found: &[ObjectStance]) -> [f64; 4] {
     let pairs: Vec<(ObjectStance, ObjectStance)> = rows
         .into_iter()

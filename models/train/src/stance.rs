@@ -1,88 +1,93 @@
-//! The pair encoder: all-MiniLM-L6-v2 trained further on claims and texts, some minutes a pass over them on two cores.
+//! `train stance`: the pair encoder, which is all-MiniLM-L6-v2 trained further on claims and texts. The default three passes take about
+//! an hour on two cores.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use candle_core::{Device, Tensor};
 use riposte::nn::tokens::Tokenizer;
 use riposte::nn::transformer::Backend;
 use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, TrainedTensor};
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use riposte::topic::question;
-use riposte::weights::{Found, Models};
 use tokenizers::Encoding;
 
-use super::data::{self, StanceSet, Stanced, TWEETS};
-use super::network::{Batch, Network, Optimiser};
-use crate::chance::Chance;
+use crate::base_model::BaseModel;
+use crate::data::{self, Comparison, StanceExample, StanceSet, TWEET_SUBJECTS};
+use crate::measures::macro_f1;
+use crate::network::{Batch, Network};
+use crate::operations::to_vec;
+use crate::optimiser::Optimiser;
+use seeded_random::Random;
 
-/// The published encoder.
-const MODEL: &str = "all-minilm-l6-v2";
-
-/// How it is trained. Chosen on the development parts; the card of the weights has these numbers.
+/// The settings of training. The defaults were chosen on the development parts; the card of the weights names them.
 pub struct Recipe {
     pub seed: u64,
     pub passes: usize,
-    /// Learning rates of the encoder and of the head, at their highest.
+    /// The highest learning rates of the encoder and of the head.
     pub rates: [f64; 2],
-    /// Weights to go on from, in place of the published ones and a head from chance.
+    /// Weights to continue from; without them training starts from the published encoder and a random head.
     pub from: Option<Vec<u8>>,
 }
 
-/// Pairs a step.
+/// Pairs in a batch.
 const BATCH: usize = 32;
-/// Batches are cut from this many pairs, sorted by length, so that little is filled up.
-const SORTED: usize = 40 * BATCH;
-/// Of the probability, shared by all classes.
+/// Batches are cut from chunks of this many pairs that are sorted by length, so that there is little padding.
+const CHUNK: usize = 40 * BATCH;
+/// Label smoothing: this share of the probability is spread over all classes.
 const SMOOTHING: f64 = 0.05;
-/// Share of the steps in which the rate rises.
+/// The share of all steps in which the learning rate rises; it falls linearly in the rest.
 const WARM_UP: f64 = 0.1;
-/// In a hundred: claims that are given negated too, with the opposite label; texts given with a claim of another matter
-/// too; sentences without a comparison that are kept.
+/// Percentage of the claims that are also shown negated, with the opposite label.
 const NEGATED: usize = 35;
-const FOREIGN: usize = 5;
+/// Percentage of the texts that are also shown with an unrelated claim.
+const UNRELATED: usize = 5;
+/// A sentence without a comparison is shown as it is with half of this percentage, else with its objects swapped with the same
+/// percentage, else not at all.
 const UNCOMPARED: usize = 50;
 
-/// A claim, a text and what the text does to the claim.
-pub struct Pair {
-    pub claim: String,
-    pub text: String,
-    pub class: Class,
+/// A claim, a text, and the stance of the text towards the claim.
+struct Pair {
+    claim: String,
+    text: String,
+    class: Class,
 }
 
-/// Trains, prints how it goes, and saves the weight file after each pass.
+/// Trains, prints the progress, and hands the weight file to `save` after each pass.
 pub fn train(
     dir: &Path,
     models: Option<&Path>,
     recipe: &Recipe,
     save: &dyn Fn(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (base, sha) = base(models)?;
+    let base = BaseModel::find(models)?;
     let sets = data::stance_sets(dir)?;
     let comparisons = data::comparisons(&dir.join("comparative/compsent19-train.csv"))?;
-    let held = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
-    let tokenizer = pair::tokenizer(&base)?;
-    let mut chance = Chance::new(recipe.seed, "stance", 0);
-    let network = Network::new(&base, MAX_TOKENS, &mut chance, device())?;
-    let published: Vec<Vec<f32>> = numbers(&network)?;
+    let dev_comparisons = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
+    let tokenizer = pair::tokenizer(&base.dir)?;
+    let mut random = Random::new(recipe.seed, "stance", 0);
+    let network = Network::new(&base.dir, MAX_TOKENS, &mut random, device())?;
+    let published: Vec<Vec<f32>> = values(&network)?;
     if let Some(bytes) = &recipe.from {
-        for (learned, published) in network.learned.iter().zip(&published) {
-            let trained = pair::unpack(bytes, &sha, &learned.name, published.clone())?;
-            let trained = Tensor::from_vec(trained, learned.var.shape(), learned.var.device())?;
-            learned.var.set(&trained)?;
+        for (parameter, published) in network.parameters.iter().zip(&published) {
+            let trained = pair::unpack(bytes, &base.sha256, &parameter.name, published.clone())?;
+            let (shape, device) = (parameter.var.shape(), parameter.var.device());
+            parameter
+                .var
+                .set(&Tensor::from_vec(trained, shape, device)?)?;
         }
     }
-    let mut optimiser = Optimiser::new(&network.learned);
+    let mut optimiser = Optimiser::new(&network.parameters);
     let started = Instant::now();
     let mut steps = 0;
     let mut all_steps = 0.0;
-    written(&network, &published, &sha, &base, recipe, &sets)?;
+    as_written(&network, &published, &base, recipe, &sets)?;
     for pass in 0..recipe.passes {
-        let pairs = one_pass(&sets, &comparisons, recipe.from.is_none(), &mut chance);
+        let pairs = one_pass(&sets, &comparisons, recipe.from.is_none(), &mut random);
         let tokenized = tokenize(&tokenizer, &pairs)?;
-        let batches = batches(&tokenized, &mut chance);
+        let batches = batches(&tokenized, &mut random);
         if pass == 0 {
             all_steps = (batches.len() * recipe.passes) as f64;
         }
@@ -92,13 +97,17 @@ pub fn train(
                 .iter()
                 .map(|&at| (&tokenized[at], pairs[at].class as u32))
                 .collect();
-            let loss = network.loss(&Batch::new(&rows, MAX_TOKENS), SMOOTHING, &mut chance)?;
+            let loss = network.loss(&Batch::new(&rows, MAX_TOKENS), SMOOTHING, &mut random)?;
             let grads = loss.backward()?;
             let done = f64::from(steps) / all_steps;
             let factor = (done / WARM_UP + 1e-3)
                 .min((1.0 - done) / (1.0 - WARM_UP))
                 .max(0.0);
-            optimiser.step(&network.learned, &grads, recipe.rates.map(|r| r * factor))?;
+            optimiser.step(
+                &network.parameters,
+                &grads,
+                recipe.rates.map(|r| r * factor),
+            )?;
             steps += 1;
             losses += f64::from(loss.to_scalar::<f32>()?);
             if (n + 1) % 50 == 0 {
@@ -115,25 +124,25 @@ pub fn train(
                 losses = 0.0;
             }
         }
-        let encoder = written(&network, &published, &sha, &base, recipe, &sets)?;
-        let found = on_dev(&encoder, &sets, &held)?;
+        let encoder = as_written(&network, &published, &base, recipe, &sets)?;
+        let found = on_dev(&encoder, &sets, &dev_comparisons)?;
         println!("after pass {}: {found}", pass + 1);
-        save(&file(&network, &published, &sha, recipe, &found)?)?;
+        save(&weight_file(&network, &published, &base, recipe, &found)?)?;
     }
     Ok(())
 }
 
-/// The network as the program will have it. What rounding to four bits and another arithmetic make of the logits is printed.
-fn written(
+/// The encoder as riposte will apply it. Prints how far its logits are from the network's, since it stores weights in four bits and
+/// computes in another order.
+fn as_written(
     network: &Network,
     published: &[Vec<f32>],
-    sha: &str,
-    base: &Path,
+    base: &BaseModel,
     recipe: &Recipe,
     sets: &[StanceSet],
 ) -> Result<PairEncoder> {
-    let file = file(network, published, sha, recipe, "")?;
-    let encoder = PairEncoder::load_trained(base, sha, &file, Backend::default())?;
+    let file = weight_file(network, published, base, recipe, "")?;
+    let encoder = PairEncoder::load_trained(&base.dir, &base.sha256, &file, Backend::default())?;
     let rows = sets.iter().flat_map(|set| set.dev.iter().take(BATCH));
     let pairs: Vec<Pair> = rows
         .map(|row| Pair {
@@ -142,7 +151,7 @@ fn written(
             class: class(row.supports),
         })
         .collect();
-    let tokenized = tokenize(&pair::tokenizer(base)?, &pairs)?;
+    let tokenized = tokenize(&pair::tokenizer(&base.dir)?, &pairs)?;
     let texts: Vec<(&str, &str)> = pairs
         .iter()
         .map(|p| (p.claim.as_str(), p.text.as_str()))
@@ -161,19 +170,11 @@ fn written(
         }
     }
     let mean = sum / (pairs.len() * pair::CLASSES) as f32;
-    println!("logits as written differ by {mean:.4}, at most {most:.4}");
+    println!("logits of the written weights differ by {mean:.4} on average, {most:.4} at most");
     Ok(encoder)
 }
 
-/// The published checkpoint's directory and sha256.
-pub fn base(models: Option<&Path>) -> Result<(std::path::PathBuf, String)> {
-    match Models::at(models)?.find(MODEL)? {
-        Found::Ready(model) => Ok((model.dir.clone(), model.sha256.clone())),
-        _ => bail!("{MODEL} is not there or not whole: `riposte models fetch {MODEL}`"),
-    }
-}
-
-/// With the cargo feature `cuda` the first such device, if there is one.
+/// The first CUDA device, if the package is built with the feature `cuda` and there is one; else the CPU.
 fn device() -> Device {
     #[cfg(feature = "cuda")]
     if let Ok(device) = Device::new_cuda(0) {
@@ -182,17 +183,19 @@ fn device() -> Device {
     Device::Cpu
 }
 
-fn numbers(network: &Network) -> Result<Vec<Vec<f32>>> {
-    let numbers = network.learned.iter();
-    numbers
-        .map(|l| Ok(l.var.flatten_all()?.to_vec1()?))
+/// The values of each parameter.
+fn values(network: &Network) -> Result<Vec<Vec<f32>>> {
+    let parameters = network.parameters.iter();
+    parameters
+        .map(|parameter| Ok(to_vec(parameter.var.as_tensor())?))
         .collect()
 }
 
-fn file(
+/// The bytes of the weight file, whose card says what it was trained on and how well it does.
+fn weight_file(
     network: &Network,
     published: &[Vec<f32>],
-    sha: &str,
+    base: &BaseModel,
     recipe: &Recipe,
     found: &str,
 ) -> Result<Vec<u8>> {
@@ -208,45 +211,45 @@ fn file(
         },
     );
     let tensors: Vec<_> = network
-        .learned
+        .parameters
         .iter()
-        .zip(numbers(network)?)
+        .zip(values(network)?)
         .zip(published)
-        .map(|((l, trained), published)| {
-            let published = (!l.of_head).then(|| published.clone());
+        .map(|((parameter, trained), published)| {
+            let published = (!parameter.in_head).then(|| published.clone());
             TrainedTensor {
-                name: l.name.clone(),
-                shape: l.var.dims().to_vec(),
+                name: parameter.name.clone(),
+                shape: parameter.var.dims().to_vec(),
                 numbers: trained,
                 published,
             }
         })
         .collect();
-    pair::pack(sha, &card, &tensors)
+    pair::pack(&base.sha256, &card, &tensors)
 }
 
 fn class(supports: bool) -> Class {
     if supports { Class::Pro } else { Class::Con }
 }
 
-/// What is shown in one pass, in the order of the collections. In a `first` training tweets are shown with any claim about their
-/// subject; where it goes on, with its own, and half of them with another one too.
+/// The pairs of one pass, in the order of the collections. In a `first` training each tweet is shown with any of the claims about its
+/// subject; in a continued one with the claim that it is labelled for, and half of the tweets also with another claim.
 fn one_pass(
     sets: &[StanceSet],
-    comparisons: &[data::Comparison],
+    comparisons: &[Comparison],
     first: bool,
-    chance: &mut Chance,
+    random: &mut Random,
 ) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let claims: Vec<&str> = sets
         .iter()
         .filter(|set| set.name != "tweets")
-        .flat_map(|set| set.learned.iter().map(|row| row.claim.as_str()))
+        .flat_map(|set| set.training.iter().map(|row| row.claim.as_str()))
         .collect();
     for set in sets {
-        // the smallest of the collections, with the hardest texts
+        // the smallest collection, with the hardest texts, is shown twice
         let times = if set.name == "IBM claims" { 2 } else { 1 };
-        for row in set.learned.iter().cycle().take(times * set.learned.len()) {
+        for row in set.training.iter().cycle().take(times * set.training.len()) {
             let mut own = Pair {
                 claim: row.claim.clone(),
                 text: row.text.clone(),
@@ -254,11 +257,11 @@ fn one_pass(
             };
             if set.name == "tweets" {
                 if first {
-                    own = of_subject(row, 0, chance).unwrap_or(own);
-                } else if chance.percent(50) {
-                    pairs.extend(of_subject(row, 1, chance));
+                    own = with_subject_claim(row, 0, random).unwrap_or(own);
+                } else if random.percent(50) {
+                    pairs.extend(with_subject_claim(row, 1, random));
                 }
-            } else if chance.percent(NEGATED)
+            } else if random.percent(NEGATED)
                 && let Some(negated) = question::negated(&row.claim)
             {
                 pairs.push(Pair {
@@ -267,9 +270,9 @@ fn one_pass(
                     class: class(!row.supports),
                 });
             }
-            if chance.percent(FOREIGN) {
+            if random.percent(UNRELATED) {
                 pairs.push(Pair {
-                    claim: claims[chance.below(claims.len())].to_owned(),
+                    claim: claims[random.below(claims.len())].to_owned(),
                     text: row.text.clone(),
                     class: Class::Neither,
                 });
@@ -281,8 +284,8 @@ fn one_pass(
         let [as_is, swapped] = masked(comparison);
         let sentences = match comparison.first_is_better {
             Some(better) => vec![(as_is, class(better)), (swapped, class(!better))],
-            None if chance.percent(UNCOMPARED / 2) => vec![(as_is, Class::Neither)],
-            None if chance.percent(UNCOMPARED / 2) => vec![(swapped, Class::Neither)],
+            None if random.percent(UNCOMPARED / 2) => vec![(as_is, Class::Neither)],
+            None if random.percent(UNCOMPARED / 2) => vec![(swapped, Class::Neither)],
             None => Vec::new(),
         };
         pairs.extend(sentences.into_iter().map(|(text, class)| Pair {
@@ -294,11 +297,13 @@ fn one_pass(
     pairs
 }
 
-/// A tweet with one of the claims about its subject, for it or against it, so that the two subjects are not learned as two
-/// claims; `from` the first or a later one of them.
-fn of_subject(row: &Stanced, from: usize, chance: &mut Chance) -> Option<Pair> {
-    let (_, claims) = TWEETS.iter().find(|(subject, _)| *subject == row.group)?;
-    let (claim, agrees) = claims[from + chance.below(claims.len() - from)];
+/// A tweet with a random claim about its subject, from the claim with index `from` on. Claims for and against the subject keep the
+/// encoder from learning the two subjects by heart.
+fn with_subject_claim(row: &StanceExample, from: usize, random: &mut Random) -> Option<Pair> {
+    let (_, claims) = TWEET_SUBJECTS
+        .iter()
+        .find(|(subject, _)| *subject == row.group)?;
+    let (claim, agrees) = claims[from + random.below(claims.len() - from)];
     Some(Pair {
         claim: claim.to_owned(),
         text: row.text.clone(),
@@ -306,8 +311,9 @@ fn of_subject(row: &Stanced, from: usize, chance: &mut Chance) -> Option<Pair> {
     })
 }
 
-/// The sentence with names for its objects, and with the names swapped: of several the one that names both.
-pub fn masked(comparison: &data::Comparison) -> [String; 2] {
+/// The comparison with its objects replaced by OBJA and OBJB, and with the two swapped. Of several sentences, the one that names both
+/// objects is taken.
+pub fn masked(comparison: &Comparison) -> [String; 2] {
     let [first, second] = &comparison.objects;
     let sentences = Objects::new(first, second).masked(&comparison.sentence);
     let both = |pair: &&[String; 2]| pair[0].contains("OBJA") && pair[0].contains("OBJB");
@@ -323,25 +329,22 @@ fn tokenize(tokenizer: &Tokenizer, pairs: &[Pair]) -> Result<Vec<Encoding>> {
     tokenizer.encode(texts)
 }
 
-/// Pairs of about the same length together, in an order by chance.
-fn batches(tokenized: &[Encoding], chance: &mut Chance) -> Vec<Vec<usize>> {
+/// Batches of the indices of pairs of similar length, in random order.
+fn batches(tokenized: &[Encoding], random: &mut Random) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..tokenized.len()).collect();
-    chance.shuffle(&mut order);
+    random.shuffle(&mut order);
     let mut batches = Vec::new();
-    for part in order.chunks_mut(SORTED) {
+    for part in order.chunks_mut(CHUNK) {
         part.sort_by_key(|&at| tokenized[at].len());
         batches.extend(part.chunks(BATCH).map(<[usize]>::to_vec));
     }
-    chance.shuffle(&mut batches);
+    random.shuffle(&mut batches);
     batches
 }
 
-/// Macro-F1 of PRO and CON on the development part of each collection, and how often neither was the likeliest.
-fn on_dev(
-    encoder: &PairEncoder,
-    sets: &[StanceSet],
-    comparisons: &[data::Comparison],
-) -> Result<String> {
+/// The macro-F1 of PRO and CON on the development part of each collection, and the share of texts for which "neither" was the
+/// likeliest class.
+fn on_dev(encoder: &PairEncoder, sets: &[StanceSet], comparisons: &[Comparison]) -> Result<String> {
     let mut line = String::new();
     for set in sets {
         let pairs: Vec<(&str, &str)> = set
@@ -369,8 +372,8 @@ fn on_dev(
     Ok(line)
 }
 
-/// Macro-F1 of the first object, the second and none.
-pub fn on_comparisons(encoder: &PairEncoder, comparisons: &[data::Comparison]) -> Result<f64> {
+/// The macro-F1 of the answers "first object", "second object" and "neither" on comparisons.
+pub fn on_comparisons(encoder: &PairEncoder, comparisons: &[Comparison]) -> Result<f64> {
     let sentences: Vec<[String; 2]> = comparisons.iter().map(masked).collect();
     let pairs: Vec<(&str, &str)> = sentences
         .iter()
@@ -385,30 +388,4 @@ pub fn on_comparisons(encoder: &PairEncoder, comparisons: &[data::Comparison]) -
             (c, p, _) => Some(p > c),
         });
     Ok(macro_f1(truth, found))
-}
-
-/// Mean F1 of the answers that occur.
-pub fn macro_f1<T: PartialEq>(
-    truth: impl Iterator<Item = T>,
-    found: impl Iterator<Item = T>,
-) -> f64 {
-    let pairs: Vec<(T, T)> = truth.zip(found).collect();
-    let mut classes: Vec<&T> = Vec::new();
-    for (truth, _) in &pairs {
-        if !classes.contains(&truth) {
-            classes.push(truth);
-        }
-    }
-    let f1 = |class: &T| {
-        let hits = pairs
-            .iter()
-            .filter(|(a, b)| a == class && b == class)
-            .count() as f64;
-        let missed = pairs
-            .iter()
-            .filter(|(a, b)| (a == class) != (b == class))
-            .count() as f64;
-        2.0 * hits / (2.0 * hits + missed).max(1.0)
-    };
-    classes.iter().map(|class| f1(class)).sum::<f64>() / classes.len().max(1) as f64
 }

@@ -1,5 +1,5 @@
-//! Images: how much what a picture says, what stands around it, and its likeness to arguments count for its stance, and what makes
-//! a picture argue. The weights start from what is known of the task, and labelled pictures move them as far as so few can.
+//! `train images`: the weights of the signals of an image's stance (the text in it, the words around it, likeness to arguments), and of
+//! whether it argues at all. They start from weights set by hand, and the few labelled pictures move them a little.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,29 +29,32 @@ use riposte::trec::topic::Topic;
 use riposte::trec::{Stance, TextTask, TopicId};
 use serde::Deserialize;
 
-use super::data::{TWEETS, without_links};
-use super::fit::{logistic_regression_from, rounded};
-use super::stance::base;
+use crate::base_model::BaseModel;
+use crate::data::{TWEET_SUBJECTS, without_links};
+use crate::fit::{logistic_regression_from, rounded};
+use crate::measures::auc;
 
-/// What is needed beside the data.
+/// The files to learn from.
 pub struct Inputs<'a> {
+    /// Directory of the development data.
     pub data: &'a Path,
-    /// What `riposte read` says of imagearg/images/*.jpg.
+    /// The output of `riposte read` for imagearg/images/*.jpg.
     pub ocr: &'a Path,
     /// The evidence of images/sample.
     pub evidence: &'a Path,
     pub models: Option<&'a Path>,
 }
 
-/// What is thought before any label is seen. The picture's own words outweigh those around it, by two to one, whatever the labels say:
-/// those of imagearg are of whole tweets, the task's are of pictures. So two numbers are learned: how loud texts speak, and how loud
-/// likeness to arguments does.
+/// Weights of stance set by hand. The words in the picture count twice as much as those around it, whatever the labels say: the
+/// labels of imagearg are of whole tweets, those of the task of pictures. Two factors are learned: one for the two weights of
+/// texts, one for the two weights of likeness to arguments.
 const STANCE: [(&str, f64); 4] = [
     ("picture", 2.0),
     ("around", 1.0),
     ("picture_likeness", 6.0),
     ("around_likeness", 3.0),
 ];
+/// Weights of whether a picture argues, set by hand.
 const ARGUMENT: [(&str, f64); 5] = [
     ("words", 1.6),
     ("claim_words", 0.5),
@@ -59,44 +62,48 @@ const ARGUMENT: [(&str, f64); 5] = [
     ("graphic", 0.6),
     ("side", 0.6),
 ];
-/// The first two of them go together, and the last two.
-const TOGETHER: usize = 2;
-/// Standard deviation of that opinion, as a share of each weight.
-const UNSURE: f64 = 0.5;
-/// Shares among the on-topic judgements of 2022, and of arguing pictures in a crawl (a guess).
-const PRIORS: [f64; 2] = [0.73, 0.24];
-const ARGUES: f64 = 0.55;
-/// Difference of cosines at which CLIP speaks as loudly as a text; no such weights were at hand to fit it.
+/// How many neighbouring weights of [`STANCE`] share a factor.
+const SHARE_A_FACTOR: usize = 2;
+/// Standard deviation of the prior over each weight, as a share of the weight set by hand.
+const PRIOR_DEVIATION: f64 = 0.5;
+/// Shares of PRO and of CON among the on-topic judgements of 2022.
+const SIDE_PRIORS: [f64; 2] = [0.73, 0.24];
+/// Share of pictures in a crawl that argue: a guess.
+const ARGUES_PRIOR: f64 = 0.55;
+/// Weight of a difference of CLIP's cosines, set by hand: no published CLIP weights were at hand to fit it.
 const CLIP: f64 = 20.0;
 
-/// One picture.
+/// A labelled picture.
 struct Row {
-    /// What is left out together.
+    /// Pictures of a group are left out of training together.
     group: String,
-    /// In the order of [`STANCE`], 0 where nothing is known.
+    /// The signals in the order of [`STANCE`], positive for PRO; 0 where there is none.
     stance: Vec<f64>,
-    /// In the order of [`ARGUMENT`].
+    /// The features in the order of [`ARGUMENT`].
     argument: Vec<f64>,
-    /// PRO and CON, each for itself.
+    /// Whether it is PRO, and whether it is CON.
     sides: [bool; 2],
-    /// Log-odds of PRO and of CON before anything is known.
+    /// Prior log-odds of PRO and of CON.
     priors: [f64; 2],
     argues: bool,
+    /// Prior log-odds of arguing.
     argues_prior: f64,
 }
 
-/// The weight file, with what cross-validation says in its head.
+/// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(inputs: &Inputs) -> Result<String> {
-    let (dir, sha) = base(inputs.models)?;
-    let (from, of) = (dir.clone(), sha.clone());
-    let encoder = Lazy::new(PairEncoder::producer_of(&sha), move || {
-        PairEncoder::load(&from, &of)
+    let base = BaseModel::find(inputs.models)?;
+    let sentences = Sentences::load(&base.dir, &base.sha256)?;
+    let encoder = Lazy::new(PairEncoder::producer_of(&base.sha256), move || {
+        PairEncoder::load(&base.dir, &base.sha256)
     });
-    let sentences = Sentences::load(&dir, &sha)?;
     let temporary = tempfile::tempdir()?;
     let outputs = OutputStore::open(&temporary.path().join("outputs.sqlite"))?;
     let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
-    let retrieval = approach.retrieval.first().context("no retrieval")?;
+    let retrieval = approach
+        .retrieval
+        .first()
+        .context("the approach riposte has no retrieval")?;
     let file = inputs.data.join("args/args-me.json");
     let corpus = Corpus::open_or_build(
         &TextCollection::Arguments(riposte::collection::arguments::ArgumentCollection::open(
@@ -124,16 +131,16 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     let tweeted = rows.len();
     rows.extend(sample(inputs, &mut reading)?);
     let mut head = format!(
-        "# Stance and argumentativeness of images: weights of src/score/stance.rs and argument.rs.\n\
-         # collection-tools train images --data DATA --ocr OCR --evidence EVIDENCE -o models/own/images.toml\n\
+        "# Whether an image argues, and its stance: weights of src/score/argument.rs and stance.rs.\n\
+         # train images --data DATA --ocr OCR --evidence EVIDENCE -o models/own/images.toml\n\
          # From the {tweeted} pictures of imagearg (PRO or CON; argues: the picture made its tweet more persuasive) and the {} judged\n\
-         # pictures of images/sample (argues: PRO or CON), drawn to weights set by hand with a standard deviation of half of each.\n\
-         # Mean cross-entropy, and AUC over pairs within a group, of the two subjects and two topics, each by weights that have\n\
-         # not seen it:\n",
+         # pictures of images/sample (argues: PRO or CON), with a normal prior around weights set by hand, whose standard deviation is\n\
+         # half of each weight. For each of the two subjects and two topics, by weights learned from the others: mean cross-entropy, and\n\
+         # AUC over pairs within a group:\n",
         rows.len() - tweeted
     );
-    for (name, by_hand) in [("weights set by hand", true), ("these", false)] {
-        let [stance, argues] = crossed(&rows, by_hand)?;
+    for (name, by_hand) in [("weights set by hand", true), ("these weights", false)] {
+        let [stance, argues] = cross_validated(&rows, by_hand)?;
         let _ = writeln!(
             head,
             "# {name}: stance {:.3}, {:.3}; argues {:.3}, {:.3}",
@@ -144,21 +151,21 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         let scored = |row: &Row| (row.group.clone(), row.stance[n], row.sides[0]);
         let _ = writeln!(
             head,
-            "# {name} alone, AUC of PRO: {:.3}",
+            "# {name} alone: AUC of PRO {:.3}",
             auc(rows.iter().map(scored))
         );
     }
     print!("{head}");
     let all: Vec<&Row> = rows.iter().collect();
     let (stance, argument) = learn(&all)?;
-    let _ = write!(head, "\n[argument]\nprior = {ARGUES}\n");
+    let _ = write!(head, "\n[argument]\nprior = {ARGUES_PRIOR}\n");
     for ((name, _), weight) in ARGUMENT.iter().zip(argument) {
         let _ = writeln!(head, "{name} = {}", rounded(weight));
     }
     let _ = write!(
         head,
         "clip = {CLIP}\n\n[stance]\nprior_pro = {}\nprior_con = {}\n",
-        PRIORS[0], PRIORS[1]
+        SIDE_PRIORS[0], SIDE_PRIORS[1]
     );
     for ((name, _), weight) in STANCE.iter().zip(stance) {
         let _ = writeln!(head, "{name} = {}", rounded(weight));
@@ -167,7 +174,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     Ok(head)
 }
 
-/// Models, and what they have read.
+/// The models and the store of their outputs.
 struct Reading<'a> {
     reader: Reader<'a>,
     sentences: &'a Sentences,
@@ -177,7 +184,10 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn stances(&mut self, claim: &str, texts: &[&str]) -> Result<Vec<Option<Stances>>> {
         let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, *text)).collect();
-        let logits = self.reader.piece_logits(&asked)?.context("no encoder")?;
+        let logits = self
+            .reader
+            .piece_logits(&asked)?
+            .context("there is no encoder")?;
         let model = Model::committed();
         Ok(texts
             .iter()
@@ -193,7 +203,7 @@ impl Reading<'_> {
         let texts: Vec<&str> = said.iter().map(|s| s.text.as_str()).collect();
         let vectors = self.sentences.embed(&texts)?;
         Sides::new(said, vectors)
-            .with_context(|| format!("too few arguments about {}", question.claim))
+            .with_context(|| format!("there are too few arguments about {}", question.claim))
     }
 }
 
@@ -208,10 +218,12 @@ fn question_of(title: &str) -> Question {
     question::read(&topic, TopicParts::default())
 }
 
+/// P(pro) - P(con); 0 without a text.
 fn balance(stances: &Option<Stances>) -> f64 {
     stances.as_ref().map_or(0.0, Stances::balance)
 }
 
+/// The probability that a text takes a side.
 fn side(stances: &Option<Stances>) -> Option<f64> {
     stances.as_ref().map(|s| s.pro + s.con)
 }
@@ -229,7 +241,7 @@ fn argument_row(text: &str, photograph: f64, side: Option<f64>) -> Vec<f64> {
     .to_vec()
 }
 
-/// The pictures of imagearg: what is in the picture, and the tweet as the words around it.
+/// The pictures of imagearg, with the tweet as the words around the picture.
 fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     #[derive(Deserialize)]
     struct Label {
@@ -247,14 +259,14 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let dir = inputs.data.join("imagearg");
     let lines = |path: &Path| -> Result<Vec<String>> {
         let text =
-            fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(text.lines().map(str::to_owned).collect())
     };
     let read: Vec<ReadImage> = lines(inputs.ocr)?
         .iter()
         .map(|line| Ok(serde_json::from_str(line)?))
         .collect::<Result<_>>()
-        .with_context(|| format!("reading {}", inputs.ocr.display()))?;
+        .with_context(|| format!("cannot read {}", inputs.ocr.display()))?;
     let labels: Vec<Label> = lines(&dir.join("labels.jsonl"))?
         .iter()
         .map(|line| Ok(serde_json::from_str(line)?))
@@ -262,7 +274,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let persuasive = labels.iter().filter(|l| l.persuasiveness == "yes").count();
     let argues_prior = log_odds(persuasive as f64 / labels.len() as f64);
     let mut rows = Vec::new();
-    for (subject, claims) in TWEETS {
+    for (subject, claims) in TWEET_SUBJECTS {
         let question = question_of(claims[0].0);
         let sides = reading.sides(&question)?;
         for label in labels.iter().filter(|label| label.topic == subject) {
@@ -271,7 +283,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                 .iter()
                 .find(|r| r.path.file_name() == image.file_name());
             let Some(found) = found else {
-                bail!("{} says nothing of {}", inputs.ocr.display(), label.image);
+                bail!("{} has no line for {}", inputs.ocr.display(), label.image);
             };
             let text = ocr_text(&found.lines).replace('\n', " ");
             let around = without_links(&label.text);
@@ -306,14 +318,20 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The judged pictures of the sample.
+/// The judged on-topic pictures of images/sample.
 fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let dir = inputs.data.join("images/sample");
-    let text = fs::read_to_string(dir.join("qrels.txt"))?;
+    let path = dir.join("qrels.txt");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let (Qrels::Images(judged), errors) = qrels::read(&text) else {
-        bail!("the sample's judgements are not those of images");
+        bail!("{} does not hold judgements of images", path.display());
     };
-    ensure!(errors.is_empty(), "the sample's judgements are broken");
+    ensure!(
+        errors.is_empty(),
+        "{} has lines that are not judgements",
+        path.display()
+    );
     let collection = ImageCollection::open(&dir)?;
     let store = Store::open_to_read(inputs.evidence)?;
     let images = collection.entries().iter();
@@ -359,15 +377,15 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                 argument: argument_row(&text, photograph, side(&stances[0])),
                 argues: sides.contains(&true),
                 sides,
-                priors: PRIORS.map(log_odds),
-                argues_prior: log_odds(ARGUES),
+                priors: SIDE_PRIORS.map(log_odds),
+                argues_prior: log_odds(ARGUES_PRIOR),
             });
         }
     }
     Ok(rows)
 }
 
-/// Weights of stance and of arguing, drawn to those set by hand.
+/// The weights of stance and of arguing, with those set by hand as the prior mean.
 fn learn(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut x, mut y, mut offsets): (Vec<Vec<f64>>, _, _) = (Vec::new(), Vec::new(), Vec::new());
     for row in rows {
@@ -380,7 +398,7 @@ fn learn(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>)> {
             let spoken: Vec<f64> = spoken.collect();
             x.push(
                 spoken
-                    .chunks(TOGETHER)
+                    .chunks(SHARE_A_FACTOR)
                     .map(|both| both.iter().sum())
                     .collect(),
             );
@@ -388,36 +406,45 @@ fn learn(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>)> {
             offsets.push(prior);
         }
     }
-    let louder = from_hand(&[1.0; STANCE.len() / TOGETHER], &x, &y, &offsets)?;
+    let factors = around_prior(&[1.0; STANCE.len() / SHARE_A_FACTOR], &x, &y, &offsets)?;
     let stance = STANCE.iter().enumerate();
-    let stance = stance.map(|(n, (_, w))| w * louder[n / TOGETHER]).collect();
+    let stance = stance
+        .map(|(n, (_, w))| w * factors[n / SHARE_A_FACTOR])
+        .collect();
     let x: Vec<Vec<f64>> = rows.iter().map(|row| row.argument.clone()).collect();
     let y: Vec<f64> = rows.iter().map(|row| f64::from(row.argues)).collect();
     let offsets: Vec<f64> = rows.iter().map(|row| row.argues_prior).collect();
     Ok((
         stance,
-        from_hand(&ARGUMENT.map(|(_, w)| w), &x, &y, &offsets)?,
+        around_prior(&ARGUMENT.map(|(_, w)| w), &x, &y, &offsets)?,
     ))
 }
 
-fn from_hand(hand: &[f64], x: &[Vec<f64>], y: &[f64], offsets: &[f64]) -> Result<Vec<f64>> {
+/// The weights of a logistic regression with a normal prior around the weights `hand`.
+fn around_prior(hand: &[f64], x: &[Vec<f64>], y: &[f64], offsets: &[f64]) -> Result<Vec<f64>> {
     let dot = |row: &[f64]| row.iter().zip(hand).map(|(x, w)| x * w).sum::<f64>();
     let offsets: Vec<f64> = x.iter().zip(offsets).map(|(row, o)| o + dot(row)).collect();
     let scaled: Vec<Vec<f64>> = x
         .iter()
-        .map(|row| row.iter().zip(hand).map(|(x, w)| x * w * UNSURE).collect())
+        .map(|row| {
+            row.iter()
+                .zip(hand)
+                .map(|(x, w)| x * w * PRIOR_DEVIATION)
+                .collect()
+        })
         .collect();
     let moved = logistic_regression_from(&scaled, y, &offsets, 1.0)?;
     Ok(hand
         .iter()
         .zip(moved)
-        // a signal that is known to help is never turned round by so few pictures
-        .map(|(w, d)| (w * (1.0 + UNSURE * d)).max(0.1 * w))
+        // so few pictures must not reverse a signal that is known to help
+        .map(|(w, d)| (w * (1.0 + PRIOR_DEVIATION * d)).max(0.1 * w))
         .collect())
 }
 
-/// Cross-entropy and AUC, of stance and of arguing, of each group by weights from the others.
-fn crossed(rows: &[Row], by_hand: bool) -> Result<[[f64; 2]; 2]> {
+/// The mean cross-entropy and the AUC of stance and of arguing, where each group is measured with weights learned from the others,
+/// or with the weights set by hand.
+fn cross_validated(rows: &[Row], by_hand: bool) -> Result<[[f64; 2]; 2]> {
     let mut groups: Vec<&str> = rows.iter().map(|row| row.group.as_str()).collect();
     groups.dedup();
     let (mut stance, mut argues) = (Vec::new(), Vec::new());
@@ -451,23 +478,4 @@ fn crossed(rows: &[Row], by_hand: bool) -> Result<[[f64; 2]; 2]> {
             auc(rows.into_iter()),
         ]
     }))
-}
-
-/// Share of pairs within a group in which what is scores higher than what is not; equal ones count half.
-fn auc(rows: impl Iterator<Item = (String, f64, bool)>) -> f64 {
-    let rows: Vec<_> = rows.collect();
-    let (mut right, mut pairs) = (0.0, 0.0);
-    for (group, score, is) in &rows {
-        for (other_group, other, other_is) in &rows {
-            if *is && !other_is && group == other_group {
-                pairs += 1.0;
-                right += match score.total_cmp(other) {
-                    std::cmp::Ordering::Greater => 1.0,
-                    std::cmp::Ordering::Equal => 0.5,
-                    std::cmp::Ordering::Less => 0.0,
-                };
-            }
-        }
-    }
-    right / f64::max(pairs, 1.0)
 }

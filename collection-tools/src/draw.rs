@@ -10,7 +10,7 @@ use tiny_skia::{
     Color, FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform,
 };
 
-use crate::chance::Chance;
+use seeded_random::Random;
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
@@ -124,7 +124,7 @@ pub struct Canvas<'f> {
     fonts: &'f Fonts,
     at: Transform,
     /// For hands that shake.
-    chance: Chance,
+    random: Random,
 }
 
 impl<'f> Canvas<'f> {
@@ -133,7 +133,7 @@ impl<'f> Canvas<'f> {
         width: u32,
         height: u32,
         ground: Rgb,
-        chance: Chance,
+        random: Random,
     ) -> Result<Self> {
         let mut map = Pixmap::new(width, height).context("a canvas needs a width and a height")?;
         map.fill(colour(ground));
@@ -141,7 +141,7 @@ impl<'f> Canvas<'f> {
             map,
             fonts,
             at: Transform::identity(),
-            chance,
+            random,
         })
     }
 
@@ -254,7 +254,7 @@ impl<'f> Canvas<'f> {
         for id in text.chars().map(|c| font.glyph_id(c)) {
             pen += before.map_or(0.0, |b| font.kern_unscaled(b, id)) * scale;
             before = Some(id);
-            let lift = self.chance.swing() * ink.shake * size;
+            let lift = self.random.signed_fraction() * ink.shake * size;
             letters.extend(
                 font.outline(id)
                     .and_then(|outline| glyph_path(&outline.curves, pen, y + lift, scale)),

@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use crate::chance::Chance;
+use seeded_random::Random;
 
 /// The vocabulary. That of args.me is larger, but what it has more of is there once.
 const WORDS: usize = 250_000;
@@ -49,7 +49,7 @@ struct Vocabulary {
 impl Vocabulary {
     fn new(seed: u64) -> Self {
         let mut words: Vec<String> = COMMON.split_whitespace().map(str::to_owned).collect();
-        let mut chance = Chance::new(seed, "vocabulary", 0);
+        let mut random = Random::new(seed, "vocabulary", 0);
         const ONSETS: [&str; 20] = [
             "b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr", "pl",
             "ch", "sh", "gr",
@@ -61,13 +61,13 @@ impl Vocabulary {
         const ENDS: [&str; 10] = ["", "", "", "s", "ing", "ed", "tion", "ment", "ly", "ity"];
         let mut seen: std::collections::HashSet<String> = words.iter().cloned().collect();
         while words.len() < WORDS {
-            let syllables = 2 + chance.below(2) + words.len() / (WORDS / 2 + 1);
+            let syllables = 2 + random.below(2) + words.len() / (WORDS / 2 + 1);
             let mut word = String::new();
             for _ in 0..syllables {
-                word.push_str(chance.pick(&ONSETS));
-                word.push_str(chance.pick(&RIMES));
+                word.push_str(random.pick(&ONSETS));
+                word.push_str(random.pick(&RIMES));
             }
-            word.push_str(chance.pick(&ENDS));
+            word.push_str(random.pick(&ENDS));
             if seen.insert(word.clone()) {
                 words.push(word);
             }
@@ -86,23 +86,23 @@ impl Vocabulary {
         }
     }
 
-    fn word(&self, chance: &mut Chance) -> &str {
-        let at = uniform(chance);
+    fn word(&self, random: &mut Random) -> &str {
+        let at = uniform(random);
         let rank = self.shares.partition_point(|share| *share < at);
         self.words.get(rank).map_or("", String::as_str)
     }
 
     /// A text of sentences; one of its subject's words now and then.
-    fn text(&self, chance: &mut Chance, words: usize, subject: &[&str]) -> String {
+    fn text(&self, random: &mut Random, words: usize, subject: &[&str]) -> String {
         let mut text = String::with_capacity(words * 7);
         let mut left = 0;
         for at in 0..words {
-            let word = match chance.below(40) {
-                0 if !subject.is_empty() => chance.pick(subject),
-                _ => self.word(chance),
+            let word = match random.below(40) {
+                0 if !subject.is_empty() => random.pick(subject),
+                _ => self.word(random),
             };
             if left == 0 {
-                left = chance.between(5, 30);
+                left = random.between(5, 30);
                 let mut letters = word.chars();
                 text.extend(letters.next().map(|c| c.to_ascii_uppercase()));
                 text.push_str(letters.as_str());
@@ -112,7 +112,7 @@ impl Vocabulary {
             left -= 1;
             text.push_str(match left == 0 || at + 1 == words {
                 true => ". ",
-                false if chance.percent(6) => ", ",
+                false if random.percent(6) => ", ",
                 false => " ",
             });
         }
@@ -120,10 +120,10 @@ impl Vocabulary {
         text
     }
 
-    fn subject(&self, chance: &mut Chance) -> Vec<&str> {
-        (0..chance.between(2, 4))
+    fn subject(&self, random: &mut Random) -> Vec<&str> {
+        (0..random.between(2, 4))
             .filter_map(|_| {
-                let rank = chance.between(TOPIC_RANKS.start, TOPIC_RANKS.end - 1);
+                let rank = random.between(TOPIC_RANKS.start, TOPIC_RANKS.end - 1);
                 self.words.get(rank).map(String::as_str)
             })
             .collect()
@@ -131,13 +131,13 @@ impl Vocabulary {
 }
 
 /// In [0, 1), in steps of 2^-53.
-fn uniform(chance: &mut Chance) -> f64 {
-    (chance.next() >> 11) as f64 / (1u64 << 53) as f64
+fn uniform(random: &mut Random) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// A log-normal number of words: median and spread of its logarithm, by the sum of twelve.
-fn words(chance: &mut Chance, median: f64, spread: f64, most: usize) -> usize {
-    let normal: f64 = (0..12).map(|_| uniform(chance)).sum::<f64>() - 6.0;
+fn words(random: &mut Random, median: f64, spread: f64, most: usize) -> usize {
+    let normal: f64 = (0..12).map(|_| uniform(random)).sum::<f64>() - 6.0;
     ((median * (spread * normal).exp()) as usize).clamp(1, most)
 }
 
@@ -149,20 +149,20 @@ pub fn arguments(options: &Options) -> Result<()> {
     let mut file = BufWriter::new(File::create(&path).with_context(writing)?);
     file.write_all(b"{\"arguments\": [").with_context(writing)?;
     for number in 0..options.count {
-        let mut chance = Chance::new(options.seed, "argument", number as u64);
-        let subject = vocabulary.subject(&mut chance);
-        let length = match chance.percent(12) {
-            true => chance.between(1, 19),
-            false => words(&mut chance, 280.0, 0.95, 6000),
+        let mut random = Random::new(options.seed, "argument", number as u64);
+        let subject = vocabulary.subject(&mut random);
+        let length = match random.percent(12) {
+            true => random.between(1, 19),
+            false => words(&mut random, 280.0, 0.95, 6000),
         };
-        let conclusion = vocabulary.text(&mut chance, 7, &subject);
-        let id = format!("S{:08x}-A{:08x}", chance.next() as u32, number);
+        let conclusion = vocabulary.text(&mut random, 7, &subject);
+        let id = format!("S{:08x}-A{:08x}", random.next_u64() as u32, number);
         let argument = json!({
             "id": id,
             "conclusion": conclusion,
             "premises": [{
-                "text": vocabulary.text(&mut chance, length, &subject),
-                "stance": chance.pick(&["PRO", "CON"]),
+                "text": vocabulary.text(&mut random, length, &subject),
+                "stance": random.pick(&["PRO", "CON"]),
                 "annotations": [],
             }],
             "context": {
@@ -191,13 +191,13 @@ pub fn passages(options: &Options) -> Result<()> {
     let file = BufWriter::new(File::create(&path).with_context(writing)?);
     let mut file = GzEncoder::new(file, Compression::fast());
     for number in 0..options.count {
-        let mut chance = Chance::new(options.seed, "passage", number as u64);
-        let subject = vocabulary.subject(&mut chance);
-        let length = words(&mut chance, 140.0, 0.4, 300);
+        let mut random = Random::new(options.seed, "passage", number as u64);
+        let subject = vocabulary.subject(&mut random);
+        let length = words(&mut random, 140.0, 0.4, 300);
         let page = number / 8;
         let passage = json!({
             "id": format!("clueweb12-{:04}wb-{:02}-{:05}___{}", page / 10_000_000, page / 100_000 % 100, page % 100_000, number % 8 + 1),
-            "contents": vocabulary.text(&mut chance, length, &subject),
+            "contents": vocabulary.text(&mut random, length, &subject),
             "chatNoirUrl": format!("https://pages.example/{number}"),
         });
         writeln!(file, "{passage}").with_context(writing)?;
@@ -221,11 +221,11 @@ fn prepare(dir: &Path) -> Result<&Path> {
 fn topics(dir: &Path, vocabulary: &Vocabulary, seed: u64) -> Result<()> {
     let mut xml = String::from("<topics>\n");
     for number in 1..=50 {
-        let mut chance = Chance::new(seed, "topic", number);
-        let subject = vocabulary.subject(&mut chance).join(" ");
+        let mut random = Random::new(seed, "topic", number);
+        let subject = vocabulary.subject(&mut random).join(" ");
         xml.push_str(&format!(
             "  <topic>\n    <number>{number}</number>\n    <title>Should {subject} be the {}?</title>\n  </topic>\n",
-            vocabulary.word(&mut chance)
+            vocabulary.word(&mut random)
         ));
     }
     xml.push_str("</topics>\n");

@@ -1,4 +1,4 @@
-//! Reads the development data to learn from.
+//! The development data: judged texts of the tasks, and labelled collections of stance.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -13,36 +13,36 @@ use riposte::trec::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// A text judged for a topic.
-pub struct Judged<T> {
+/// A text with its judgement for a topic.
+pub struct JudgedText<T> {
     pub topic: TopicId,
     pub text: String,
     pub judgement: T,
 }
 
 fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The passages of a `passages.jsonl.gz` by id.
+/// The passages of a `passages.jsonl.gz`, by id.
 pub fn passages(path: &Path) -> Result<HashMap<String, String>> {
     #[derive(Deserialize)]
     struct Passage {
         id: String,
         contents: String,
     }
-    let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut passages = HashMap::new();
     for line in BufReader::new(MultiGzDecoder::new(file)).lines() {
-        let line = line.with_context(|| format!("reading {}", path.display()))?;
+        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
         let passage: Passage = serde_json::from_str(&line)
-            .with_context(|| format!("reading a passage of {}", path.display()))?;
+            .with_context(|| format!("cannot read a passage in {}", path.display()))?;
         passages.insert(passage.id, passage.contents);
     }
     Ok(passages)
 }
 
-/// The texts of an `args-me.json` by id, premises joined.
+/// The texts of an `args-me.json`, by id; the premises of an argument are joined by spaces.
 pub fn arguments(path: &Path) -> Result<HashMap<String, String>> {
     #[derive(Deserialize)]
     struct Corpus {
@@ -58,7 +58,7 @@ pub fn arguments(path: &Path) -> Result<HashMap<String, String>> {
         text: String,
     }
     let corpus: Corpus = serde_json::from_str(&read(path)?)
-        .with_context(|| format!("reading the arguments of {}", path.display()))?;
+        .with_context(|| format!("cannot read the arguments in {}", path.display()))?;
     let text = |argument: Argument| {
         let premises: Vec<String> = argument.premises.into_iter().map(|p| p.text).collect();
         (argument.id, premises.join(" "))
@@ -66,59 +66,67 @@ pub fn arguments(path: &Path) -> Result<HashMap<String, String>> {
     Ok(corpus.arguments.into_iter().map(text).collect())
 }
 
-/// In the order of topics and ids.
-fn judged<T: Copy>(
+/// The judged texts in the order of topics and ids.
+fn judged_texts<T: Copy>(
     judgements: BTreeMap<TopicId, HashMap<DocId, T>>,
     texts: &HashMap<String, String>,
-) -> Result<Vec<Judged<T>>> {
+) -> Result<Vec<JudgedText<T>>> {
     let mut judged = Vec::new();
     for (topic, documents) in judgements {
         let documents: BTreeMap<DocId, T> = documents.into_iter().collect();
         for (id, judgement) in documents {
             let text = texts
                 .get(&id.0)
-                .with_context(|| format!("{id} is judged and not there"))?;
-            judged.push(Judged {
+                .with_context(|| format!("the judged text {id} is not in the collection"))?;
+            judged.push(JudgedText {
                 topic: topic.clone(),
                 text: text.clone(),
                 judgement,
             });
         }
     }
-    ensure!(!judged.is_empty(), "nothing is judged");
+    ensure!(!judged.is_empty(), "there are no judgements");
     Ok(judged)
 }
 
-/// Judged grades.
-pub fn grades(path: &Path, texts: &HashMap<String, String>) -> Result<Vec<Judged<f64>>> {
+/// The texts with the grades of a judgement file.
+pub fn grades(path: &Path, texts: &HashMap<String, String>) -> Result<Vec<JudgedText<f64>>> {
     match qrels::read(&read(path)?) {
-        (Qrels::Graded(grades), errors) if errors.is_empty() => judged(grades, texts),
-        _ => bail!("{} does not hold grades alone", path.display()),
+        (Qrels::Graded(grades), errors) if errors.is_empty() => judged_texts(grades, texts),
+        _ => bail!("{} holds something other than grades", path.display()),
     }
 }
 
-/// Judged stances.
-pub fn stances(path: &Path, texts: &HashMap<String, String>) -> Result<Vec<Judged<ObjectStance>>> {
+/// The texts with the stances of a judgement file.
+pub fn stances(
+    path: &Path,
+    texts: &HashMap<String, String>,
+) -> Result<Vec<JudgedText<ObjectStance>>> {
     match qrels::read(&read(path)?) {
-        (Qrels::Stances(stances), errors) if errors.is_empty() => judged(stances, texts),
-        _ => bail!("{} does not hold stances alone", path.display()),
+        (Qrels::Stances(stances), errors) if errors.is_empty() => judged_texts(stances, texts),
+        _ => bail!("{} holds something other than stances", path.display()),
     }
 }
 
-/// A sentence of CompSent-19 and which of two objects it says is better.
+/// A sentence of CompSent-19, and which of two objects it prefers.
 pub struct Comparison {
     pub objects: [String; 2],
     pub sentence: String,
-    /// None: it does not compare them.
+    /// None if it does not compare them.
     pub first_is_better: Option<bool>,
 }
 
-/// The sentences of a CompSent-19 file: `"A [SEP] B [SEP] sentence",label`; 2: A is better, 1: B is, 0: no comparison.
+/// The sentences of a CompSent-19 file. A record is `"A [SEP] B [SEP] sentence",label`; label 2 means that A is better, 1 that
+/// B is better, 0 that the sentence does not compare.
 pub fn comparisons(path: &Path) -> Result<Vec<Comparison>> {
     let mut comparisons = Vec::new();
     for record in records(&read(path)?).into_iter().skip(1) {
         let [text, label] = record.as_slice() else {
-            bail!("{}: a record of {} fields", path.display(), record.len());
+            bail!(
+                "{}: a record has {} fields, not 2",
+                path.display(),
+                record.len()
+            );
         };
         let parts: Vec<&str> = text.splitn(3, " [SEP] ").collect();
         let ([first, second, sentence], Some(first_is_better)) = (
@@ -130,7 +138,10 @@ pub fn comparisons(path: &Path) -> Result<Vec<Comparison>> {
                 _ => None,
             },
         ) else {
-            bail!("{}: a record that is none of CompSent-19", path.display());
+            bail!(
+                "{}: a record is not in the format of CompSent-19",
+                path.display()
+            );
         };
         comparisons.push(Comparison {
             objects: [(*first).to_owned(), (*second).to_owned()],
@@ -143,23 +154,24 @@ pub fn comparisons(path: &Path) -> Result<Vec<Comparison>> {
 
 /// A text that supports or attacks a claim.
 #[derive(Clone, Debug)]
-pub struct Stanced {
+pub struct StanceExample {
     pub claim: String,
     pub text: String,
     pub supports: bool,
-    /// What belongs together: texts of one group are about the same claim or topic.
+    /// Texts about the same claim or topic share a group, and are learned from or left out together.
     pub group: String,
 }
 
-/// A labelled collection: what is learned from, and what is kept apart to choose by and to report.
+/// A labelled collection in two parts: one to learn from, and a development part to choose by and to report.
 pub struct StanceSet {
     pub name: &'static str,
-    pub learned: Vec<Stanced>,
-    pub dev: Vec<Stanced>,
+    pub training: Vec<StanceExample>,
+    pub dev: Vec<StanceExample>,
 }
 
-/// Claims for and against which the tweets of ImageArg are read: the subject's own name, and statements of either side.
-pub const TWEETS: [(&str, [(&str, bool); 5]); 2] = [
+/// The subjects of the tweets of ImageArg, each with claims about it and whether a claim is in favour of the subject. The first claim
+/// is the one that the tweets are labelled for.
+pub const TWEET_SUBJECTS: [(&str, [(&str, bool); 5]); 2] = [
     (
         "abortion",
         [
@@ -182,18 +194,22 @@ pub const TWEETS: [(&str, [(&str, bool); 5]); 2] = [
     ),
 ];
 
-/// The five collections in a fixed order. A collection without a development part of its own gives a fifth of its
-/// topics to it, by the hash of the topic.
+/// The five collections, in a fixed order. Where a collection has no development part of its own, a fifth of its topics
+/// becomes one, chosen by the hash of the topic.
 pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
     let stance = dir.join("stance");
-    let split = |name, all: Vec<Stanced>| {
-        let (dev, learned) = all.into_iter().partition(|row| left_out(&row.group));
-        StanceSet { name, learned, dev }
+    let split = |name, all: Vec<StanceExample>| {
+        let (dev, training) = all.into_iter().partition(|row| is_dev_group(&row.group));
+        StanceSet {
+            name,
+            training,
+            dev,
+        }
     };
-    let parts = |name, read: &dyn Fn(&str) -> Result<Vec<Stanced>>| -> Result<StanceSet> {
+    let parts = |name, read: &dyn Fn(&str) -> Result<Vec<StanceExample>>| -> Result<StanceSet> {
         Ok(StanceSet {
             name,
-            learned: read("train")?,
+            training: read("train")?,
             dev: read("dev")?,
         })
     };
@@ -219,7 +235,7 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
         split("debates", debates(&dir.join("args/args-me.json"))?),
         parts("tweets", &|part| {
             let mut rows = Vec::new();
-            for (subject, claims) in TWEETS {
+            for (subject, claims) in TWEET_SUBJECTS {
                 let path = dir.join(format!("imagearg/text-{subject}-{part}.csv"));
                 rows.extend(tweets(&path, subject, claims[0].0)?);
             }
@@ -228,14 +244,14 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
     ])
 }
 
-/// Whether a group is one of the fifth that is kept apart: the sum of its SHA-256's bytes, which is the number's
-/// remainder, divides by five.
-fn left_out(group: &str) -> bool {
+/// Whether a group belongs to the development part: the sum of the bytes of its SHA-256 is a multiple of five. (That is the
+/// same as the hash being one, since 256 is 1 modulo 5.)
+fn is_dev_group(group: &str) -> bool {
     let digest = Sha256::digest(group.as_bytes());
     digest.iter().map(|b| u32::from(*b)).sum::<u32>() % 5 == 0
 }
 
-fn perspectives(path: &Path) -> Result<Vec<Stanced>> {
+fn perspectives(path: &Path) -> Result<Vec<StanceExample>> {
     #[derive(Deserialize)]
     struct Line {
         claim: String,
@@ -247,8 +263,8 @@ fn perspectives(path: &Path) -> Result<Vec<Stanced>> {
     lines
         .map(|line| {
             let line: Line = serde_json::from_str(line)
-                .with_context(|| format!("reading a perspective of {}", path.display()))?;
-            Ok(Stanced {
+                .with_context(|| format!("cannot read a perspective in {}", path.display()))?;
+            Ok(StanceExample {
                 group: line.claim.clone(),
                 claim: line.claim,
                 text: line.perspective,
@@ -258,7 +274,7 @@ fn perspectives(path: &Path) -> Result<Vec<Stanced>> {
         .collect()
 }
 
-/// The named columns of a file of comma-separated values with a head, record by record.
+/// The named columns of a file of comma-separated values whose first record names the columns.
 fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[String; N]>> {
     let mut records = records(&read(path)?).into_iter();
     let head = records.next().unwrap_or_default();
@@ -268,7 +284,10 @@ fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[String;
             let mut fields = [const { String::new() }; N];
             for (field, place) in fields.iter_mut().zip(places) {
                 let value = place.and_then(|at| record.get(at)).with_context(|| {
-                    format!("{} lacks one of the columns {names:?}", path.display())
+                    format!(
+                        "a record of {} lacks one of the columns {names:?}",
+                        path.display()
+                    )
                 })?;
                 field.clone_from(value);
             }
@@ -277,7 +296,7 @@ fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[String;
         .collect()
 }
 
-fn ibm_claims(path: &Path) -> Result<Vec<Stanced>> {
+fn ibm_claims(path: &Path) -> Result<Vec<StanceExample>> {
     let names = [
         "topicText",
         "claims.claimCorrectedText",
@@ -286,7 +305,7 @@ fn ibm_claims(path: &Path) -> Result<Vec<Stanced>> {
     ];
     let rows = columns(path, names)?.into_iter();
     Ok(rows
-        .map(|[topic, text, stance, group]| Stanced {
+        .map(|[topic, text, stance, group]| StanceExample {
             claim: question::claims(&topic).0,
             text,
             supports: stance == "PRO",
@@ -295,10 +314,10 @@ fn ibm_claims(path: &Path) -> Result<Vec<Stanced>> {
         .collect())
 }
 
-fn key_points(path: &Path, text: &str) -> Result<Vec<Stanced>> {
+fn key_points(path: &Path, text: &str) -> Result<Vec<StanceExample>> {
     let rows = columns(path, ["topic", text, "stance"])?.into_iter();
     Ok(rows
-        .map(|[topic, text, stance]| Stanced {
+        .map(|[topic, text, stance]| StanceExample {
             claim: question::claims(&topic).0,
             text,
             supports: stance == "1",
@@ -307,8 +326,8 @@ fn key_points(path: &Path, text: &str) -> Result<Vec<Stanced>> {
         .collect())
 }
 
-/// Premises and the conclusions that they are for or against.
-fn debates(path: &Path) -> Result<Vec<Stanced>> {
+/// Premises, each with the conclusion that it supports or attacks.
+fn debates(path: &Path) -> Result<Vec<StanceExample>> {
     #[derive(Deserialize)]
     struct Corpus {
         arguments: Vec<Argument>,
@@ -325,7 +344,7 @@ fn debates(path: &Path) -> Result<Vec<Stanced>> {
         stance: String,
     }
     let corpus: Corpus = serde_json::from_str(&read(path)?)
-        .with_context(|| format!("reading the arguments of {}", path.display()))?;
+        .with_context(|| format!("cannot read the arguments in {}", path.display()))?;
     let mut rows = Vec::new();
     for argument in corpus.arguments {
         let conclusion = argument.conclusion.trim();
@@ -333,7 +352,7 @@ fn debates(path: &Path) -> Result<Vec<Stanced>> {
             continue;
         }
         for premise in argument.premises {
-            rows.push(Stanced {
+            rows.push(StanceExample {
                 claim: question::claims(conclusion).0,
                 text: premise.text,
                 supports: premise.stance == "PRO",
@@ -344,10 +363,10 @@ fn debates(path: &Path) -> Result<Vec<Stanced>> {
     Ok(rows)
 }
 
-fn tweets(path: &Path, subject: &str, claim: &str) -> Result<Vec<Stanced>> {
+fn tweets(path: &Path, subject: &str, claim: &str) -> Result<Vec<StanceExample>> {
     let rows = columns(path, ["tweet_text", "stance"])?.into_iter();
     Ok(rows
-        .map(|[text, stance]| Stanced {
+        .map(|[text, stance]| StanceExample {
             claim: claim.to_owned(),
             text: without_links(&text),
             supports: stance == "support",
@@ -356,14 +375,14 @@ fn tweets(path: &Path, subject: &str, claim: &str) -> Result<Vec<Stanced>> {
         .collect())
 }
 
-/// A tweet's words without its links.
+/// The words of a tweet without its links.
 pub fn without_links(text: &str) -> String {
     let words = text.split_whitespace();
     let words = words.filter(|w| !w.starts_with("http://") && !w.starts_with("https://"));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The records of comma-separated values (RFC 4180): fields in quotes may hold commas, line breaks and doubled quotes.
+/// The records of comma-separated values (RFC 4180). Quoted fields may hold commas, line breaks and doubled quotes.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -396,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_hold_commas_and_quotes() {
+    fn quoted_fields_hold_commas_quotes_and_line_breaks() {
         assert_eq!(
             records("sentence,label\r\n\"A \"\"b\"\", c\nd\",2\nplain,0"),
             [

@@ -1,0 +1,4 @@
+//! What riposte contributes to the comparisons in `benches/`: the stages of extraction, one at a time.
+
+pub mod rounds;
+pub mod stages;

@@ -1,0 +1,42 @@
+//! `riposte-bench`: the stages of extraction and the text index, for benches/bench.py and benches/bench_text.py.
+
+mod search;
+
+use std::process::ExitCode;
+
+use benches::rounds;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "riposte-bench",
+    version,
+    about = "Times parts of riposte, for benches/bench.py and benches/bench_text.py"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build and query a text index, and print what it took
+    Search(search::Options),
+    /// Load one stage of extraction, then time a round of it for each line on standard input
+    Stage(rounds::Options),
+}
+
+/// Exit codes: 0 done, 2 could not.
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Search(options) => search::run(&options),
+        Command::Stage(options) => rounds::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("riposte-bench: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

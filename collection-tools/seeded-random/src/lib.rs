@@ -1,0 +1,112 @@
+//! A generator of random numbers whose sequence depends on the seed alone: the committed sample and the trained weights
+//! follow from its bits, so it must not change when a dependency is updated.
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): 64 bits of state, a period of 2^64.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The stream for one seed, purpose and number. Each (purpose, number) has a stream of its own, so that the parts of
+    /// a collection can be made in any order.
+    pub fn new(seed: u64, purpose: &str, number: u64) -> Self {
+        let mut state = Random(seed ^ number.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        for byte in purpose.bytes() {
+            state.0 = state.next_u64() ^ u64::from(byte);
+        }
+        state
+    }
+
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// An integer in `0..n`; 0 for n = 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        // The upper 32 bits times n, shifted down: no division, and a bias below n / 2^32.
+        (((self.next_u64() >> 32) * n as u64) >> 32) as usize
+    }
+
+    /// An integer in `low..=high`.
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.below(high.saturating_sub(low) + 1)
+    }
+
+    /// A number in [0, 1), in steps of 2^-24.
+    pub fn fraction(&mut self) -> f32 {
+        (self.next_u64() >> 40) as f32 / (1u64 << 24) as f32
+    }
+
+    /// A number in [0, 1), in steps of 2^-53.
+    pub fn fine_fraction(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number in [-1, 1).
+    pub fn signed_fraction(&mut self) -> f32 {
+        self.fraction() * 2.0 - 1.0
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of the choices; the type's default if there are none.
+    pub fn pick<T: Copy + Default>(&mut self, choices: &[T]) -> T {
+        choices
+            .get(self.below(choices.len()))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// One of the texts; an empty one if there are none.
+    pub fn pick_text<'a>(&mut self, choices: &'a [String]) -> &'a str {
+        choices
+            .get(self.below(choices.len()))
+            .map_or("", String::as_str)
+    }
+
+    /// Puts the items in a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bits_are_those_of_the_published_generator() {
+        // the first outputs of Vigna's splitmix64.c for the state 1234567
+        let mut random = Random(1_234_567);
+        assert_eq!(
+            [(); 3].map(|()| random.next_u64()),
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_stay_in_their_ranges() {
+        let mut random = Random::new(1, "ranges", 0);
+        assert_eq!(random.below(0), 0);
+        let mut seen = [false; 3];
+        for _ in 0..100 {
+            let number = random.between(4, 6);
+            seen[number - 4] = true;
+            assert!((-1.0..1.0).contains(&random.signed_fraction()));
+            assert!((0.0..1.0).contains(&random.fine_fraction()));
+        }
+        assert_eq!(seen, [true; 3]);
+    }
+}

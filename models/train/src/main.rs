@@ -1,0 +1,179 @@
+//! `train`: learns the weights in `models/own` from judged data, and measures them on topics that they were not learned from.
+
+mod base_model;
+mod data;
+mod fit;
+mod heads;
+mod images;
+mod measures;
+mod network;
+mod object_stance;
+mod operations;
+mod optimiser;
+mod quality;
+mod stance;
+#[cfg(test)]
+mod tests;
+mod text_stance;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "train",
+    version,
+    about = "Learns the weights in models/own from judged data"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Text quality
+    Quality(Files),
+    /// Which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
+    ObjectStance {
+        #[command(flatten)]
+        files: Files,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+    },
+    /// The weights of the signals of an image's stance; needs all-MiniLM-L6-v2 and the weights of `text-stance`
+    Images {
+        #[command(flatten)]
+        files: Files,
+        /// The output of `riposte read` for imagearg/images/*.jpg
+        #[arg(long)]
+        ocr: PathBuf,
+        /// The evidence of images/sample (`riposte extract`)
+        #[arg(long)]
+        evidence: PathBuf,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+    },
+    /// The weights of the pair encoder and of words in a text's stance; needs all-MiniLM-L6-v2 and the weights of `stance`
+    TextStance {
+        #[command(flatten)]
+        files: Files,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+    },
+    /// The pair encoder: whether a text supports or attacks a claim; needs all-MiniLM-L6-v2, takes an hour
+    Stance {
+        #[command(flatten)]
+        files: Files,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Passes over the pairs
+        #[arg(long, default_value_t = 3)]
+        passes: usize,
+        /// Learning rate of the encoder
+        #[arg(long, default_value_t = 1e-4)]
+        rate: f64,
+        /// Continue from these weights
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+    /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
+    EvaluateHeads(heads::Options),
+}
+
+#[derive(clap::Args)]
+struct Files {
+    /// Directory of the development data
+    #[arg(long)]
+    data: PathBuf,
+    /// The weight file to write
+    #[arg(short)]
+    output: PathBuf,
+}
+
+impl Files {
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        fs::write(&self.output, bytes)
+            .with_context(|| format!("cannot write the weights to {}", self.output.display()))
+    }
+}
+
+/// Lowest learning rate of a head that starts from random weights.
+const HEAD_RATE: f64 = 2e-4;
+
+/// Exit codes: 0 done, 2 could not.
+fn main() -> ExitCode {
+    match run(&Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("train: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Learns, prints the figures of cross-validation or of the development parts, and writes the weights.
+fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Quality(files) => files.write(quality::train(&files.data)?.as_bytes()),
+        Command::ObjectStance { files, models } => {
+            files.write(object_stance::train(&files.data, models.as_deref())?.as_bytes())
+        }
+        Command::Images {
+            files,
+            ocr,
+            evidence,
+            models,
+        } => {
+            let inputs = images::Inputs {
+                data: &files.data,
+                ocr,
+                evidence,
+                models: models.as_deref(),
+            };
+            files.write(images::train(&inputs)?.as_bytes())
+        }
+        Command::TextStance { files, models } => {
+            files.write(text_stance::train(&files.data, models.as_deref())?.as_bytes())
+        }
+        Command::Stance {
+            files,
+            models,
+            seed,
+            passes,
+            rate,
+            from,
+        } => {
+            let from = match from {
+                Some(path) => Some(
+                    fs::read(path)
+                        .with_context(|| format!("cannot read the weights {}", path.display()))?,
+                ),
+                None => None,
+            };
+            let recipe = stance::Recipe {
+                seed: *seed,
+                passes: *passes,
+                rates: match from {
+                    // a trained head learns at the encoder's rate
+                    Some(_) => [*rate; 2],
+                    None => [*rate, rate.max(HEAD_RATE)],
+                },
+                from,
+            };
+            let save = |bytes: &[u8]| files.write(bytes);
+            stance::train(&files.data, models.as_deref(), &recipe, &save)
+        }
+        Command::EvaluateHeads(options) => heads::run(options),
+    }
+}

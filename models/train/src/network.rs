@@ -1,0 +1,258 @@
+//! The pair encoder with gradients, in candle: `riposte::reading::pair` applies the network that this one learns.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use candle_core::{DType, Device, Tensor, Var};
+use riposte::nn::checkpoint::Checkpoint;
+use riposte::nn::transformer::bert::{BARE, BertConfig, typed_positions};
+use riposte::nn::transformer::candle::{BatchShape, LayerOps, MASKED, layer_forward};
+use riposte::nn::transformer::{Affine, Layer};
+use riposte::reading::pair::{CLASSES, HEAD_DENSE, HEAD_OUT};
+use seeded_random::Random;
+use tokenizers::Encoding;
+
+use crate::operations::Training;
+
+/// A tensor that training changes.
+pub struct Parameter {
+    pub name: String,
+    pub var: Var,
+    /// Whether it belongs to the head, which starts from random weights and has a learning rate of its own.
+    pub in_head: bool,
+}
+
+impl Parameter {
+    /// Whether weight decay applies to it; it does not to biases and norms.
+    pub fn decays(&self) -> bool {
+        self.var.rank() == 2
+    }
+}
+
+/// The encoder and its head. Training changes the layers and the head; the embeddings stay those of the published checkpoint.
+pub struct Network {
+    config: BertConfig,
+    device: Device,
+    /// Word embeddings (vocabulary, hidden).
+    words: Tensor,
+    /// Sums of position and type embeddings (2 × longest, hidden): those of the claim, then those of the text.
+    positions: Tensor,
+    /// The layer norm over the sum of both.
+    norm: Affine<Tensor>,
+    pub parameters: Vec<Parameter>,
+    /// The index in `parameters` by name.
+    index: HashMap<String, usize>,
+}
+
+/// Tokenized pairs, padded to the longest of them.
+pub struct Batch {
+    shape: BatchShape,
+    ids: Vec<u32>,
+    positions: Vec<u32>,
+    /// Added to the attention scores: 0 for a token, a large negative number for padding.
+    mask: Vec<f32>,
+    /// The index of each pair's class.
+    labels: Vec<u32>,
+}
+
+impl Batch {
+    /// `pairs`: tokens and the index of the class; `longest`: as in [`Network::new`].
+    pub fn new(pairs: &[(&Encoding, u32)], longest: usize) -> Batch {
+        let count = pairs.len();
+        let length = pairs.iter().map(|(e, _)| e.len()).max().unwrap_or(0);
+        let mut batch = Batch {
+            shape: BatchShape { count, length },
+            ids: vec![0; count * length],
+            positions: vec![0; count * length],
+            mask: vec![MASKED; count * length],
+            labels: pairs.iter().map(|(_, label)| *label).collect(),
+        };
+        for (row, (encoding, _)) in pairs.iter().enumerate() {
+            for (at, (&id, &kind)) in encoding
+                .get_ids()
+                .iter()
+                .zip(encoding.get_type_ids())
+                .enumerate()
+            {
+                let cell = row * length + at;
+                batch.ids[cell] = id;
+                batch.positions[cell] = kind * longest as u32 + at as u32;
+                batch.mask[cell] = 0.0;
+            }
+        }
+        batch
+    }
+}
+
+impl Network {
+    /// The published checkpoint in `dir` with a random head. `longest`: the maximum number of tokens of a pair.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read.
+    pub fn new(dir: &Path, longest: usize, random: &mut Random, device: Device) -> Result<Network> {
+        let config = BertConfig::read(dir)?;
+        let hidden = config.hidden_size;
+        let expected = config.expected_tensors(&BARE);
+        let checkpoint = Checkpoint::open(dir, &expected)?;
+        let table = |rows: Vec<f32>| -> Result<Tensor> {
+            let count = rows.len() / hidden;
+            Ok(Tensor::from_vec(rows, (count, hidden), &device)?)
+        };
+        let vector =
+            |name: &str| Ok::<_, anyhow::Error>(Tensor::new(checkpoint.read(name)?, &device)?);
+        let norm = BARE.norm();
+        let mut network = Network {
+            words: table(checkpoint.read(&BARE.words())?)?,
+            positions: table(typed_positions(&config, &BARE, longest, &checkpoint)?)?,
+            norm: Affine {
+                weight: vector(&format!("{norm}.weight"))?,
+                bias: vector(&format!("{norm}.bias"))?,
+            },
+            parameters: Vec::new(),
+            index: HashMap::new(),
+            config,
+            device: device.clone(),
+        };
+        let mut layers: Vec<_> = expected
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(BARE.layers.layers))
+            .collect();
+        layers.sort();
+        for (name, shape) in layers {
+            let tensor = Tensor::from_vec(checkpoint.read(&name)?, shape, &device)?;
+            network.add(name, tensor, false)?;
+        }
+        for (name, out) in [(HEAD_DENSE, hidden), (HEAD_OUT, CLASSES)] {
+            // uniform initial weights (Glorot and Bengio 2010)
+            let reach = (6.0 / (hidden + out) as f64).sqrt();
+            let weight: Vec<f32> = (0..out * hidden)
+                .map(|_| (f64::from(random.signed_fraction()) * reach) as f32)
+                .collect();
+            let weight = Tensor::from_vec(weight, (out, hidden), &network.device)?;
+            network.add(format!("{name}.weight"), weight, true)?;
+            let bias = Tensor::zeros(out, DType::F32, &network.device)?;
+            network.add(format!("{name}.bias"), bias, true)?;
+        }
+        Ok(network)
+    }
+
+    fn add(&mut self, name: String, tensor: Tensor, in_head: bool) -> Result<()> {
+        self.index.insert(name.clone(), self.parameters.len());
+        self.parameters.push(Parameter {
+            name,
+            var: Var::from_tensor(&tensor)?,
+            in_head,
+        });
+        Ok(())
+    }
+
+    fn tensor(&self, name: &str) -> Result<Tensor> {
+        let at = self
+            .index
+            .get(name)
+            .with_context(|| format!("the network has no tensor {name}"))?;
+        Ok(self.parameters[*at].var.as_tensor().clone())
+    }
+
+    /// The mean cross-entropy of a batch with label smoothing: the label has the probability `1 - smoothing`, and all classes share
+    /// the rest. Dropout is applied.
+    pub fn loss(&self, batch: &Batch, smoothing: f64, random: &mut Random) -> Result<Tensor> {
+        let logits = self.forward(batch, Some(random))?;
+        let log = candle_nn::ops::log_softmax(&logits, 1)?;
+        let labels = Tensor::from_slice(&batch.labels, batch.shape.count, &self.device)?;
+        let hit = log.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?;
+        let all = log.mean_all()?;
+        Ok(((hit * (smoothing - 1.0))? - (all * smoothing)?)?)
+    }
+
+    /// The logits of each pair of a batch, without dropout.
+    pub fn logits(&self, batch: &Batch) -> Result<Vec<Vec<f32>>> {
+        Ok(self.forward(batch, None)?.to_vec2()?)
+    }
+
+    fn forward(&self, batch: &Batch, random: Option<&mut Random>) -> Result<Tensor> {
+        let config = self.config.encoder();
+        let mut ops = Training { random };
+        let BatchShape { count, length } = batch.shape;
+        let rows = |table: &Tensor, rows: &[u32]| -> Result<Tensor> {
+            let rows = Tensor::from_slice(rows, count * length, &self.device)?;
+            Ok(table.index_select(&rows, 0)?)
+        };
+        let x = (rows(&self.words, &batch.ids)? + rows(&self.positions, &batch.positions)?)?;
+        let x = ops.norm(&x, &self.norm, config.epsilon)?.detach();
+        let mut x = ops.dropout(x)?;
+        let mask = Tensor::from_slice(&batch.mask, (count, 1, 1, length), &self.device)?;
+        for n in 0..config.layers {
+            let layer = Layer::read(&BARE.layers, n, |name| self.tensor(name))?;
+            x = layer_forward(&config, &layer, x, batch.shape, Some(&mask), &mut ops)?;
+        }
+        let first = x
+            .reshape((count, length, config.hidden))?
+            .narrow(1, 0, 1)?
+            .squeeze(1)?
+            .contiguous()?;
+        let head = |name: &str| -> Result<Affine<Tensor>> {
+            Ok(Affine {
+                weight: self.tensor(&format!("{name}.weight"))?,
+                bias: self.tensor(&format!("{name}.bias"))?,
+            })
+        };
+        let first = ops.dropout(first)?;
+        let hidden = ops.linear(&first, &head(HEAD_DENSE)?)?.tanh()?;
+        let hidden = ops.dropout(hidden)?;
+        ops.linear(&hidden, &head(HEAD_OUT)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riposte::reading::pair::tokenizer;
+
+    use super::*;
+
+    #[test]
+    fn every_layer_has_gradients_and_logits_do_not_depend_on_padding() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/tiny-sentence");
+        let longest = 48;
+        let mut random = Random::new(1, "network", 0);
+        let network = Network::new(&dir, longest, &mut random, Device::Cpu).unwrap();
+        let pairs = [
+            ("guns kill", "people kill people"),
+            ("the death penalty", "no"),
+        ];
+        let tokens = tokenizer(&dir).unwrap().encode(pairs).unwrap();
+        let rows = [(&tokens[0], 0), (&tokens[1], 2)];
+        let batch = Batch::new(&rows, longest);
+
+        let loss = network.loss(&batch, 0.1, &mut random).unwrap();
+        let gradients = loss.backward().unwrap();
+        assert!(
+            network
+                .parameters
+                .iter()
+                .any(|p| p.name.starts_with("encoder.layer.1."))
+        );
+        for Parameter { name, var, .. } in &network.parameters {
+            let gradient = gradients.get(var.as_tensor());
+            let gradient = gradient.unwrap_or_else(|| panic!("{name} has no gradient"));
+            let gradient: Vec<f32> = gradient.flatten_all().unwrap().to_vec1().unwrap();
+            assert!(gradient.iter().all(|g| g.is_finite()), "{name}");
+            // the bias of a key shifts all scores of a row alike, which softmax ignores
+            if !name.ends_with("key.bias") {
+                assert!(
+                    gradient.iter().any(|g| g.abs() > 1e-9),
+                    "{name} does not learn"
+                );
+            }
+        }
+
+        let together = network.logits(&batch).unwrap();
+        for (row, expected) in rows.iter().zip(together) {
+            let alone = network.logits(&Batch::new(&[*row], longest)).unwrap();
+            for (a, b) in alone[0].iter().zip(&expected) {
+                assert!((a - b).abs() < 1e-5, "{alone:?}, not {expected:?}");
+            }
+        }
+    }
+}
