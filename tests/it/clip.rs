@@ -123,7 +123,7 @@ fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
 /// Each checkpoint by each backend.
 fn with_all_backends() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
     CHECKPOINTS.iter().flat_map(|(name, ..)| {
-        [Backend::Auto, Backend::Candle].map(|backend| {
+        Backend::ALL.iter().map(move |&backend| {
             let (clip, expected) = load_with(name, backend);
             (*name, clip, expected)
         })

@@ -26,7 +26,7 @@ fn scores_are_those_of_sentence_transformers() {
     let expected = fs::read_to_string(reference("tiny-cross.json")).unwrap();
     let expected: Vec<Pair> = serde_json::from_str(&expected).unwrap();
     assert_eq!(expected.len(), 9);
-    for backend in [Backend::Auto, Backend::Candle] {
+    for &backend in Backend::ALL {
         let model = Cross::load_with(&reference("tiny-cross"), "sha", backend).unwrap();
         for pair in &expected {
             let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];

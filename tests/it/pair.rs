@@ -64,7 +64,7 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
 fn logits_are_those_of_transformers() {
     let expected = pairs("tiny-pair.json");
     assert_eq!(expected.len(), 9);
-    for backend in [Backend::Auto, Backend::Candle] {
+    for &backend in Backend::ALL {
         agree(&tiny_with(backend), &expected, 1e-4);
     }
     assert!(tiny().logits(&[]).unwrap().is_empty());

@@ -59,7 +59,7 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
-    for backend in [Backend::Auto, Backend::Candle] {
+    for &backend in Backend::ALL {
         let model = Sentences::load_with(&reference("tiny-sentence"), "sha", backend).unwrap();
         agree(&model, &values("tiny-sentence.json"));
         assert!(model.embed(&[]).unwrap().is_empty());
@@ -69,7 +69,7 @@ fn vectors_are_those_of_sentence_transformers() {
 #[test]
 fn the_real_model_agrees_with_sentence_transformers() {
     let Some(dir) = minilm_dir() else { return };
-    for backend in [Backend::Auto, Backend::Candle] {
+    for &backend in Backend::ALL {
         let model = Sentences::load_with(&dir, "sha", backend).unwrap();
         agree(&model, &values("minilm.json"));
     }

@@ -11,6 +11,17 @@ use super::{Activation, Affine, Attention, EncoderConfig, Layer, NormOrder, Rows
 /// Maximum number of tokens in a batch, padding not counted.
 pub(super) const BATCH_TOKENS: usize = 8192;
 
+/// The CPU, as candle names it.
+pub(super) const CPU: Device = Device::Cpu;
+
+/// The first CUDA device if riposte was built with the feature `cuda` and there is one.
+pub(super) fn cuda_device() -> Option<Device> {
+    #[cfg(feature = "cuda")]
+    return Device::new_cuda(0).ok();
+    #[cfg(not(feature = "cuda"))]
+    None
+}
+
 /// What is added to the attention scores of padding. Its exponential is 0 in 32-bit floats.
 pub const MASKED: f32 = -1e9;
 

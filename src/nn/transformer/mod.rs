@@ -1,20 +1,21 @@
 //! Transformer encoders: BERT and the two towers of CLIP, described once and run by two backends.
 //!
 //! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`bert`],
-//! [`clip`]). A backend computes the layers: [`packed`] on a CPU, [`candle`] on a GPU and for training.
+//! [`clip`]). A backend computes the layers: [`packed`] on a CPU, `candle` on a GPU and for training. candle is compiled with the
+//! feature `candle` only: it takes a third of the time that riposte takes to compile.
 //!
 //! `candle-transformers` has a BERT and a CLIP, too. They are not used. Its CLIP has one activation (`Activation::QuickGelu`) and one
 //! epsilon (1e-5) as constants, so it cannot compute checkpoints such as tests/reference/tiny-clip-gelu, or LAION's, which have
-//! `"hidden_act": "gelu"`. Its BERT agrees, but training needs the layers of [`candle`] anyway, with other operations; and compiling the
-//! crate costs more than it saves (CHANGELOG.md has the figures).
+//! `"hidden_act": "gelu"`. Its BERT agrees, but training needs layers with other operations, and the crate takes almost as long to compile as
+//! candle itself.
 
 pub mod bert;
+#[cfg(feature = "candle")]
 pub mod candle;
 pub mod clip;
 pub mod packed;
 
 use anyhow::{Result, ensure};
-use candle_core::Device;
 use rayon::prelude::*;
 use serde::Deserialize;
 
@@ -31,16 +32,17 @@ pub enum Backend {
     #[default]
     Auto,
     /// candle, even on the CPU, where it is slower. Tests compare the packed backend with it.
+    #[cfg(feature = "candle")]
     Candle,
 }
 
-/// The first CUDA device if riposte was built with the feature `cuda` and there is one; otherwise the CPU.
-fn device() -> Device {
-    #[cfg(feature = "cuda")]
-    if let Ok(device) = Device::new_cuda(0) {
-        return device;
-    }
-    Device::Cpu
+impl Backend {
+    /// All backends that riposte was built with.
+    pub const ALL: &[Backend] = &[
+        Backend::Auto,
+        #[cfg(feature = "candle")]
+        Backend::Candle,
+    ];
 }
 
 /// `hidden_act`: the activation function of the MLP.
@@ -238,6 +240,7 @@ enum Rows<'a> {
 /// The layers of a model, by one of the backends.
 enum Encoder {
     Packed(packed::Encoder),
+    #[cfg(feature = "candle")]
     Candle(candle::Encoder),
 }
 
@@ -248,14 +251,23 @@ impl Encoder {
         source: &impl TensorSource,
         backend: Backend,
     ) -> Result<Self> {
-        let device = device();
         let layers = (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
-        if backend == Backend::Auto && device.is_cpu() {
-            Ok(Encoder::Packed(packed::Encoder::new(config, layers)?))
-        } else {
-            Ok(Encoder::Candle(candle::Encoder::new(
-                config, layers, device,
-            )?))
+        match backend {
+            #[cfg(feature = "candle")]
+            Backend::Candle => {
+                let device = candle::cuda_device().unwrap_or(candle::CPU);
+                Ok(Encoder::Candle(candle::Encoder::new(
+                    config, layers, device,
+                )?))
+            }
+            Backend::Auto => {
+                #[cfg(feature = "candle")]
+                if let Some(device) = candle::cuda_device() {
+                    let encoder = candle::Encoder::new(config, layers, device)?;
+                    return Ok(Encoder::Candle(encoder));
+                }
+                Ok(Encoder::Packed(packed::Encoder::new(config, layers)?))
+            }
         }
     }
 
@@ -269,6 +281,7 @@ impl Encoder {
     ) -> Result<Vec<f32>> {
         match self {
             Encoder::Packed(encoder) => encoder.forward(x, lengths, rows, attention),
+            #[cfg(feature = "candle")]
             Encoder::Candle(encoder) => encoder.forward(x, lengths, rows, attention),
         }
     }
@@ -295,6 +308,7 @@ impl Encoder {
                     .map(|batch| compute(batch))
                     .collect::<Result<_>>()?
             }
+            #[cfg(feature = "candle")]
             Encoder::Candle(_) => {
                 let batches = batches(&order, lengths, candle::BATCH_TOKENS, usize::MAX);
                 batches
