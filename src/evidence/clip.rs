@@ -2,7 +2,7 @@
 //!
 //! Any checkpoint directory of the Hugging Face layout loads: `config.json`, `model.safetensors`, `tokenizer.json` and,
 //! where it is there, `preprocessor_config.json`. All sizes come from the configuration, so ViT-B/32, B/16 and L/14
-//! differ in nothing here. Held to Hugging Face's `CLIPModel` within 1e-4 (collection-tools/reference.py, tests/it/clip.rs).
+//! differ in nothing here. Held to Hugging Face's `CLIPModel` within 1e-4 (tests/reference/encoders.py, tests/it/clip.rs).
 
 use std::path::Path;
 

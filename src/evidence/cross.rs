@@ -3,7 +3,7 @@
 //!
 //! `config.json`, `model.safetensors` and `tokenizer.json` of one directory, as Hugging Face's
 //! BertForSequenceClassification with one label writes them. Held to sentence-transformers' CrossEncoder
-//! (collection-tools/reference.py, tests/it/cross.rs).
+//! (tests/reference/encoders.py, tests/it/cross.rs).
 
 use std::path::Path;
 

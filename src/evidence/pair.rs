@@ -2,7 +2,7 @@
 //! supports the claim, attacks it, or neither.
 //!
 //! The published all-MiniLM-L6-v2 comes through `weights`; what training changed is part of the program
-//! (`models/own/stance.safetensors`, made by `collection-tools train stance`): of each matrix of the six layers the difference
+//! (`models/own/stance.safetensors`, made by `train stance` in models/train): of each matrix of the six layers the difference
 //! in steps of four bits with one scale for 64 numbers, biases and norms as they are, and the head. So a model of 90 MB is
 //! committed as 6, and it means nothing without the exact file that it was trained from.
 

@@ -2,7 +2,7 @@
 //! <https://arxiv.org/abs/1908.10084>), by a BERT of the all-MiniLM-L6-v2 layout.
 //!
 //! `config.json`, `model.safetensors` and `tokenizer.json` of one directory; the vector is the mean of the last layer's
-//! rows over the text's tokens, scaled to unit length. Held to sentence-transformers (collection-tools/reference.py,
+//! rows over the text's tokens, scaled to unit length. Held to sentence-transformers (tests/reference/encoders.py,
 //! tests/it/sentence.rs).
 
 use std::path::Path;
