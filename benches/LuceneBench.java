@@ -1,12 +1,12 @@
-// Lucene's part of bench_text.py: one index built, or asked, in a Java virtual machine of its own that is warm before the clock runs.
+// Lucene's part of bench_text.py: builds or queries an index in a Java virtual machine that is warm before the time is taken.
 //
 //   java -Xmx4g -cp JAR LuceneBench.java build INDEX SCRATCH FIELD,... FILE...
 //   java -Xmx4g -cp JAR LuceneBench.java search INDEX FIELD TOPICS bm25|dirichlet CUT ROUNDS RUNS
 //
-// JAR holds Lucene 9 and Jackson, as Anserini's does. build: a thread for each FILE, which has a document a line: {"id": ..., FIELD: ...};
-// fields are stored and indexed with frequencies and without positions. search: TOPICS has a title a line; one thread. It takes one
-// kind of query at a time: after several kinds in one machine, compiled code has to serve them all, and is a quarter slower.
-// Each prints one JSON object, with the keys that bench_text.py's other systems have.
+// JAR contains Lucene 9 and Jackson, as Anserini's does. build: one thread for each FILE, which has one document a line:
+// {"id": ..., FIELD: ...}; the fields are stored, and indexed with frequencies and without positions. search: TOPICS has one title a
+// line; one thread. A process takes one kind of query: after several kinds, the compiled code serves all of them and is a quarter
+// slower. Each command prints one JSON object with the keys that the other systems of bench_text.py have.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -58,7 +58,7 @@ public class LuceneBench {
                 int[] numbers = Arrays.stream(args).skip(5).mapToInt(Integer::parseInt).toArray();
                 yield search(Path.of(args[1]), args[2], Path.of(args[3]), args[4], numbers[0], numbers[1], numbers[2]);
             }
-            default -> throw new IllegalArgumentException("build or search?");
+            default -> throw new IllegalArgumentException("the first argument must be build or search");
         };
         System.out.println(JSON.writeValueAsString(report));
     }
@@ -80,7 +80,7 @@ public class LuceneBench {
         return report;
     }
 
-    /** Puts the first so many documents of each file into a new index, which is committed when it is closed; how many they are. */
+    /** Puts up to `limit` documents of each file into a new index, which is committed when it is closed, and returns their number. */
     static int index(Path place, String[] fields, List<Path> files, int limit) throws Exception {
         IndexWriterConfig config = new IndexWriterConfig(new EnglishAnalyzer());
         config.setOpenMode(IndexWriterConfig.OpenMode.CREATE);
@@ -161,7 +161,7 @@ public class LuceneBench {
 
     static void ask(IndexSearcher searcher, QueryBuilder parser, String field, List<String> titles, int cut) throws IOException {
         for (String title : titles) {
-            // of stop words alone there is no query
+            // a title of stop words alone makes no query
             Query query = parser.createBooleanQuery(field, title);
             if (query != null) {
                 searcher.search(query, cut);
@@ -180,7 +180,7 @@ public class LuceneBench {
         return sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
     }
 
-    /** The largest resident memory of this process so far; null where the system does not tell. */
+    /** The peak of the resident memory of this process in MB; null where the system does not report it. */
     static Double peakMb() throws IOException {
         Path status = Path.of("/proc/self/status");
         if (!Files.exists(status)) {

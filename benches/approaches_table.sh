@@ -1,9 +1,9 @@
 #!/bin/sh
-# Every approach to a text task on a judged collection, in one table.
+# Evaluates every approach to a text task on a judged collection, in one table.
 #
-#     collection-tools/approaches_table.sh controversial|comparative COLLECTION OUT [NAME=]QRELS…
+#     benches/approaches_table.sh controversial|comparative COLLECTION OUT [NAME=]QRELS…
 #
-# Runs go to OUT/<approach>, indices and vectors to OUT/kept. RIPOSTE names the program (target/release/riposte).
+# Runs go to OUT/<approach>, indices and vectors to OUT/kept. RIPOSTE names the program (default: target/release/riposte).
 set -eu
 task=$1 collection=$2 out=$3
 shift 3

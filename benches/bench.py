@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""riposte and what is usual in Python, side by side on the same images and texts: medians, ratios and goals as a table.
+"""Compares riposte with the usual Python programs on the same images and texts, and writes a table of medians, ratios and goals.
 
     make bench [COLLECTION=DIR] [WORDS=truth.json] [ONLY=decode,ocr] [ROUNDS=5]
     .venv/bin/python benches/bench.py --collection DIR          # what `make bench` runs, after building
 
-Each round runs every contestant of a part once, in turn (A B C A B C), so that what else the machine does falls on all of
-them; a ratio is the median over the rounds of peer / riposte. Contestants are processes of their own, kept alive, with as many
-cores as the part says and no more. Loading and starting are not counted in the stages (tesseract alone is a program that starts for
-each image; the table says what its start takes), and are counted in whole extraction and in ranking. A peer that cannot be had is named as
-not here, with the reason.
+Each round runs every contestant of a part once, in turn (A B C A B C), so that other work of the machine affects all of them
+alike; a ratio is the median over the rounds of peer / riposte. Contestants are processes that stay alive, each limited to the number of
+cores that the part states. Loading and starting do not count in the stages (except for tesseract, which starts for each image; the table
+says how long that takes), but do count in whole extraction and in ranking. A peer that is not installed is listed as missing, with
+the reason.
 
-Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages), extract (whole extraction beside
-python_road.py, memory, busy cores), ranking (24,000 images, 50 topics; --before BINARY sets the riposte of another commit beside it),
-index (collection-tools/bench_text.py); and, only where it is named, growth (images by the thousand; an hour and more). Writes
-benches/results/DATE-COMMIT.md, and .json with every round.
+Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages); extract (whole extraction compared with
+python_road.py, memory, busy cores); ranking (24,000 images, 50 topics; with --before BINARY compared with the riposte of another commit);
+index (bench_text.py); and growth (thousands of images; takes an hour or more, and runs only if it is named). The results go to
+benches/results/DATE-COMMIT.md, and with every round to the .json beside it.
 """
 
 import argparse
@@ -39,19 +39,18 @@ import peers
 import python_road
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "collection-tools"))
-RIPOSTE, TOOLS = ROOT / "target/release/riposte", ROOT / "target/release/collection-tools"
+RIPOSTE, BENCH, TOOLS = (ROOT / "target/release" / name for name in ("riposte", "riposte-bench", "collection-tools"))
 PACKAGES = ("pillow", "lxml", "beautifulsoup4", "vaderSentiment", "rapidocr-onnxruntime", "onnxruntime", "torch", "transformers",
             "sentence-transformers", "bm25s", "numba", "numpy")
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm")
 CLIP = "clip-vit-base-patch32"
-# the share of the cores that other programs may take before the table says so
+# the table warns if other programs took more than this share of the cores
 QUIET = 0.03
 
 
 @dataclasses.dataclass
 class Row:
-    """A line of the table: smaller numbers are better, `ours` and `theirs` hold one for each round."""
+    """A line of the table. Smaller values are better; `ours` and `theirs` have one for each round."""
 
     part: str
     what: str
@@ -68,7 +67,7 @@ class Row:
         return statistics.median(rounds) if rounds else None
 
     def at_least(self, times: float | None) -> "Row":
-        """The goal that the peer takes so many times as long."""
+        """Sets the goal that the peer takes this many times as long as riposte."""
         if times is not None and (ratio := self.ratio()) is not None:
             self.goal, self.met = f"≥ {times:g} ×", ratio >= times
         return self
@@ -87,7 +86,7 @@ class Stage:
     what: str
     unit: str
     threads: int
-    # the peers, each with the goal: so many times riposte's time
+    # the peers, each with its goal: how many times as long as riposte it should take
     peers: dict[str, float | None]
 
 
@@ -114,7 +113,7 @@ def cores(count: int) -> str:
 
 
 def on_cores(count: int) -> Callable[[], None] | None:
-    """For a child before it starts: the last so many cores are its own, where the system can say so."""
+    """A function that limits a child process to the last `count` cores; none where the system cannot do that."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     chosen = sorted(os.sched_getaffinity(0))[-count:]
@@ -122,7 +121,7 @@ def on_cores(count: int) -> Callable[[], None] | None:
 
 
 class Contestant:
-    """A process that answers `go` and `show` (peers.py, collection-tools bench-stages)."""
+    """A process that answers `go` and `show` (peers.py, riposte-bench stage)."""
 
     def __init__(self, name: str, command: list, threads: int, log: Path):
         self.name, self.log, self.rounds = name, log, []
@@ -155,7 +154,7 @@ class Contestant:
 
 @dataclasses.dataclass
 class Usage:
-    """What a program took from its start to its end, the programs that it started included."""
+    """The resources that a program and its child processes used from start to end."""
 
     wall_s: float
     cpu_s: float
@@ -178,7 +177,7 @@ def measured(command: list, threads: int, work: Path, fine: tuple[int, ...] = (0
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in fine:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.read_text(errors='replace').strip()[-400:]}")
-    # kilobytes, but on macOS bytes
+    # ru_maxrss is in kilobytes, on macOS in bytes
     scale = 1e6 if sys.platform == "darwin" else 1e3
     return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, out.read_text(), said.read_text(errors="replace"))
 
@@ -191,23 +190,23 @@ class Bench:
         self.rows: list[Row] = []
         self.missing: list[tuple[str, str]] = []
         self.details: dict[str, object] = {}
-        # what share of the cores other programs took, by part
+        # the share of the cores that other programs took, by part
         self.others: dict[str, float] = {}
         self.made: dict[str, list] = {}
         self.documents = python_road.documents(args.collection, args.limit)
         if not self.documents:
-            sys.exit(f"{args.collection} holds no image")
+            sys.exit(f"{args.collection} has no images")
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def lack(self, who: str, why: object) -> None:
-        # where this machine keeps things is nobody's business
+        # paths of this machine do not belong in the results
         why = str(why).replace(str(ROOT), ".").replace(str(Path.home()), "~")
         self.missing.append((who, re.sub(r"\s+", " ", why)))
-        self.say(f"  not here: {who}: {self.missing[-1][1]}")
+        self.say(f"  missing: {who}: {self.missing[-1][1]}")
 
-    # what contestants work on
+    # the items that contestants work on
 
     def items(self, stage: str) -> list:
         if stage not in self.made:
@@ -215,7 +214,7 @@ class Bench:
         return self.made[stage]
 
     def images(self) -> dict[str, Path]:
-        """The image files, by their documents' names."""
+        """The image files, by the names of their documents."""
         return {document.name: file for document in self.documents if (file := python_road.image_file(document))}
 
     def make_items(self, stage: str) -> list:
@@ -231,7 +230,7 @@ class Bench:
             case "ocr":
                 return [str(picture) for picture in self.pictures("ocr", self.ocr_sources(), peers.rgb)]
             case "clip-image":
-                # whole batches, as extraction has them
+                # whole batches, as in extraction
                 files = list(self.images().values())
                 count = max(8, len(files) // 8 * 8)
                 chosen = {f"{at:05}": files[at % len(files)] for at in range(count)}
@@ -244,7 +243,7 @@ class Bench:
         raise KeyError(stage)
 
     def pictures(self, name: str, sources: dict[str, Path], change: Callable) -> list[Path]:
-        """PNG files of the same pixels for every contestant."""
+        """PNG files, so that every contestant gets the same pixels."""
         from PIL import Image
 
         folder = self.work / name
@@ -265,7 +264,7 @@ class Bench:
         return sources
 
     def truth(self) -> dict[str, str]:
-        """The words that stand in some images, by the images' names."""
+        """The words in those images for which they are known, by the names of the images."""
         import ocr_peers
 
         truth = json.loads(self.args.words.read_text(encoding="utf-8")) if self.args.words else {}
@@ -274,7 +273,7 @@ class Bench:
         return truth
 
     def page_texts(self) -> list[dict]:
-        """What riposte reads in the pages."""
+        """The texts that riposte extracts from the pages."""
         if "texts" not in self.made:
             with self.contestant("page", "riposte") as reader:
                 if "missing" in reader.ready:
@@ -284,7 +283,7 @@ class Bench:
         return self.made["texts"]
 
     def sentences(self) -> list[str]:
-        """Titles, words around images, and sentences of pages: of mixed length, as extraction and the text tasks have them."""
+        """Titles, words around images, and sentences of pages: texts of mixed length, as in extraction and the text tasks."""
         if self.args.texts:
             return [line.strip() for line in self.args.texts.read_text(encoding="utf-8").splitlines() if line.strip()]
         found = []
@@ -295,7 +294,7 @@ class Bench:
     # models
 
     def models(self) -> Path:
-        """The user's models, and a CLIP of random weights in the place of a learned one."""
+        """A directory of the user's models without CLIP, for which `models_with_clip` puts one with random weights."""
         place = self.work / "models"
         place.mkdir(exist_ok=True)
         for model in self.args.models.glob("*"):
@@ -307,13 +306,13 @@ class Bench:
     def models_with_clip(self) -> Path:
         place = self.models()
         if not (place / CLIP).exists():
-            self.say("  making a CLIP of random weights")
+            self.say("  making a CLIP with random weights")
             texts = self.work / "texts.json"
             texts.write_text(json.dumps([text for page in self.page_texts() for text in page.values()]))
             command = [sys.executable, ROOT / "benches/clip_checkpoint.py", texts, place / CLIP]
             made = subprocess.run(command, capture_output=True, text=True, env=environment(os.cpu_count() or 1))
             if made.returncode:
-                raise RuntimeError(f"no CLIP of random weights: {made.stderr.strip()[-200:]}")
+                raise RuntimeError(f"cannot make a CLIP with random weights: {made.stderr.strip()[-200:]}")
         return place
 
     # stages
@@ -325,7 +324,7 @@ class Bench:
         clip = stage.startswith("clip") or stage == "resize"
         models = self.models_with_clip() if clip else self.models()
         threads = STAGES[stage].threads
-        ours = [TOOLS, "bench-stages", stage, items, "--models", models]
+        ours = [BENCH, "stage", stage, items, "--models", models]
         theirs = [sys.executable, ROOT / "benches/peers.py", stage, name, items, "--models", models, "--threads", str(threads)]
         contestant = Contestant(name, ours if name == "riposte" else theirs, threads, self.work / f"{stage}-{name}.log")
         try:
@@ -337,7 +336,7 @@ class Bench:
         stage = STAGES[name]
         items = len(self.items(name))
         if not items:
-            return self.lack(name, "the collection has nothing for it")
+            return self.lack(name, "the collection has no items for it")
         with contextlib.ExitStack() as stack:
             contestants = []
             for who in ("riposte", *stage.peers):
@@ -367,7 +366,7 @@ class Bench:
             self.rows.append(Row(name, what, unit, ms["riposte"], note=said.get("riposte", "")))
 
     def read_words(self, shown: dict[str, list[str]]) -> dict[str, str]:
-        """Recall and precision of words, where it is known what stands in an image."""
+        """A note on each contestant with recall and precision of words, for the images whose words are known."""
         import ocr_peers
 
         truth = self.truth()
@@ -413,7 +412,7 @@ class Bench:
 
     def extract(self) -> None:
         args, models, count = self.args, self.models_with_clip(), len(self.documents)
-        # on one core, where no thread waits for another, and on all that are given
+        # on one core, where no thread waits for another, and on all cores
         ours: dict[int, list[Usage]] = {threads: [] for threads in sorted({1, args.threads})}
         roads: dict[tuple[int, str], list[dict]] = {(threads, ocr): [] for threads in ours for ocr in ("tesseract", "rapidocr")}
         for _ in range(args.whole_rounds):
@@ -426,7 +425,7 @@ class Bench:
                         usage = measured(command, threads, self.work)
                         roads[threads, ocr].append({**json.loads(usage.out), "peak_mb": usage.peak_mb})
                     except (RuntimeError, OSError) as error:
-                        self.lack(f"the Python road with {ocr}, {cores(threads)}", error)
+                        self.lack(f"extraction in Python with {ocr}, {cores(threads)}", error)
                         del roads[threads, ocr]
         for threads, usages in ours.items():
             what = f"whole extraction, {cores(threads)} ({count} images)"
@@ -459,7 +458,7 @@ class Bench:
             file.unlink()
         command = [RIPOSTE, "extract", "-i", collection, "--evidence", self.work / "fresh.sqlite", "--models", models, "--threads", threads,
                    "--limit", limit]
-        # 1: something in the collection is broken, and was passed over
+        # exit code 1: parts of the collection are broken and were passed over
         return measured(command, threads, self.work, fine=(0, 1))
 
     # ranking
@@ -486,7 +485,7 @@ class Bench:
             except RuntimeError as error:
                 raise RuntimeError(str(error).replace(str(binaries[who]), who)) from None
 
-        # a store for each binary, as each makes it; kept from bench to bench: what has changed since is computed again
+        # each binary makes a store of its own; the store is kept for later benches, which compute only what has changed
         stores = {}
         for who, binary in binaries.items():
             mark = "" if who == "riposte" else "-" + hashlib.sha256(binary.read_bytes()).hexdigest()[:12]
@@ -495,13 +494,13 @@ class Bench:
             run_by(who, ["extract", "-q", "-i", base, "--evidence", evidence], os.cpu_count() or 1)
             place = grown if who == "riposte" else self.work / f"{grown.name}-before"
             shutil.rmtree(place, ignore_errors=True)
-            self.say(f"  {args.ranking_images} images out of them")
+            self.say(f"  {args.ranking_images} copies of these images")
             replicate.main(base, evidence, args.ranking_images, place)
             stores[who] = place / "evidence.sqlite"
             if who != "riposte":
-                # the images are the same
+                # both use the same images
                 shutil.rmtree(place / "collection")
-        # what riposte keeps of a collection lies beside its evidence: a directory for each store
+        # riposte keeps the index beside the evidence, so each store needs a directory of its own
         asked, before = "topics asked for the first time", "topics asked before"
         anew = f"{before}, first run on a copy of the evidence"
         usages: dict[str, dict[str, list[Usage]]] = {when: {who: [] for who in binaries} for when in (asked, anew, before)}
@@ -552,9 +551,6 @@ class Bench:
     # the text index
 
     def index(self) -> None:
-        script = ROOT / "collection-tools/bench_text.py"
-        if "--json" not in script.read_text(encoding="utf-8"):
-            return self.lack("the text index", "collection-tools/bench_text.py does not write --json")
         for kind, count in zip(("arguments", "passages"), self.args.counts):
             folder = self.work / f"{kind}-{count}"
             if not (folder / "topics.xml").exists():
@@ -562,7 +558,7 @@ class Bench:
                 subprocess.run([TOOLS, f"generate-{kind}", "--count", str(count), folder], check=True, stdout=sys.stderr)
             report = self.work / f"index-{kind}.json"
             report.unlink(missing_ok=True)
-            command = [sys.executable, script, TOOLS, kind, folder, self.work / "index", "--json", report]
+            command = [sys.executable, ROOT / "benches/bench_text.py", BENCH, kind, folder, self.work / "index", "--json", report]
             command += ["--lucene", self.args.anserini] if self.args.anserini else []
             subprocess.run([str(part) for part in command], check=True, stdout=sys.stderr)
             found = json.loads(report.read_text(encoding="utf-8"))
@@ -570,7 +566,7 @@ class Bench:
             self.rows += self.index_rows(found, f"{count:,} generated {kind}")
 
     def index_rows(self, found: dict, of: str) -> list[Row]:
-        """What bench_text.py measured: a number each, which is a median where it is a time to answer in."""
+        """The rows of a report of bench_text.py, which has one number for each measurement; times of queries are medians."""
         ours, rows = found["riposte"], []
         peers_here = {}
         for peer in ("bm25s", "lucene"):
@@ -589,7 +585,7 @@ class Bench:
             name, top = key.split()
             what = f"{name}, top {int(top):,}, {of}"
             for peer, theirs in peers_here.items():
-                # bm25s has no Dirichlet: its BM25 is the measure of both
+                # bm25s has no Dirichlet: both similarities are compared with its BM25
                 if (their_ms := theirs.get(f"bm25 {top} numba" if peer == "bm25s" else key)) is not None:
                     row = Row("index", what, "ms/query", [ours[key]], asked[peer], [their_ms])
                     rows.append(row.at_least({"1000": 1.0, "10": 1.5}.get(top) if peer == "bm25s" else None))
@@ -632,7 +628,7 @@ class Bench:
 
 
 def busy_seconds() -> float:
-    """CPU seconds of the whole machine, those that a hypervisor took too."""
+    """CPU seconds of the whole machine, including those that a hypervisor took."""
     if not Path("/proc/stat").exists():
         return 0.0
     user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
@@ -640,13 +636,13 @@ def busy_seconds() -> float:
 
 
 def own_seconds() -> float:
-    """CPU seconds of this process and of those that it started and saw end."""
+    """CPU seconds of this process and of its child processes that have ended."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def agreement(stage: str, ours: list, theirs: list) -> str:
-    """How far two contestants made the same of the same."""
+    """A note on how far the outputs of two contestants agree."""
     match stage:
         case "page":
             same = sum(" ".join(a["title"].split()) == b["title"] for a, b in zip(ours, theirs))
@@ -658,7 +654,7 @@ def agreement(stage: str, ours: list, theirs: list) -> str:
             return f"{apart} of {len(ours)} differ in the fourth decimal"
         case _:
             most = max(abs(x - y) for a, b in zip(ours, theirs) for x, y in zip(a, b))
-            # of normalised vectors; more would mean that not the same was computed
+            # the vectors have unit length; larger differences mean that the two do not compute the same
             return f"vectors differ by {most:.1e} at most" + ("" if most < 1e-3 else ": NOT THE SAME")
 
 
@@ -669,7 +665,7 @@ def stage_seconds(said: str) -> dict[str, float]:
 
 
 def fifty_topics(xml: str) -> str:
-    """Ten topics as fifty: each asked in five ways, so that none is answered by what was kept of another."""
+    """Fifty topics from ten, each asked in five ways, so that stored model outputs for one do not answer another."""
     titles = re.findall(r"<title>\s*(.*?)\s*</title>", xml, re.S)
     ways = ("{}", "In the long run, {}", "In poor countries, {}", "For the sake of children, {}", "By law, {}")
     asked = [way.format(title if way == "{}" else title[0].lower() + title[1:]) for way in ways for title in titles]
@@ -756,8 +752,8 @@ def markdown(report: dict, rows: list[Row], missing: list[tuple[str, str]], deta
     lines += ["Machine: " + ", ".join(f"{k} {v}" for k, v in report["machine"].items() if v) + ".", ""]
     lines += ["Versions: " + ", ".join(f"{k} {v}" for k, v in report["versions"].items()) + ".", ""]
     if others := ", ".join(f"{part} {100 * share:.0f} %" for part, share in report["others"].items() if share > QUIET):
-        lines += [f"**Not a quiet machine**: of its cores other programs took, during {others}. Programs that wait for each other's threads by "
-                  "spinning (OpenMP) lose most by that.", ""]
+        lines += [f"**Not a quiet machine**: other programs took a share of its cores during {others}. Programs whose threads wait for each other by "
+                  "spinning (OpenMP) lose most.", ""]
     lines += ["| what | unit | riposte | peer | its | ratio | goal | met | |", "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         ratio = row.ratio()
@@ -765,7 +761,7 @@ def markdown(report: dict, rows: list[Row], missing: list[tuple[str, str]], deta
         cells = (row.what, row.unit, spread(row.ours), row.peer, spread(row.theirs), f"{ratio:.2f}" if ratio else "", row.goal, met, row.note)
         lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
     if missing:
-        lines += ["", "Not here:", "", *(f"- {who}: {why}" for who, why in missing)]
+        lines += ["", "Missing:", "", *(f"- {who}: {why}" for who, why in missing)]
     if each := details.get("ocr"):
         names = [Path(item).stem for item in report["ocr images"]]
         lines += ["", "## Text in images, ms an image (medians)", "", "| image | " + " | ".join(each) + " |", "|---" * (len(each) + 1) + "|"]
@@ -784,30 +780,30 @@ def default_models() -> Path:
 def main() -> None:
     numbers = lambda text: [int(number) for number in text.split(",")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--collection", type=Path, default=ROOT / "sample", help="images and pages; default: sample/")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS, help="parts, by commas")
+    parser.add_argument("--collection", type=Path, default=ROOT / "sample", help="images and pages (default: sample/)")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS, help="parts, separated by commas")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--whole-rounds", type=int, help="rounds of whole extraction and ranking; default: --rounds, 3 at most")
-    parser.add_argument("--limit", type=int, default=100, help="only the first N images of the collection; default: 100")
-    parser.add_argument("--texts", type=Path, help="sentences for MiniLM, one a line; default: those of the pages")
-    parser.add_argument("--words", type=Path, help="the words that stand in images, as ocr_peers.py takes them")
-    parser.add_argument("--pairs", type=Path, help="images with their text beside them, as ocr_peers.py takes them")
-    parser.add_argument("--topics", type=Path, help="topics of the ranking; default: fifty made from the generated ones")
-    parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed; default: 200")
-    parser.add_argument("--ranking-images", type=int, default=24000, help="images that they are made to; default: 24000")
-    parser.add_argument("--before", type=Path, metavar="BINARY", help="a riposte of another commit, to rank the same images in turn")
-    parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="generated arguments and passages")
+    parser.add_argument("--whole-rounds", type=int, help="rounds of whole extraction and ranking (default: --rounds, 3 at most)")
+    parser.add_argument("--limit", type=int, default=100, help="use only the first N images of the collection (default: 100)")
+    parser.add_argument("--texts", type=Path, help="sentences for MiniLM, one a line (default: those of the pages)")
+    parser.add_argument("--words", type=Path, help="the words in images, as for ocr_peers.py")
+    parser.add_argument("--pairs", type=Path, help="images with their text beside them, as for ocr_peers.py")
+    parser.add_argument("--topics", type=Path, help="topics of the ranking (default: fifty made from the generated ones)")
+    parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed (default: 200)")
+    parser.add_argument("--ranking-images", type=int, default=24000, help="number of images that they are copied to (default: 24000)")
+    parser.add_argument("--before", type=Path, metavar="BINARY", help="the riposte of another commit, which ranks the same images in turn")
+    parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="numbers of generated arguments and passages")
     parser.add_argument("--anserini", type=Path, help="a jar with Lucene 9 and Jackson: Anserini's fat jar")
-    parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="generated images for growth")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of whole extraction and ranking; default: one a core")
-    parser.add_argument("--models", type=Path, default=default_models(), help="the models' directory")
-    parser.add_argument("--work", type=Path, default=ROOT / "out/bench", help="for what is made on the way; kept")
+    parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="numbers of generated images for growth")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of whole extraction and ranking (default: one for each core)")
+    parser.add_argument("--models", type=Path, default=default_models(), help="directory of the models")
+    parser.add_argument("--work", type=Path, default=ROOT / "out/bench", help="directory of intermediate files, which are kept")
     parser.add_argument("--results", type=Path, default=ROOT / "benches/results")
     args = parser.parse_args()
     if unknown := set(args.only) - {*PARTS, "growth"}:
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     if args.before and not args.before.is_file():
-        parser.error("--before is no file")
+        parser.error("--before does not name a file")
     args.whole_rounds = args.whole_rounds or min(args.rounds, 3)
 
     bench = Bench(args)

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""riposte's text index beside bm25s and Lucene on the same documents: building time, size, peak memory, queries.
+"""Compares riposte's text index with bm25s and Lucene on the same documents: build time, size, peak memory, query times.
 
-    bench_text.py COLLECTION_TOOLS KIND DIR WORK [--lucene JAR] [--rounds N] [--json FILE]
+    bench_text.py RIPOSTE_BENCH KIND DIR WORK [--lucene JAR] [--rounds N] [--json FILE]
 
-KIND is arguments or passages, DIR is as generate-KIND makes it, JAR holds Lucene 9 and Jackson: Anserini's fat jar does.
+RIPOSTE_BENCH is the program riposte-bench, KIND is arguments or passages, DIR is a collection made by `collection-tools generate-KIND`,
+and JAR contains Lucene 9 and Jackson, as Anserini's fat jar does.
 
-All three read the same documents, drop stop words, stem English, keep their index on disk, and rank each topic's title by BM25 with
-k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread, the parsing of the query
-counted. riposte and Lucene index the same fields without positions, store the texts, build on two threads (so the bench keeps
-to two cores) and rank by Dirichlet's formula (mu 1000) too. bm25s has no Dirichlet: there, its BM25 at the same depth stands in.
+All three read the same documents, drop stop words, stem English words, keep their index on disk, and rank documents for the title of
+each topic by BM25 with k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread; the time
+includes the parsing of the query. riposte and Lucene index the same fields without positions, store the texts, build on two threads
+(therefore the bench uses two cores), and also rank by Dirichlet's formula (mu 1000). bm25s has no Dirichlet: there it is represented by its
+BM25 at the same depth.
 
-Each system runs in processes of its own, and its peak is that of its own building (riposte's first queries included).
-Queries are asked N times over; times are medians of three such runs. Lucene (LuceneBench.java, compiled before) is warm when its
-clocks start: 20,000 documents indexed and thrown away, or each kind of query asked for five seconds. Its input, a document
-a line in two files, one a thread, is written outside its time. Its peak includes what Java lets its heap grow to, 4 GB at most.
-Its queries, like bm25s's, end with numbers of documents, riposte's with ids.
+Each system runs in processes of its own, and its peak memory is that of building (for riposte with the first queries). Queries are asked N
+times; times are medians of three such runs. Lucene (LuceneBench.java, compiled in advance) is warm when its time is taken: it has
+indexed 20,000 documents and thrown them away, or answered each kind of query for five seconds. Its input, one document a line in two files,
+one for each thread, is written before. Its peak memory includes the heap that Java lets grow, 4 GB at most. The results of Lucene and bm25s
+are document numbers, those of riposte ids.
 
-Needs bm25s and PyStemmer (pip install bm25s PyStemmer numba), and a JDK, 17 or later, for Lucene.
+It needs bm25s and PyStemmer (pip install bm25s PyStemmer numba), and for Lucene a JDK of version 17 or later.
 """
 import argparse, gzip, json, os, re, shutil, statistics, subprocess, sys, time
 
@@ -29,7 +31,7 @@ HEAP = '-Xmx4g'
 
 
 def documents(kind, folder):
-    """(id, texts by field) of each."""
+    """The id of each document and its texts in the order of FIELDS."""
     if kind == 'arguments':
         with open(f'{folder}/args-me.json') as file:
             for a in json.load(file)['arguments']:
@@ -53,7 +55,7 @@ def size_mb(folder):
 
 
 def peak_mb():
-    """The largest resident memory of this process so far, where the system tells it."""
+    """The peak of this process's resident memory in MB; None where the system does not report it."""
     try:
         with open('/proc/self/status') as file:
             return int(re.search(r'^VmHWM:\s*(\d+)', file.read(), re.M)[1]) / 1e3
@@ -62,7 +64,7 @@ def peak_mb():
 
 
 def bm25s_peer(kind, folder, work, rounds):
-    """bm25s, in a process of its own."""
+    """Measures bm25s in this process, and prints the report."""
     import bm25s, Stemmer
     start = time.time()
     texts = [texts[0] for _, texts in documents(kind, folder)]
@@ -98,13 +100,13 @@ def bm25s_peer(kind, folder, work, rounds):
 
 
 def lucene(jar, kind, folder, work, rounds):
-    """Lucene, or why not."""
+    """The report of Lucene, or the reason why it was not measured."""
     if not jar:
-        return 'no --lucene JAR'
+        return '--lucene was not given'
     if not os.path.isfile(jar):
-        return 'the --lucene JAR is not there'
+        return 'the file that --lucene names does not exist'
     if not shutil.which('java') or not shutil.which('javac'):
-        return 'no java and javac here'
+        return 'java and javac are not installed'
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(f'{work}/classes')
     fields = FIELDS[kind]
@@ -132,10 +134,10 @@ def lucene(jar, kind, folder, work, rounds):
     return report
 
 
-def riposte(tools, kind, folder, work, rounds):
+def riposte(program, kind, folder, work, rounds):
     shutil.rmtree(work, ignore_errors=True)
     def ask(name, k):
-        command = [tools, 'bench-search', '--kind', kind, '-i', folder, '--topics', f'{folder}/topics.xml', '--index', work,
+        command = [program, 'search', '--kind', kind, '-i', folder, '--topics', f'{folder}/topics.xml', '--index', work,
                    '--analyzer', 'stop=lucene stem=snowball length=2-40', '--fields', FIELDS[kind][0], '--rounds', str(rounds),
                    '--similarity', SIMILARITIES[name], '--top', str(k), '--all']
         return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -151,7 +153,7 @@ def main():
     if len(sys.argv) > 1 and sys.argv[1] == '--peer':
         return bm25s_peer(*sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ('tools', 'kind', 'folder', 'work'):
+    for name in ('riposte_bench', 'kind', 'folder', 'work'):
         parser.add_argument(name)
     parser.add_argument('--lucene', metavar='JAR')
     parser.add_argument('--rounds', type=int, default=20)
@@ -162,7 +164,7 @@ def main():
     place = lambda name: f'{args.work}/{name}-{args.kind}'
     os.makedirs(args.work, exist_ok=True)
     shutil.rmtree(place('bm25s'), ignore_errors=True)
-    ours = riposte(args.tools, args.kind, args.folder, place('riposte'), args.rounds)
+    ours = riposte(args.riposte_bench, args.kind, args.folder, place('riposte'), args.rounds)
     peer = subprocess.run([sys.executable, __file__, '--peer', args.kind, args.folder, place('bm25s'), str(args.rounds)],
                           check=True, capture_output=True, text=True)
     report = {'kind': args.kind, 'riposte': ours, 'bm25s': json.loads(peer.stdout),
@@ -188,11 +190,11 @@ def show(report):
         mine = ours[key]
         cells = ''.join(f'{number(theirs):>9}{times(theirs, mine):>7}' for theirs in (bm25s.get(peer), lucene.get(key)))
         print(f'  {label:30}{number(mine):>9}{cells}')
-    print('  ratio: the other over riposte, above 1 where riposte takes less, at the same depth')
-    print(f'  bm25s: {bm25s["read_s"]:.1f} s of its building is reading the file; it holds one field and no text; its queries are '
-          'numba\'s, and BM25\'s beside Dirichlet\'s, too')
+    print('  ratio: the other system divided by riposte, at the same depth; above 1 where riposte takes less')
+    print(f'  bm25s: reading the file takes {bm25s["read_s"]:.1f} s of its build time; its index has one field and no texts; its query '
+          'times are those with numba, and those of BM25 in the rows of Dirichlet')
     if lucene:
-        print(f'  Lucene {lucene["lucene"]} on Java {lucene["java"]}: {lucene["segments"]} segments; its peak while asked, '
+        print(f'  Lucene {lucene["lucene"]} on Java {lucene["java"]}: {lucene["segments"]} segments; its peak memory while searching, '
               f'{number(lucene["search_peak_mb"])} MB')
 
 

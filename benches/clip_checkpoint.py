@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a CLIP ViT-B/32 of random weights, for measuring: time does not depend on what was learned.
+"""Makes a CLIP ViT-B/32 with random weights for measuring times, which do not depend on the values of the weights.
 
     clip_checkpoint.py TEXTS.json DIR
 
 DIR gets the Hugging Face layout (config.json, model.safetensors, tokenizer.json, preprocessor_config.json), which riposte and
-transformers load, and both towers as ONNX for onnxruntime (image.onnx, text.onnx), which give unit vectors. The
-vocabulary is learned from TEXTS.json, a JSON array, so that texts have about as many tokens as with the published one.
+transformers load, and both towers as ONNX files for onnxruntime (image.onnx, text.onnx), whose outputs are unit vectors. The
+vocabulary is learned from TEXTS.json, a JSON array, so that texts have about as many tokens as with the published vocabulary.
 """
 
 import json
@@ -21,7 +21,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 from peers import DEVIATION, MEAN, SIDE, units
 
 SEED = 20220603
-# That of the published model; what the texts do not fill is never looked up.
+# The size in the published model; entries that the texts do not fill are never looked up.
 VOCABULARY = 49408
 
 
@@ -40,7 +40,7 @@ def tokenizer(texts: list[str]) -> CLIPTokenizer:
 
 
 class Tower(torch.nn.Module):
-    """One tower with its projection, as ONNX is to have it."""
+    """One tower with its projection, for the export to ONNX."""
 
     def __init__(self, model: CLIPModel, of: str):
         super().__init__()
@@ -53,7 +53,7 @@ class Tower(torch.nn.Module):
 
 
 def export(model: CLIPModel, of: str, example: torch.Tensor, path: Path) -> None:
-    # torch's other exporter wants one more package
+    # torch's newer exporter needs another package
     torch.onnx.export(Tower(model, of), (example,), str(path), input_names=[of], output_names=["vectors"],
                       dynamic_axes={of: {0: "count"}}, opset_version=17, dynamo=False)
 

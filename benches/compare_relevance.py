@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""On topic or not: riposte's relevance beside BM25 over snapshot/text.txt, the ranking it must clearly beat.
+"""Compares riposte's relevance with BM25 over snapshot/text.txt, a baseline that it must clearly beat.
 
     compare_relevance.py COLLECTION QRELS EXPLAIN
 
-EXPLAIN is what `riposte images -i COLLECTION --explain EXPLAIN` wrote. Both rank the images that QRELS judges for a
-topic; printed are P@5, P@10 and average precision of on-topic. The BM25 (k1 = 1.2, b = 0.75, lower-case words without a
-short stop list, a plural s cut off) shares no code with riposte.
+EXPLAIN is a file written by `riposte images -i COLLECTION --explain EXPLAIN`. Both rank the images that QRELS judges for a
+topic; the output is P@5, P@10 and average precision with respect to the judgement ONTOPIC. The BM25 (k1 = 1.2, b = 0.75, lower-case words
+without a short stop list and without a plural s) shares no code with riposte.
 """
 import collections, json, math, pathlib, re, sys
 import xml.etree.ElementTree as ET
@@ -42,7 +42,7 @@ def bm25(root):
 
 
 def relevance(explain):
-    """Topic number -> image -> the number named "relevance" in its explanation."""
+    """Topic number -> image -> the value named "relevance" in its explanation."""
     scores = collections.defaultdict(dict)
     for line in open(explain, encoding="utf-8"):
         image = json.loads(line)

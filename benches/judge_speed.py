@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long `riposte evaluate` takes for 20 runs of 50,000 lines, beside ir_measures in the same sitting.
+"""Times `riposte evaluate` on 20 runs of 50,000 lines, in turn with ir_measures.
 
     pip install ir_measures==0.4.3
-    collection-tools/judge_speed.py target/release/riposte
+    benches/judge_speed.py target/release/riposte
 
-Both read the same files and compute the same measures; ir_measures reads one run after the other in one process.
+Both read the same files and compute the same measures; ir_measures reads the runs one after another in one process.
 """
 import random
 import statistics

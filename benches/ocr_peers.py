@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Text in images as riposte, RapidOCR (the same PP-OCRv4 weights) and tesseract read it, side by side.
+"""Compares the text that riposte, RapidOCR (with the same PP-OCRv4 weights) and tesseract read in images.
 
     python -m venv venv && venv/bin/pip install rapidocr-onnxruntime==1.4.4 pillow    # and: apt install tesseract-ocr
-    venv/bin/python collection-tools/ocr_peers.py --pairs DIR                          # character error rate
-    venv/bin/python collection-tools/ocr_peers.py --words truth.json IMAGES           # word recall
-    venv/bin/python collection-tools/ocr_peers.py --agreed IMAGES                      # word recall, where nobody has typed a list
+    venv/bin/python benches/ocr_peers.py --pairs DIR                       # character error rate
+    venv/bin/python benches/ocr_peers.py --words truth.json IMAGES        # word recall
+    venv/bin/python benches/ocr_peers.py --agreed IMAGES                  # word recall without a typed list
 
---pairs DIR  images with their text beside them (NAME.txt or NAME.expected.txt). Character error rate: edit
-             distance over length of the text, blanks (line breaks too) folded to one space, case kept.
---words FILE {"image id": "the words a person reads"}; IMAGES is a collection directory (images/*/ID/image.*), or a
-             folder of ID.EXT files. Word recall: of the words (runs of letters and digits, case folded), how
-             many the reader gave, each as often as it stands in the image, in any order. Extra words: how many
-             it gave beyond them (meaningful only where the list is complete).
---agreed     the words of two letters and more that both RapidOCR and tesseract read in an image stand for what is in it. Nearly all
-             of them do; what both of them miss, or one misreads, nobody is asked for.
+--pairs DIR  images with their text beside them (NAME.txt or NAME.expected.txt). Character error rate: the edit distance
+             divided by the length of the text, where runs of blanks and line breaks count as one space and case matters.
+--words FILE {"image id": "the words that a person reads"}; IMAGES is a collection (images/*/ID/image.*) or a folder of
+             ID.EXT files. Word recall: the share of the words (runs of letters and digits, case folded) that the reader
+             finds, in any order, each as often as it occurs in the image. Extra words: how many words it gives beyond
+             them, which is meaningful only if the list is complete.
+--agreed     takes the words of two letters or more that both RapidOCR and tesseract read as the words of an image. Nearly all of
+             them are in it; words that one of the two misses or misreads are not asked for.
 
-Every reader has one thread. Milliseconds are those of reading alone: decoding, start and loading are not counted
-(for tesseract, which is a program, they are). riposte is `target/release/riposte read`, or --reader PROGRAM.
+Each reader has one thread. The milliseconds are those of reading alone, without decoding, start and loading, except that
+tesseract is a program and has them included. riposte is `target/release/riposte read`, or --reader PROGRAM.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def words(text: str) -> collections.Counter:
 
 
 def upright_rgb(path: Path) -> Image.Image:
-    """What every reader gets: transparency over white, as a browser shows it."""
+    """The image that every reader gets, with transparent pixels over white, as in a browser."""
     image = Image.open(path)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
@@ -82,7 +82,7 @@ def read_rapidocr(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
 
 def read_tesseract(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
     if not shutil.which("tesseract"):
-        print("tesseract is not installed: its columns are empty", file=sys.stderr)
+        print("tesseract is not installed, so that its columns are empty", file=sys.stderr)
         return {}
     answers = {}
     for path in pictures:
@@ -103,7 +103,7 @@ def pairs(folder: Path) -> list[tuple[str, Path, str]]:
 
 
 def all_images(images: Path) -> list[tuple[str, Path, str]]:
-    """Of a collection directory, the first image file of each document; of any other folder, all files."""
+    """The first image file of each document of a collection; of any other folder, all image files."""
     if documents := sorted({p.parent for p in images.glob("images/*/*/image.*")}):
         files = [(d.name, min(p for p in d.glob("image.*") if p.suffix in (".webp", ".png", ".jpg"))) for d in documents]
     else:
@@ -127,8 +127,8 @@ def main() -> None:
     parser.add_argument("--words", type=Path)
     parser.add_argument("--agreed", action="store_true")
     parser.add_argument("images", type=Path, nargs="?")
-    parser.add_argument("--reader", help="a program that prints what `riposte read` prints")
-    parser.add_argument("--show", action="store_true", help="print what each reader missed")
+    parser.add_argument("--reader", help="a program with the output of `riposte read`")
+    parser.add_argument("--show", action="store_true", help="print the words that each reader missed")
     args = parser.parse_args()
     if [bool(args.pairs), bool(args.words and args.images), bool(args.agreed and args.images)].count(True) != 1:
         parser.error("give --pairs DIR, --words FILE IMAGES, or --agreed IMAGES")

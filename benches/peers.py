@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What riposte is held to: one stage by one Python package, held ready to be timed round by round.
+"""A stage of extraction by a Python package, loaded and warm, that is timed in turn with riposte.
 
     peers.py STAGE PEER ITEMS.json --models DIR [--batch 8] [--threads 1]
 
-Talks as `collection-tools bench-stages` does: loads, works for two seconds to warm up, says {"ready": items}, and
-answers each line `go` with the seconds of a round and `show` with what it made in the first. ITEMS.json is what riposte gets too.
-What comes before a stage (reading and decoding files, loading models) is not counted, here as there.
+It has the interface of `riposte-bench stage`: it loads, works for two seconds to warm up, prints {"ready": items}, and
+answers each line `go` with the seconds of a round, `show` with the output of the first round. ITEMS.json is the same file for both.
+Everything before a stage (reading and decoding files, loading models) does not count, for either.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIDE = 224
 MEAN, DEVIATION = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 NEAR = 60
 
-# (its work, what to show of what it made)
+# the pieces of work, and a function that turns the output of each into values to show
 Contestant = tuple[list[Callable[[], object]], Callable[[object], list]]
 
 
@@ -33,7 +33,7 @@ def one(value: object) -> list:
 
 
 def rgb(image):
-    """8-bit RGB with transparency over white, as riposte decodes it."""
+    """8-bit RGB with transparent pixels over white, as riposte decodes images."""
     from PIL import Image
 
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
@@ -49,7 +49,7 @@ def decoded(path: str):
 
 
 def square(image):
-    """The middle of an image, its shorter side 224 pixels."""
+    """The central square of an image whose shorter side is scaled to 224 pixels."""
     from PIL import Image
 
     width, height = image.size
@@ -85,7 +85,7 @@ def near(before: list[str], after: list[str]) -> str:
 
 
 def read_lxml(data: bytes, item: dict) -> dict:
-    """Title, words around the image, all words: what riposte reads too, without choosing the main text."""
+    """Title, words around the image, and all words: the same as riposte reads, except that the main text is not selected."""
     from lxml import html
 
     tree = html.document_fromstring(data, parser=html.HTMLParser(encoding="utf-8"))
@@ -105,7 +105,7 @@ def read_lxml(data: bytes, item: dict) -> dict:
 
 
 def read_soup(data: bytes, item: dict) -> dict:
-    """The same by BeautifulSoup, which knows no XPath: the image is found by its file's name."""
+    """The same by BeautifulSoup, which does not support XPath: the image is found by its file name."""
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(data, "lxml")
@@ -201,7 +201,7 @@ def clip_image_torch(args) -> Contestant:
 
 
 def clip_tokens(args):
-    """Each text filled up to CLIP's 77 tokens, as its own tokenizer does."""
+    """A function that tokenizes the texts and pads each to the 77 tokens of CLIP, as its own tokenizer does."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(clip_dir(args) / "tokenizer.json"))
@@ -231,7 +231,7 @@ def clip_text_torch(args) -> Contestant:
 
 
 def sentence_encoder(models: Path):
-    """all-MiniLM-L6-v2 as its own files configure it, from the three files that riposte keeps of it."""
+    """all-MiniLM-L6-v2 with its published configuration, from the three files of it that riposte stores."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
@@ -286,7 +286,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     args.items = json.loads(args.items.read_text(encoding="utf-8"))
-    # what a library prints must not stand between the answers
+    # the output of libraries must not come between the answers
     answers, sys.stdout = sys.stdout, sys.stderr
     say = lambda answer: print(json.dumps(answer), file=answers, flush=True)
     try:

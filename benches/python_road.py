@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The evidence of a collection the usual Python way, in one process, to hold `riposte extract` to.
+"""Computes the evidence of a collection in the usual Python way, in one process, for comparison with `riposte extract`.
 
     python_road.py COLLECTION --models DIR [--ocr tesseract|rapidocr] [--threads N] [--limit N]
 
-Each image: decoded (Pillow), its text read (tesseract, or RapidOCR), CLIP's vector (torch, in eights), its pages parsed (lxml;
---parser beautifulsoup for BeautifulSoup), VADER (vaderSentiment) and MiniLM (sentence-transformers) of the text in the image, the title and the
-words around it, VADER of the page's text too, as much of it as riposte takes. Prints a JSON object: seconds and CPU seconds of start (imports, models)
-and of the work, and the seconds of each stage.
+Each image is decoded (Pillow), its text is read (tesseract or RapidOCR), it is embedded with CLIP (torch, in batches of eight), and its pages are
+parsed (lxml, or BeautifulSoup with --parser beautifulsoup). The text in the image, the title and the words around it go through VADER
+(vaderSentiment) and MiniLM (sentence-transformers); the text of the page, as much of it as riposte uses, through VADER. Prints a JSON object with the
+seconds and CPU seconds of starting (imports, models) and of the work, and the seconds of each stage.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 import peers
 
 BATCH = 8
-# riposte's MAIN_WORDS: it too leaves out what stands behind them
+# MAIN_WORDS of riposte, which ignores further words of a page too
 WORDS = 10_000
 
 
@@ -31,7 +31,7 @@ def used() -> dict[str, float]:
 
 
 def pages(document: Path) -> list[dict]:
-    """What riposte would read of a document's pages."""
+    """The pages of a document that riposte would read."""
     url = document / "image-url.txt"
     items = []
     for page in sorted(document.glob("pages/P*")):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Grows a collection and its evidence to any size by hard links under new ids: for measuring how ranking scales.
+"""Enlarges a collection and its evidence by hard links under new ids, to measure how ranking scales.
 
     replicate.py COLLECTION EVIDENCE N OUT      makes OUT/collection and OUT/evidence.sqlite with N images
 
-The copies say the same as their originals, so a run on them shows time and memory and nothing else.
+The copies have the contents of their originals, so that only the time and the memory of a run on them mean anything.
 """
 import hashlib, os, pathlib, shutil, sqlite3, sys
 
@@ -32,7 +32,7 @@ def main(collection, evidence, count, out):
                 store.execute(f"INSERT INTO {table} (document, {names}) SELECT ?, {names} FROM {table} WHERE document = ?",
                               (copy, original.name))
         link(original, out / "collection/images" / copy[:3] / copy)
-    # another hash for each copy, or they would all be one picture
+    # a perceptual hash of its own for each copy, or all of them would count as one picture
     for number, (document,) in enumerate(store.execute("SELECT document FROM picture").fetchall()):
         digest = hashlib.sha256(document.encode()).hexdigest()[:16]
         store.execute("UPDATE picture SET phash = ? WHERE document = ?", (digest, document))

@@ -1,6 +1,6 @@
-//! The stages of extraction on the committed sample: `cargo bench --bench stages`, with `-- Decode` one of them.
+//! The stages of extraction on the committed sample: `cargo bench -p benches --bench stages`; `-- Decode` after it takes one of them.
 //!
-//! For holding a change to what was before it. Beside other programs, `make bench` holds them.
+//! For comparing a change with the commit before. `make bench` compares them with other programs.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use riposte::evidence::page;
 use riposte::weights::Models;
 use serde_json::json;
 
-/// Images of the sample that are taken: more would only take longer.
+/// Number of images of the sample that are used; more would only take longer.
 const IMAGES: usize = 8;
 
 fn main() {
@@ -22,26 +22,26 @@ fn main() {
 
 #[divan::bench(args = <Stage as clap::ValueEnum>::value_variants(), sample_count = 10, sample_size = 1)]
 fn stage(bencher: Bencher, stage: &Stage) {
-    let models = Models::at(None).expect("a home");
+    let models = Models::at(None).expect("a models directory");
     let items = items(*stage);
     let units = match prepare(*stage, &items, &models, IMAGES) {
         Ok(units) => units,
         Err(why) => {
-            eprintln!("{stage} is skipped: {why:#}");
+            eprintln!("skipped {stage}: {why:#}");
             return;
         }
     };
     let count = ItemsCount::new(items.len());
     bencher.counter(count).bench_local(|| {
         for unit in &units {
-            divan::black_box(unit.run().expect("it was possible before"));
+            divan::black_box(unit.run().expect("the stage runs"));
         }
     });
 }
 
-/// What the stage takes, from the sample.
+/// The items of the stage from the sample.
 fn items(stage: Stage) -> Vec<Item> {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample");
     let collection = ImageCollection::open(&sample).expect("the sample is there");
     let mut items = Vec::new();
     for entry in collection.entries().iter().take(IMAGES) {
@@ -70,5 +70,5 @@ fn items(stage: Stage) -> Vec<Item> {
             items.push(json!(listing.images[0]));
         }
     }
-    serde_json::from_value(json!(items)).expect("they are items")
+    serde_json::from_value(json!(items)).expect("a list of items")
 }

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Pictures of the sample's report, light and dark, wide and narrow, into the directory DIR (default: out/screenshots): to be
-# looked at after every change of a page. The two in docs/ are made of them: screenshots.sh DIR docs
+# Takes screenshots of the sample's report, light and dark, wide and narrow. Look at them after every change of a page.
 #
-#     screenshots.sh [DIR [DOCS]]
+#     docs/screenshots.sh [DIR [DOCS]]
 #
-# Models are not needed: the run is made from the stored evidence of tests/golden.
+# They go to DIR (default: out/screenshots); the two that the README shows are copied to DOCS (docs/). No models are needed: the run
+# is made from the stored evidence in tests/golden.
 set -eu
 riposte=${RIPOSTE:-target/release/riposte}
 out=${1:-out/screenshots}
-chromium=$(sh "$(dirname "$0")/chromium.sh")
+chromium=$(sh "$(dirname "$0")/../tests/chromium.sh")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
@@ -23,7 +23,7 @@ inspect() {
 inspect -o "$work/report"
 inspect -o "$work/against" --against "$work/aramis"
 
-# name, page, width,height, light or dark (Blink's numbers: 1 and 0)
+# arguments: name, page, width,height, light or dark (which Blink calls 1 and 0)
 shoot() {
     blink=1
     [ "$4" = dark ] && blink=0

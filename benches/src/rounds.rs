@@ -1,4 +1,4 @@
-//! `bench-stages`: one stage of extraction, held ready to be timed round by round beside other programs (benches/bench.py).
+//! `riposte-bench stage`: one stage of extraction, loaded and warm, that is timed in turn with other programs (bench.py).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,28 +13,28 @@ use serde_json::{Value, json};
 
 use crate::stages::{Item, Output, Stage, Unit, prepare};
 
-/// How long work goes on before the first round: caches are filled, clocks have risen.
-const WARM: Duration = Duration::from_secs(2);
+/// How long the stage runs before the first round, so that caches are filled and clock rates have risen.
+const WARM_UP: Duration = Duration::from_secs(2);
 
-/// A round of less work than this is done again, and its mean told: a clock has no finer grain to be trusted.
-const ROUND: Duration = Duration::from_millis(300);
+/// A round that takes less than this is repeated and its mean reported, since a short time cannot be measured exactly.
+const SHORTEST_ROUND: Duration = Duration::from_millis(300);
 
 #[derive(clap::Args)]
 pub struct Options {
     #[arg(value_enum)]
     stage: Stage,
-    /// What to work on, a JSON array: image files, texts, or for `page` objects with html, xpaths and url
+    /// A JSON array of the items to work on: image files, texts, or for `page` objects with html, xpaths and url
     items: PathBuf,
-    /// The models' directory
+    /// Directory of the models
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
-    /// Images that go through CLIP together
+    /// Number of images that go through CLIP together
     #[arg(long, default_value_t = 8)]
     batch: usize,
 }
 
-/// Loads and warms up, says so, and then answers lines on stdin with a line of JSON each: `go` with the seconds of a
-/// round, `show` with what the stage made of each item in the first of them. How many threads there are, RAYON_NUM_THREADS and RTEN_NUM_THREADS say.
+/// Loads the stage, warms it up, and answers the lines of standard input. RAYON_NUM_THREADS and RTEN_NUM_THREADS set the number of
+/// threads.
 pub fn run(options: &Options) -> Result<()> {
     let reading = || format!("cannot read {}", options.items.display());
     let file = File::open(&options.items).with_context(reading)?;
@@ -44,35 +44,44 @@ pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();
     for unit in units.iter().cycle() {
         unit.run()?;
-        if start.elapsed() > WARM {
+        if start.elapsed() > WARM_UP {
             break;
         }
     }
-    answer(&json!({"ready": items.len()}))?;
+    answer_lines(&units, items.len(), io::stdin().lock(), io::stdout().lock())
+}
+
+/// Announces `{"ready": items}`, then answers each line of the input with a line of JSON: `go` with the seconds of a round, `show`
+/// with what the stage made of each item in the first round.
+fn answer_lines(
+    units: &[Unit],
+    items: usize,
+    input: impl BufRead,
+    mut output: impl Write,
+) -> Result<()> {
+    let mut answer = |value: Value| -> Result<()> {
+        writeln!(output, "{value}")?;
+        Ok(output.flush()?)
+    };
+    answer(json!({ "ready": items }))?;
     let mut shown = Vec::new();
-    for line in io::stdin().lock().lines() {
-        answer(&match line?.as_str() {
-            "go" => round(&units, &mut shown)?,
+    for line in input.lines() {
+        answer(match line?.as_str() {
+            "go" => round(units, &mut shown)?,
             "show" => json!({ "shown": shown }),
-            other => bail!("{other:?} is neither go nor show"),
+            other => bail!("the line {other:?} is neither go nor show"),
         })?;
     }
     Ok(())
 }
 
-fn answer(value: &Value) -> Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{value}")?;
-    Ok(out.flush()?)
-}
-
-/// Seconds of each unit. What the first round makes is put into `shown`.
+/// The seconds of a round, together and of each unit. `shown` gets what the first round makes.
 fn round(units: &[Unit], shown: &mut Vec<Value>) -> Result<Value> {
     let mut each = vec![0.0; units.len()];
     let start = Instant::now();
     let mut times = 0.0;
     let is_first = shown.is_empty();
-    while times == 0.0 || start.elapsed() < ROUND {
+    while times == 0.0 || start.elapsed() < SHORTEST_ROUND {
         for (unit, sum) in units.iter().zip(&mut each) {
             let start = Instant::now();
             let output = unit.run()?;
@@ -87,7 +96,7 @@ fn round(units: &[Unit], shown: &mut Vec<Value>) -> Result<Value> {
     Ok(json!({"seconds": each.iter().sum::<f64>(), "each": each}))
 }
 
-/// What is made of each item, where others can be held to it.
+/// The output for each item in a form that can be compared with the output of other programs.
 fn show(output: Output) -> Vec<Value> {
     match output {
         Output::Image(image) => vec![json!(mean(image.as_raw().iter().copied()))],
@@ -109,4 +118,36 @@ fn show(output: Output) -> Vec<Value> {
 fn mean(values: impl ExactSizeIterator<Item = impl Into<f64>>) -> f64 {
     let count = values.len().max(1) as f64;
     values.map(Into::into).sum::<f64>() / count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_answers_round_by_round() {
+        let items: Vec<Item> =
+            serde_json::from_value(json!(["I love it.", "It is a table."])).unwrap();
+        // VADER needs no model
+        let models = Models::at(None).unwrap();
+        let units = prepare(Stage::Vader, &items, &models, 1).unwrap();
+        let mut output = Vec::new();
+        answer_lines(&units, items.len(), &b"go\ngo\nshow\n"[..], &mut output).unwrap();
+        let answers: Vec<Value> = output
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        assert_eq!(answers.len(), 4, "{answers:?}");
+        assert_eq!(answers[0]["ready"], 2);
+        for round in &answers[1..3] {
+            assert!(round["seconds"].as_f64().unwrap() >= 0.0, "{round}");
+            assert_eq!(round["each"].as_array().unwrap().len(), 2);
+        }
+        let shown = &answers[3]["shown"];
+        assert!(
+            shown[0].as_f64().unwrap() > 0.5 && shown[1] == 0.0,
+            "{shown}"
+        );
+    }
 }

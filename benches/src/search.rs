@@ -1,5 +1,5 @@
-//! `bench-search`: the text index built and asked as a task does it, with what it took; for
-//! `make bench-text` and for trying out analyzers and similarities (`--run`).
+//! `riposte-bench search`: builds and queries a text index as a task does, and prints what it took. For bench_text.py, and with
+//! `--run` for trying out analyzers and similarities.
 
 use std::fmt::Write;
 use std::fs;
@@ -18,34 +18,34 @@ use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// What is in the collection
+    /// The kind of collection
     #[arg(long, value_parser = ["arguments", "passages"])]
     kind: String,
     /// The collection: a directory or a file
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// Topics whose titles are searched for
+    /// The topics whose titles are the queries
     #[arg(long, value_name = "FILE")]
     topics: PathBuf,
-    /// Where the index is, or will be
+    /// The directory of the index
     #[arg(long, value_name = "DIR")]
     index: PathBuf,
     /// The analyzer
     #[arg(long, default_value = "stop=lucene stem=snowball")]
     analyzer: String,
-    /// The similarity, as a recipe writes it
+    /// The similarity, as in a recipe
     #[arg(long, default_value = "name = \"bm25\", k1 = 1.2, b = 0.75")]
     similarity: String,
-    /// Fields and their weights; default: the first field
+    /// Fields and their weights (default: the first field)
     #[arg(long, value_name = "FIELD=WEIGHT", value_delimiter = ',')]
     fields: Vec<String>,
-    /// Documents with fewer than 20 words, and duplicates, too
+    /// Find documents of fewer than 20 words and duplicates too
     #[arg(long)]
     all: bool,
-    /// Documents a topic
+    /// Number of documents a topic
     #[arg(long, default_value_t = 1000)]
     top: usize,
-    /// How often each query is asked
+    /// Number of times that each query is asked
     #[arg(long, default_value_t = 1)]
     rounds: usize,
     /// Write the ranking as a run file
@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let recipe = format!("similarity = {{ {} }}", options.similarity);
     let similarity = toml::from_str::<Recipe>(&recipe)
-        .with_context(|| format!("not a similarity: {}", options.similarity))?
+        .with_context(|| format!("{:?} is not a similarity", options.similarity))?
         .similarity;
     let analyzer: Analyzer = options.analyzer.parse()?;
     let topics = read_topics(&options.topics)?;
@@ -92,7 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let mut run = String::new();
     let mut seconds = Vec::new();
-    // all topics in each round, so that none finds its postings still in the processor's cache
+    // a round has all topics, so that no query finds its postings in the processor's cache
     for round in 0..options.rounds.max(1) {
         for topic in &topics {
             let start = Instant::now();
@@ -134,6 +134,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The numbers of the fields, with their weights.
 fn fields(corpus: &Corpus, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
     if wanted.is_empty() {
         return Ok(vec![(0, 1.0)]);
@@ -146,16 +147,16 @@ fn fields(corpus: &Corpus, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
             match (field, weight.parse()) {
                 (Some(field), Ok(weight)) => Ok((field, weight)),
                 (None, _) => bail!(
-                    "there is no field {name}: {}",
+                    "there is no field {name}; the fields are {}",
                     corpus.meta().fields.join(", ")
                 ),
-                _ => bail!("{weight:?} is no weight"),
+                _ => bail!("{weight:?} is not a weight"),
             }
         })
         .collect()
 }
 
-/// The bytes of the files in a directory.
+/// The size of the files in a directory, in bytes.
 fn size(dir: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
@@ -164,7 +165,7 @@ fn size(dir: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The largest resident memory so far, where the system tells it.
+/// The peak of the resident memory in MB; none where the system does not report it.
 fn peak_mb() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,5 +1,5 @@
-//! The stages of extraction one by one, as they are measured: by `bench-stages` (beside other programs) and by
-//! `cargo bench` (beside themselves).
+//! The stages of extraction one by one, for `riposte-bench stage`, which times them beside other programs, and for the bench
+//! `stages`, which times them alone.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub enum Stage {
     Decode,
     /// Pixels to CLIP's input
     Resize,
-    /// Bytes of dom.html to title, words around the image and main text
+    /// The bytes of dom.html to title, words around the image and main text
     Page,
     /// VADER over a text
     Vader,
@@ -42,12 +42,12 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What a stage works on.
+/// An input of a stage.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Item {
-    /// An image file, or a text.
-    One(String),
+    /// The path of an image, or a text.
+    Text(String),
     Page(PageItem),
 }
 
@@ -58,7 +58,7 @@ pub struct PageItem {
     url: String,
 }
 
-/// What a stage made.
+/// The output of a unit.
 pub enum Output {
     Image(RgbImage),
     Pixels(Pixels),
@@ -68,7 +68,7 @@ pub enum Output {
     Vectors(Vec<Vec<f32>>),
 }
 
-/// What is timed by itself: one item, or a batch.
+/// A piece of work that is timed by itself: one item, or a batch of items.
 pub struct Unit(Box<dyn Fn() -> Result<Output>>);
 
 impl Unit {
@@ -77,7 +77,11 @@ impl Unit {
     }
 }
 
-/// Everything that comes before the stage: models loaded, files read, and what earlier stages would have made.
+/// The units of a stage. Everything that comes before the stage is done here: models are loaded, files read, and the outputs of
+/// earlier stages computed.
+///
+/// # Errors
+/// A model is missing, a file cannot be read, or an item does not fit the stage.
 pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> Result<Vec<Unit>> {
     match stage {
         Stage::Decode => each(items, |item| {
@@ -93,7 +97,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
         }
         Stage::Page => each(items, |item| {
             let Item::Page(PageItem { html, xpaths, url }) = item.clone() else {
-                bail!("the page stage wants objects with html, xpaths and url");
+                bail!("an item of the stage page must be an object with html, xpaths and url");
             };
             let bytes = read(&html)?;
             Ok(move || {
@@ -146,6 +150,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
     }
 }
 
+/// One unit for each item.
 fn each<F>(items: &[Item], make: impl Fn(&Item) -> Result<F>) -> Result<Vec<Unit>>
 where
     F: Fn() -> Result<Output> + 'static,
@@ -153,6 +158,7 @@ where
     batches(items, 1, |items| make(&items[0]))
 }
 
+/// One unit for each batch of `size` items.
 fn batches<F>(items: &[Item], size: usize, make: impl Fn(&[Item]) -> Result<F>) -> Result<Vec<Unit>>
 where
     F: Fn() -> Result<Output> + 'static,
@@ -179,8 +185,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 fn text(item: &Item) -> Result<&str> {
     match item {
-        Item::One(text) => Ok(text),
-        Item::Page(_) => bail!("only the page stage takes objects"),
+        Item::Text(text) => Ok(text),
+        Item::Page(_) => bail!("only items of the stage page are objects"),
     }
 }
 

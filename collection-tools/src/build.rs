@@ -1,4 +1,4 @@
-//! `build`: a collection from a folder of images and pages that a browser saved.
+//! `build`: makes a collection from folders of images and of pages that a browser saved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -11,27 +11,27 @@ use riposte::collection::read_topics;
 use riposte::evidence::picture;
 use scraper::{ElementRef, Html, Selector};
 
-use crate::generate::{id, new_directory, write};
+use crate::files::{id, new_directory, write};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Folder of images; subfolders too
+    /// Folder of images, with its subfolders
     #[arg(long)]
     images: PathBuf,
-    /// Folder of saved pages (.html, .htm); subfolders too
+    /// Folder of saved pages (.html, .htm, .xhtml), with its subfolders
     #[arg(long)]
     pages: PathBuf,
-    /// The topics, copied as they are
+    /// The topics, which are copied as they are
     #[arg(long)]
     topics: PathBuf,
-    /// More links: a line for each, "image file name", tab, "page file name"
+    /// More links between images and pages, one a line: image file name, tab, page file name
     #[arg(long)]
     links: Option<PathBuf>,
     /// Where to write: a new or an empty directory
     out: PathBuf,
 }
 
-/// Whether every image could be decoded and has a page.
+/// Writes the collection. The result is whether every image can be decoded and has a page.
 pub fn run(options: &Options) -> Result<bool> {
     read_topics(&options.topics)?;
     let images = files(&options.images)?;
@@ -43,12 +43,12 @@ pub fn run(options: &Options) -> Result<bool> {
         Some(path) => read_links(path)?,
         None => BTreeSet::new(),
     };
-    let mut found: BTreeMap<&Path, Vec<Shown>> = BTreeMap::new();
-    let known = Known::of(&images);
+    let mut appearances: BTreeMap<&Path, Vec<Appearance>> = BTreeMap::new();
+    let known = ImageFiles::of(&images);
     for page in &pages {
         let bytes = bytes_of(page).map_err(|what| anyhow::anyhow!("{}: {what}", page.display()))?;
-        for (image, shown) in shown_on(page, &bytes, &known, &named) {
-            found.entry(image).or_default().push(shown);
+        for (image, appearance) in appearances_on(page, &bytes, &known, &named) {
+            appearances.entry(image).or_default().push(appearance);
         }
     }
     new_directory(&options.out)?;
@@ -56,27 +56,27 @@ pub fn run(options: &Options) -> Result<bool> {
         .with_context(|| format!("cannot copy {}", options.topics.display()))?;
     let (mut written, mut faults) = (0, 0);
     for image in &images {
-        // What lies beside the pictures (the scripts of a saved page) is not an image and no fault unless it says it is.
+        // Other files, such as the scripts of a saved page, are faults only if their names are those of images.
         let decoded = bytes_of(image)
             .map_err(anyhow::Error::msg)
             .and_then(|bytes| picture::decode(&bytes).map(|decoded| (bytes, decoded)));
         let (bytes, decoded) = match decoded {
             Ok(decoded) => decoded,
             Err(error) => {
-                if IMAGE_NAMES.contains(&extension(image).as_str()) {
+                if IMAGE_EXTENSIONS.contains(&extension(image).as_str()) {
                     eprintln!("{}: {error:#}; left out", image.display());
                     faults += 1;
                 }
                 continue;
             }
         };
-        let shown = found.remove(image.as_path()).unwrap_or_default();
-        if shown.is_empty() {
+        let pages = appearances.remove(image.as_path()).unwrap_or_default();
+        if pages.is_empty() {
             eprintln!("{}: no page shows it", image.display());
             faults += 1;
         }
         let name = image.strip_prefix(&options.images).unwrap_or(image);
-        write_image(&options.out, name, &bytes, &decoded, &shown)?;
+        write_image(&options.out, name, &bytes, &decoded, &pages)?;
         written += 1;
     }
     if written == 0 {
@@ -90,12 +90,13 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(faults == 0)
 }
 
-const IMAGE_NAMES: [&str; 10] = [
+/// File name extensions of images.
+const IMAGE_EXTENSIONS: [&str; 10] = [
     "webp", "png", "jpg", "jpeg", "gif", "bmp", "ico", "tif", "tiff", "avif",
 ];
 
-/// An image's appearance on a page.
-struct Shown {
+/// The appearance of an image on a page.
+struct Appearance {
     page_url: String,
     html: Vec<u8>,
     text: String,
@@ -107,7 +108,7 @@ fn write_image(
     name: &Path,
     bytes: &[u8],
     decoded: &picture::Decoded,
-    shown: &[Shown],
+    pages: &[Appearance],
 ) -> Result<()> {
     let url = format!("file:{}", name.to_string_lossy().replace('\\', "/"));
     let id = id('I', &url);
@@ -115,12 +116,12 @@ fn write_image(
         .join("images")
         .join(id.get(..3).unwrap_or(&id))
         .join(&id);
-    // Every reader decides the format by the bytes, and the layout knows this name.
+    // The layout demands this name; readers recognise the format by the bytes.
     write(&home.join("image.webp"), bytes)?;
     write(&home.join("image-url.txt"), &url)?;
     let phash = picture::perceptual_hash(&decoded.image);
     write(&home.join("image-phash.txt"), format!("{phash:064b}"))?;
-    for page in shown {
+    for page in pages {
         let home = home.join("pages").join(self::id('P', &page.page_url));
         write(&home.join("page-url.txt"), &page.page_url)?;
         write(&home.join("rankings.jsonl"), "")?;
@@ -134,16 +135,16 @@ fn write_image(
     Ok(())
 }
 
-/// The images by what a page can call them.
-struct Known<'a> {
+/// The image files, by the names that a page can use for them.
+struct ImageFiles<'a> {
     by_path: BTreeMap<PathBuf, &'a Path>,
-    /// None where two images have the same file name.
+    /// None if several images have the same file name.
     by_name: BTreeMap<String, Option<&'a Path>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ImageFiles<'a> {
     fn of(images: &'a [PathBuf]) -> Self {
-        let mut known = Known {
+        let mut known = ImageFiles {
             by_path: BTreeMap::new(),
             by_name: BTreeMap::new(),
         };
@@ -160,7 +161,7 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// The file that `src` means on a page in `folder`; else the one image of that name.
+    /// The image that `src` refers to on a page in `folder`; else the only image with that file name.
     fn find(&self, src: &str, folder: &Path) -> Option<&'a Path> {
         let src = src.split(['?', '#']).next().unwrap_or_default();
         let local = percent_decoded(src.strip_prefix("file://").unwrap_or(src));
@@ -175,13 +176,13 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The images that a page shows, each with the page and the paths of its elements.
-fn shown_on<'a>(
+/// The images that a page shows, each with the page and the XPaths of its elements.
+fn appearances_on<'a>(
     page: &Path,
     bytes: &[u8],
-    known: &Known<'a>,
+    known: &ImageFiles<'a>,
     links: &BTreeSet<(String, String)>,
-) -> Vec<(&'a Path, Shown)> {
+) -> Vec<(&'a Path, Appearance)> {
     let source = String::from_utf8_lossy(bytes);
     let html = Html::parse_document(&source);
     let folder = page.parent().unwrap_or(Path::new("."));
@@ -216,22 +217,22 @@ fn shown_on<'a>(
     elements
         .into_iter()
         .map(|(image, xpaths)| {
-            let shown = Shown {
+            let appearance = Appearance {
                 page_url: page_url.clone(),
                 html: bytes.to_vec(),
                 text: text.clone(),
                 xpaths,
             };
-            (image, shown)
+            (image, appearance)
         })
         .collect()
 }
 
-/// `/HTML[1]/BODY[1]/IMG[2]`: names in capitals, positions among siblings of the same name.
+/// The XPath of an element as `/HTML[1]/BODY[1]/IMG[2]`: names in capitals, positions among siblings of the same name.
 fn xpath(element: ElementRef) -> String {
     let mut steps: Vec<String> = Vec::new();
-    let mut at = Some(element);
-    while let Some(element) = at {
+    let mut next = Some(element);
+    while let Some(element) = next {
         let name = element.value().name();
         let before = element
             .prev_siblings()
@@ -239,13 +240,13 @@ fn xpath(element: ElementRef) -> String {
             .filter(|sibling| sibling.value().name() == name)
             .count();
         steps.push(format!("/{}[{}]", name.to_uppercase(), before + 1));
-        at = element.parent().and_then(ElementRef::wrap);
+        next = element.parent().and_then(ElementRef::wrap);
     }
     steps.reverse();
     steps.concat()
 }
 
-/// Where the page was: the comment that browsers write into a saved page, else its canonical link.
+/// The address of the page, from the comment that browsers write into a saved page, else from its canonical link.
 fn page_url(source: &str, html: &Html) -> Option<String> {
     let saved = source
         .split_once("<!-- saved from url=(")
@@ -263,7 +264,7 @@ fn page_url(source: &str, html: &Html) -> Option<String> {
         .filter(|url| url.starts_with("http"))
 }
 
-/// The text of the body without scripts, a text node a line.
+/// The text of the page without scripts and styles, one line for each text node.
 fn words(html: &Html) -> String {
     let mut out = String::new();
     for node in html.root_element().descendants() {
@@ -282,6 +283,7 @@ fn words(html: &Html) -> String {
     out
 }
 
+/// The file names of images and pages that belong together.
 fn read_links(path: &Path) -> Result<BTreeSet<(String, String)>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -290,22 +292,27 @@ fn read_links(path: &Path) -> Result<BTreeSet<(String, String)>> {
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(n, line)| {
             let (image, page) = line.split_once('\t').with_context(|| {
-                format!("{}:{}: not \"image\", tab, \"page\"", path.display(), n + 1)
+                format!(
+                    "{}:{}: the line is not an image, a tab and a page",
+                    path.display(),
+                    n + 1
+                )
             })?;
             Ok((image.trim().to_owned(), page.trim().to_owned()))
         })
         .collect()
 }
 
-/// All files under a folder, by path.
+/// All files under a folder, ordered by path.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let listing = || format!("cannot list {}", folder.display());
     let mut out = Vec::new();
     for entry in fs::read_dir(folder).with_context(listing)? {
         let path = entry.with_context(listing)?.path();
-        match path.is_dir() {
-            true => out.extend(files(&path)?),
-            false => out.push(path),
+        if path.is_dir() {
+            out.extend(files(&path)?);
+        } else {
+            out.push(path);
         }
     }
     out.sort();
@@ -319,6 +326,7 @@ fn name_of(path: &Path) -> String {
         .into_owned()
 }
 
+/// The extension in lower case.
 fn extension(path: &Path) -> String {
     path.extension()
         .unwrap_or(OsStr::new(""))
@@ -326,7 +334,7 @@ fn extension(path: &Path) -> String {
         .to_lowercase()
 }
 
-/// "%20" to " "; what is not two hex digits stays.
+/// The text with "%20" decoded to a space, and so on. A "%" without two hex digits after it stays.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! `check`: what is wrong in a collection, before an expensive run finds it out.
+//! `check`: reports the faults of a collection before an expensive run meets them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Options {
     dir: PathBuf,
 }
 
-/// Prints the faults, one a line, and how many there are of each kind; whether there are none.
+/// Prints one fault a line and the number of faults of each kind. The result is whether there are none.
 pub fn run(options: &Options) -> Result<bool> {
     let dir = &options.dir;
     let collection = ImageCollection::open(dir)?;
@@ -27,11 +27,11 @@ pub fn run(options: &Options) -> Result<bool> {
             FaultKind::Layout,
             &dir.join("images"),
             None,
-            "no image in it",
+            "the directory has no image",
         ));
     }
     faults.extend(judgement_faults(dir, &collection, &topics));
-    // In the order of the ids, whatever thread was first.
+    // collected in the order of the ids, whatever thread is first
     let found: Vec<Vec<Fault>> = collection.entries().par_iter().map(entry_faults).collect();
     faults.extend(found.into_iter().flatten());
     let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();
@@ -48,15 +48,16 @@ pub fn run(options: &Options) -> Result<bool> {
         dir.display(),
         collection.entries().len(),
         topics.len(),
-        match counts.is_empty() {
-            true => "no faults".to_owned(),
-            false => format!("faults: {}", counts.join(", ")),
+        if counts.is_empty() {
+            "no faults".to_owned()
+        } else {
+            format!("faults: {}", counts.join(", "))
         }
     );
     Ok(faults.is_empty())
 }
 
-/// Numbers of the topics; a file that cannot be read as topics is a fault.
+/// The numbers of the topics. A file that cannot be read as topics is a fault.
 fn topics_of(dir: &Path, faults: &mut Vec<Fault>) -> HashSet<String> {
     let path = dir.join("topics.xml");
     match read_topics(&path) {
@@ -73,7 +74,7 @@ fn topics_of(dir: &Path, faults: &mut Vec<Fault>) -> HashSet<String> {
     }
 }
 
-/// `qrels.txt`, if there is one: four fields, of known topics and images.
+/// The faults of `qrels.txt`, if there is one: each line must have four fields, with a known topic and a known image.
 fn judgement_faults(
     dir: &Path,
     collection: &ImageCollection,
@@ -113,6 +114,7 @@ fn judgement_faults(
     faults
 }
 
+/// The faults of an image and its pages.
 fn entry_faults(entry: &Entry) -> Vec<Fault> {
     let mut faults = Vec::new();
     let listing = entry.list(&mut faults);
@@ -149,7 +151,7 @@ fn entry_faults(entry: &Entry) -> Vec<Fault> {
                 FaultKind::XPath,
                 &dir.join("snapshot/image-xpath.txt"),
                 None,
-                "no XPath in it",
+                "the file has no XPath",
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! HTML as a tree of elements: XPaths come from the structure and not from the text.
+//! HTML as a tree of elements, so that XPaths follow from the structure and not from the text.
 
 pub enum Node {
     Element {
@@ -7,7 +7,7 @@ pub enum Node {
         children: Vec<Node>,
     },
     Text(String),
-    /// Script or style.
+    /// The source of a script or style.
     Raw(String),
 }
 
@@ -41,7 +41,7 @@ fn escape(words: &str) -> String {
 }
 
 impl Node {
-    /// As HTML source.
+    /// Appends the HTML source.
     pub fn serialize(&self, out: &mut String) {
         match self {
             Node::Text(words) => out.push_str(&escape(words)),
@@ -73,7 +73,7 @@ impl Node {
         }
     }
 
-    /// The words, a block a line.
+    /// Appends the words, one line for each block.
     pub fn visible(&self, out: &mut String) {
         match self {
             Node::Text(words) => out.push_str(words),
@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    /// Paths of the images and metadata that name `url`; `path` is this element's own.
+    /// Appends the XPaths of the images and metadata that name `url`; `path` is the XPath of this element.
     pub fn find(&self, url: &str, path: &str, found: &mut Vec<String>) {
         let Node::Element {
             name,

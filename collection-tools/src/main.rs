@@ -1,16 +1,20 @@
-//! Collections made, checked, cut and built.
+//! `collection-tools`: makes, checks, cuts and builds collections for riposte.
 
 mod build;
+mod canvas;
+mod charts;
 mod check;
-mod draw;
+mod files;
 mod generate;
 mod html;
 mod pages;
+mod painter;
 mod pictures;
 mod scenery;
 mod subset;
 mod texts;
 mod topics;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -30,21 +34,21 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a collection out of code alone: topics, pictures, pages and judgements
+    /// Make a collection by code alone: topics, pictures, pages and judgements
     Generate(generate::Options),
-    /// Report what is wrong in a collection
+    /// Report the faults of a collection
     Check(check::Options),
     /// Cut a small valid collection out of a large one
     Subset(subset::Options),
     /// Make a collection from a folder of images and saved pages
     Build(build::Options),
-    /// Make a corpus of arguments out of code alone, to measure with
+    /// Make a collection of arguments by code alone, for measuring
     GenerateArguments(texts::Options),
-    /// Make a file of passages out of code alone, to measure with
+    /// Make a collection of passages by code alone, for measuring
     GeneratePassages(texts::Options),
 }
 
-/// 0: done; 1: done, and the collection has faults; 2: could not.
+/// Exit codes: 0 done, 1 done and the collection has faults, 2 could not.
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
         Ok(true) => ExitCode::SUCCESS,
@@ -56,12 +60,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether it was done without faults.
+/// Runs the command. The result is whether the collection has no faults.
 fn run(command: &Command) -> Result<bool> {
     match command {
         Command::Generate(options) => generate::run(options).map(|()| true),
         Command::Check(options) => check::run(options),
-        Command::Subset(options) => subset::run(options),
+        Command::Subset(options) => subset::run(options).map(|()| true),
         Command::Build(options) => build::run(options),
         Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),

@@ -1,53 +1,55 @@
-//! Web pages that carry a picture: markup as sites have it, and words that argue, report or talk of other things.
+//! Web pages that show a picture, with the markup of real sites and words that argue, report, or are about something else.
 
 use crate::html::{Node, element, tag, text};
-use crate::pictures::{JOBS, SOURCES, Shown, TOWNS, sentence};
+use crate::pictures::Content;
 use crate::topics::{Side, Subjects, Topic};
+use crate::wording::{JOBS, SOURCES, TOWNS, capitalised, sentence};
 use seeded_random::Random;
 
-/// What a page does with its topic; not always what its picture does.
+/// The attitude of a page to its topic, which need not be that of its picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bent {
+pub enum Slant {
     Pro,
     Con,
     /// Both sides in turn.
     Balanced,
-    /// Reports and takes no side.
+    /// The page reports and takes no side.
     Neutral,
-    /// Of something else.
-    Astray,
+    /// The page is about something else.
+    OffTopic,
 }
 
 /// A page as a browser saved it.
 pub struct Page {
     pub html: String,
-    /// What `document.body.textContent` would show, a block a line.
+    /// The text of the page as `document.body.textContent` would give it, one line for each block.
     pub text: String,
-    /// Browser XPaths of the elements that carry the picture.
+    /// The XPaths, as a browser writes them, of the elements that show the picture.
     pub xpaths: Vec<String>,
 }
 
-/// The picture that a page is to carry.
-pub struct Carried<'a> {
+/// A picture that a page shows.
+pub struct EmbeddedPicture<'a> {
     pub url: &'a str,
     pub kind: &'static str,
     pub words: &'a str,
     pub width: u32,
     pub height: u32,
-    pub shown: Shown,
+    pub content: Content,
 }
 
-pub struct Writer<'a> {
+pub struct PageWriter<'a> {
     pub subjects: &'a Subjects,
     pub topic: &'a Topic,
-    pub bent: Bent,
+    pub slant: Slant,
     pub host: &'a str,
     pub url: &'a str,
     pub random: Random,
 }
 
-impl Writer<'_> {
-    pub fn write(mut self, picture: &Carried) -> Page {
+impl PageWriter<'_> {
+    /// Writes the page that shows `picture`.
+    pub fn write(mut self, picture: &EmbeddedPicture) -> Page {
         let other = self.random.below(self.subjects.others.len());
         let headline = self.headline(other);
         let paragraphs = self.paragraphs(other);
@@ -71,7 +73,7 @@ impl Writer<'_> {
             tag("link", &[("rel", "canonical"), ("href", self.url)]),
             tag("meta", &[("property", "og:title"), ("content", &headline)]),
         ];
-        // A few sites name the picture only in their metadata and draw it as a background.
+        // A few sites name the picture only in their metadata, and show it as a background.
         let only_meta = self.random.percent(8);
         if only_meta || self.random.percent(45) {
             head.push(tag(
@@ -174,11 +176,12 @@ impl Writer<'_> {
         page
     }
 
+    /// The side that the page takes; a random one if it takes none.
     fn side(&mut self) -> &Side {
         let topic = self.topic;
-        let pro = match self.bent {
-            Bent::Pro => true,
-            Bent::Con => false,
+        let pro = match self.slant {
+            Slant::Pro => true,
+            Slant::Con => false,
             _ => self.random.percent(50),
         };
         if pro { &topic.pro } else { &topic.con }
@@ -187,23 +190,23 @@ impl Writer<'_> {
     fn headline(&mut self, other: usize) -> String {
         let mut random = self.random.clone();
         self.random.next_u64();
-        match self.bent {
-            Bent::Astray => self
+        match self.slant {
+            Slant::OffTopic => self
                 .subjects
                 .others
                 .get(other)
                 .map_or(String::new(), |o| o.title.clone()),
-            Bent::Neutral => match random.below(3) {
+            Slant::Neutral => match random.below(3) {
                 0 => self.topic.title.clone(),
                 1 => random.pick_text(&self.topic.facts).to_owned(),
-                _ => format!("{}: what you need to know", capital(&self.topic.short)),
+                _ => format!("{}: what you need to know", capitalised(&self.topic.short)),
             },
-            Bent::Balanced => match random.below(3) {
+            Slant::Balanced => match random.below(3) {
                 0 => format!("Pros and cons: {}", self.topic.title),
                 1 => self.topic.title.clone(),
                 _ => format!("The debate over {}", self.topic.short),
             },
-            Bent::Pro | Bent::Con => {
+            Slant::Pro | Slant::Con => {
                 let title = self.topic.title.clone();
                 let town = random.pick(&TOWNS);
                 let side = self.side();
@@ -212,7 +215,7 @@ impl Writer<'_> {
                     1 => random.pick_text(&side.claims).to_owned(),
                     2 => format!("Opinion: {}", random.pick_text(&side.slogans)),
                     3 => format!("“{}”: voices from {town}", random.pick_text(&side.claims)),
-                    _ => capital(random.pick_text(&side.reasons)),
+                    _ => capitalised(random.pick_text(&side.reasons)),
                 }
             }
         }
@@ -231,8 +234,8 @@ impl Writer<'_> {
     }
 
     fn subheading(&mut self) -> String {
-        match self.bent {
-            Bent::Astray => self
+        match self.slant {
+            Slant::OffTopic => self
                 .random
                 .pick(&["Good to know", "Step by step", "And next?"]),
             _ => self.random.pick(&[
@@ -259,9 +262,10 @@ impl Writer<'_> {
             .collect()
     }
 
+    /// A sentence of the given paragraph.
     fn say(&mut self, paragraph: usize, other: usize) -> String {
         let mut random = Random::new(self.random.next_u64(), "say", 0);
-        if self.bent == Bent::Astray {
+        if self.slant == Slant::OffTopic {
             let sentences = self
                 .subjects
                 .others
@@ -272,13 +276,13 @@ impl Writer<'_> {
                 _ => sentence(random.pick_text(sentences)),
             };
         }
-        if self.bent == Bent::Neutral || random.percent(30) {
+        if self.slant == Slant::Neutral || random.percent(30) {
             return match random.below(3) {
                 0 => filler(&mut random),
                 _ => sentence(random.pick_text(&self.topic.facts)),
             };
         }
-        let balanced = self.bent == Bent::Balanced;
+        let balanced = self.slant == Slant::Balanced;
         let topic = self.topic;
         let side = match (balanced, paragraph % 2) {
             (true, 0) => &topic.pro,
@@ -333,21 +337,21 @@ impl Writer<'_> {
         )
     }
 
-    /// Links to pages on other subjects, which match queries that the page itself does not answer.
+    /// Links to pages on other subjects. They match queries that the page itself does not answer.
     fn aside(&mut self) -> Node {
         let mut links = Vec::new();
         for n in 0..self.random.between(2, 4) {
-            let title = match self.random.percent(50) {
-                true => self.random.below(self.subjects.topics.len()),
-                false => usize::MAX,
+            let topic = if self.random.percent(50) {
+                let at = self.random.below(self.subjects.topics.len());
+                self.subjects.topics.get(at)
+            } else {
+                None
             };
             let other = self.random.below(self.subjects.others.len());
-            let title = match self.subjects.topics.get(title) {
-                Some(topic) => &topic.title,
-                None => match self.subjects.others.get(other) {
-                    Some(other) => &other.title,
-                    None => continue,
-                },
+            let title = match (topic, self.subjects.others.get(other)) {
+                (Some(topic), _) => &topic.title,
+                (None, Some(other)) => &other.title,
+                (None, None) => continue,
             };
             let thumb = format!("https://{}/thumbs/{n:02}.jpg", self.host);
             links.push(element(
@@ -369,8 +373,8 @@ impl Writer<'_> {
         )
     }
 
-    /// The picture as sites embed it: with and without alternative text, lazily loaded, in several sizes, linked.
-    fn figure(&mut self, picture: &Carried) -> Node {
+    /// The picture as sites embed it: with and without alternative text, loaded lazily, in several sizes, as a link.
+    fn figure(&mut self, picture: &EmbeddedPicture) -> Node {
         let (width, height) = (picture.width.to_string(), picture.height.to_string());
         let alt = self.alt(picture);
         let mut attributes: Vec<(&str, &str)> = Vec::new();
@@ -402,13 +406,11 @@ impl Writer<'_> {
             attributes.push(("title", picture.kind));
         }
         let image = tag("img", &attributes);
-        let image = match self.random.percent(25) {
-            true => element(
-                "a",
-                &[("href", picture.url), ("class", "zoom")],
-                vec![image],
-            ),
-            false => image,
+        let image = if self.random.percent(25) {
+            let link = [("href", picture.url), ("class", "zoom")];
+            element("a", &link, vec![image])
+        } else {
+            image
         };
         match self.random.below(4) {
             0 => element("p", &[], vec![image]),
@@ -435,7 +437,8 @@ impl Writer<'_> {
         }
     }
 
-    fn alt(&mut self, picture: &Carried) -> Option<String> {
+    /// The alternative text; none if the element has no such attribute.
+    fn alt(&mut self, picture: &EmbeddedPicture) -> Option<String> {
         let town = self.random.pick(&TOWNS);
         match self.random.below(6) {
             0 => None,
@@ -454,14 +457,15 @@ impl Writer<'_> {
         }
     }
 
-    fn describe(&mut self, picture: &Carried, town: &str) -> String {
-        match picture.shown {
-            Shown::Nothing => format!("A {} from {town}", picture.kind),
-            _ => format!("A {} on {}, {town}", picture.kind, self.topic.short),
+    fn describe(&mut self, picture: &EmbeddedPicture, town: &str) -> String {
+        if picture.content == Content::OffTopic {
+            format!("A {} from {town}", picture.kind)
+        } else {
+            format!("A {} on {}, {town}", picture.kind, self.topic.short)
         }
     }
 
-    fn caption(&mut self, picture: &Carried) -> String {
+    fn caption(&mut self, picture: &EmbeddedPicture) -> String {
         let (source, town) = (self.random.pick(&SOURCES), self.random.pick(&TOWNS));
         match self.random.below(4) {
             0 => format!("Photo: {source}"),
@@ -472,6 +476,7 @@ impl Writer<'_> {
     }
 }
 
+/// A sentence that could stand on any page.
 fn filler(random: &mut Random) -> String {
     let (source, town) = (random.pick(&SOURCES), random.pick(&TOWNS));
     match random.below(6) {
@@ -489,20 +494,14 @@ fn filler(random: &mut Random) -> String {
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut with_stop = sentence(text);
-    with_stop.pop();
-    with_stop
-}
-
-/// "daily-lantern.example" to "Daily Lantern".
+/// The name of a site by its host: "Daily Lantern" for "daily-lantern.example".
 fn site(host: &str) -> String {
     host.trim_start_matches("www.")
         .split('.')
         .next()
         .unwrap_or_default()
         .split('-')
-        .map(capital)
+        .map(capitalised)
         .collect::<Vec<_>>()
         .join(" ")
 }

@@ -1,83 +1,51 @@
-//! The kinds of pictures that a search for arguments meets: posters, protest signs, charts, memes,
-//! cartoons, quotations, tables of pros and cons, title cards, emblems, and pictures of nothing in point.
+//! The kinds of pictures that a search for arguments finds: posters, protest signs, charts, memes, cartoons, quotations, tables
+//! of pros and cons, title cards, emblems, and pictures that are off topic.
 
 use anyhow::Result;
-use image::RgbImage;
-
-use crate::draw::{Align, BLACK, Canvas, Fonts, Ink, Rgb, WHITE, area, mix};
-use crate::scenery::{CLOTHES, SKIN};
-use crate::topics::{Chart, Other, Side, Subjects, Topic};
 use seeded_random::Random;
 
-/// What a picture shows of a topic: its judgements follow from this.
+use crate::canvas::{Align, BLACK, Fonts, LetterStyle, Rgb, WHITE, area, mix};
+use crate::painter::{Painter, Picture, Scheme};
+use crate::scenery::{CLOTHES, SKIN};
+use crate::topics::{Other, Side, Subjects, Topic};
+use crate::wording::{JOBS, TOWNS, sentence};
+
+/// The content of a picture with respect to a topic. Its judgements follow from this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Content {
     Pro,
     Con,
     Both,
-    /// The topic, without taking a side.
-    Topic,
-    /// Nothing that the topic asks about.
-    Nothing,
+    /// It is on topic and takes no side.
+    OnTopic,
+    OffTopic,
 }
 
-/// A picture and the words that somebody who saw it would use for it.
-pub struct Drawn {
-    pub image: RgbImage,
-    /// What the picture is: "poster", "protest sign".
-    pub kind: &'static str,
-    /// The main words in the picture, if it has any.
-    pub words: String,
-}
-
-/// What a picture is drawn with.
-pub struct Painter<'a> {
-    fonts: &'a Fonts,
-    pub random: Random,
-}
-
-type Scheme = (Rgb, Rgb, Rgb);
-
-/// Ground, letters, accent: legible together.
-const SCHEMES: [Scheme; 12] = [
-    ([246, 230, 90], [24, 24, 32], [200, 32, 40]),
-    ([190, 30, 45], [255, 255, 255], [250, 220, 90]),
-    ([20, 60, 110], [255, 255, 255], [255, 190, 40]),
-    ([240, 240, 235], [30, 40, 50], [20, 140, 110]),
-    ([30, 120, 70], [250, 250, 240], [240, 230, 120]),
-    ([20, 20, 24], [250, 250, 250], [230, 60, 60]),
-    ([250, 160, 60], [40, 24, 16], [255, 250, 230]),
-    ([120, 60, 150], [255, 255, 255], [180, 240, 200]),
-    ([200, 230, 250], [20, 50, 90], [230, 90, 60]),
-    ([255, 225, 230], [120, 20, 60], [60, 60, 70]),
-    ([0, 130, 150], [255, 255, 250], [255, 210, 60]),
-    ([222, 205, 175], [70, 30, 20], [160, 40, 30]),
-];
-
-/// Image `number` of a topic, showing `shown`; the same arguments give the same picture.
+/// Draws picture `number` of those of a topic with this content. The same arguments give the same picture.
 pub fn draw(
     fonts: &Fonts,
     subjects: &Subjects,
     topic: &Topic,
-    shown: Shown,
+    content: Content,
     number: usize,
     random: Random,
-) -> Result<Drawn> {
-    let mut p = Painter { fonts, random };
-    match shown {
-        Shown::Pro => p.of_side(topic, &topic.pro, number),
-        Shown::Con => p.of_side(topic, &topic.con, number),
-        Shown::Both => p.pros_and_cons(topic),
-        Shown::Topic => match number % 2 {
-            0 => p.emblem(&topic.icons),
-            _ => p.title_card(&topic.title),
+) -> Result<Picture> {
+    let mut painter = Painter { fonts, random };
+    match content {
+        Content::Pro => painter.of_side(topic, &topic.pro, number),
+        Content::Con => painter.of_side(topic, &topic.con, number),
+        Content::Both => painter.pros_and_cons(topic),
+        Content::OnTopic => match number % 2 {
+            0 => painter.emblem(&topic.icons),
+            _ => painter.title_card(&topic.title),
         },
-        Shown::Nothing => p.of_nothing(subjects, number),
+        Content::OffTopic => painter.off_topic(subjects, number),
     }
 }
 
-impl<'a> Painter<'a> {
-    fn of_side(&mut self, topic: &Topic, side: &Side, number: usize) -> Result<Drawn> {
+impl Painter<'_> {
+    /// A picture that argues for one side of a topic.
+    fn of_side(&mut self, topic: &Topic, side: &Side, number: usize) -> Result<Picture> {
         let slogan = self.random.pick_text(&side.slogans).to_owned();
         let claim = self.random.pick_text(&side.claims).to_owned();
         match number % 6 {
@@ -111,7 +79,8 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn of_nothing(&mut self, subjects: &Subjects, number: usize) -> Result<Drawn> {
+    /// A picture that has nothing to do with any topic.
+    fn off_topic(&mut self, subjects: &Subjects, number: usize) -> Result<Picture> {
         let at = self.random.below(subjects.others.len());
         let Some(other) = subjects.others.get(at) else {
             return self.landscape();
@@ -135,49 +104,26 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn canvas(
-        &mut self,
-        widths: (usize, usize),
-        heights: (usize, usize),
-        ground: Rgb,
-    ) -> Result<Canvas<'a>> {
-        let width = self.random.between(widths.0, widths.1) as u32;
-        let height = self.random.between(heights.0, heights.1) as u32;
-        let hand = Random::new(self.random.next_u64(), "hand", 0);
-        Canvas::new(self.fonts, width, height, ground, hand)
-    }
-
-    fn scheme(&mut self) -> Scheme {
-        self.random.pick(&SCHEMES)
-    }
-
-    fn icon(&mut self, icons: &str) -> char {
-        let icons: Vec<char> = icons.chars().collect();
-        self.random.pick(&icons)
-    }
-
-    /// As it is, or in capitals.
-    fn shout(&mut self, text: &str, percent: usize) -> String {
-        match self.random.percent(percent) {
-            true => text.to_uppercase(),
-            false => text.to_owned(),
-        }
-    }
-
-    fn poster(&mut self, slogan: &str, below: &str, icons: &str) -> Result<Drawn> {
-        let (ground, ink, accent) = self.scheme();
+    fn poster(&mut self, slogan: &str, below: &str, icons: &str) -> Result<Picture> {
+        let Scheme {
+            ground,
+            ink,
+            accent,
+        } = self.scheme();
         let upright = self.random.percent(60);
-        let (widths, heights) = match upright {
-            true => ((420, 520), (560, 700)),
-            false => ((600, 760), (400, 500)),
+        let (widths, heights) = if upright {
+            ((420, 520), (560, 700))
+        } else {
+            ((600, 760), (400, 500))
         };
         let mut c = self.canvas(widths, heights, ground)?;
         let (w, h) = (c.width(), c.height());
         let icon = self.icon(icons);
         let text = self.shout(slogan, 55);
-        let slant = match self.random.percent(30) {
-            true => 0.04 + 0.05 * self.random.fraction(),
-            false => 0.0,
+        let slant = if self.random.percent(30) {
+            0.04 + 0.05 * self.random.fraction()
+        } else {
+            0.0
         };
         let style = self.random.below(3);
         match style {
@@ -189,16 +135,17 @@ impl<'a> Painter<'a> {
             1 => readable_on(accent, WHITE, BLACK),
             _ => ink,
         };
-        let bold = Ink::new(ink, 0.055);
-        let (title, picture) = match upright {
-            true => (
+        let bold = LetterStyle::new(ink, 0.055);
+        let (title, picture) = if upright {
+            (
                 area(w * 0.1, h * 0.42, w * 0.8, h * 0.38),
                 (w * 0.5, h * 0.24, h * 0.3),
-            ),
-            false => (
+            )
+        } else {
+            (
                 area(w * 0.42, h * 0.14, w * 0.52, h * 0.62),
                 (w * 0.22, h * 0.45, w * 0.3),
-            ),
+            )
         };
         c.icon(
             icon,
@@ -216,12 +163,12 @@ impl<'a> Painter<'a> {
             foot,
             20.0,
             Align::Centre,
-            Ink::new(small_print, 0.025),
+            LetterStyle::new(small_print, 0.025),
         );
-        Ok(drawn(c, "poster", slogan))
+        Ok(Picture::new(c, "poster", slogan))
     }
 
-    fn signs(&mut self, slogan: &str, others: &[&str]) -> Result<Drawn> {
+    fn signs(&mut self, slogan: &str, others: &[&str]) -> Result<Picture> {
         let sky = self.random.pick(&[
             [150, 190, 225],
             [205, 210, 215],
@@ -250,9 +197,9 @@ impl<'a> Painter<'a> {
             let slant = self.random.signed_fraction() * 0.14;
             let text = self.shout(text, 70);
             let board = area(w * (x - width / 2.0), h * (y - 0.2), w * width, h * 0.4);
-            let letters = Ink {
+            let letters = LetterStyle {
                 shake: 0.025,
-                ..Ink::new(ink, 0.07)
+                ..LetterStyle::new(ink, 0.07)
             };
             let (middle, foot) = (w * x, h * 0.86);
             c.turned(slant, middle, foot, |c| {
@@ -271,97 +218,10 @@ impl<'a> Painter<'a> {
             let y = h * (0.86 + 0.1 * self.random.fraction());
             self.person(&mut c, x, y, h * 0.065);
         }
-        Ok(drawn(c, "protest sign", slogan))
+        Ok(Picture::new(c, "protest sign", slogan))
     }
 
-    fn chart(&mut self, chart: &Chart) -> Result<Drawn> {
-        let dark = self.random.percent(25);
-        let (ground, ink) = match dark {
-            true => ([24, 30, 44], [240, 240, 240]),
-            false => ([253, 253, 250], [40, 40, 46]),
-        };
-        let mut c = self.canvas((560, 720), (380, 480), ground)?;
-        let (w, h) = (c.width(), c.height());
-        let accent = self.random.pick(&[
-            [40, 110, 190],
-            [210, 80, 40],
-            [60, 150, 90],
-            [150, 60, 140],
-            [220, 150, 20],
-        ]);
-        c.text(
-            &chart.title,
-            area(w * 0.06, h * 0.03, w * 0.88, h * 0.15),
-            34.0,
-            Align::Centre,
-            Ink::new(ink, 0.035),
-        );
-        let plot = area(w * 0.13, h * 0.22, w * 0.8, h * 0.56);
-        let top = axis_top(chart.values.iter().copied().max().unwrap_or(1));
-        let grid = mix(ground, ink, 0.2);
-        for tick in 0..=4u32 {
-            let y = plot.y + plot.h * (1.0 - tick as f32 / 4.0);
-            c.lines(&[(plot.x, y), (plot.x + plot.w, y)], grid, 1.0);
-            let label = format!("{}", f64::from(top) * f64::from(tick) / 4.0);
-            c.line_centred(
-                &label,
-                plot.x - w * 0.05,
-                y + 5.0,
-                15.0,
-                Ink::new(ink, 0.02),
-            );
-        }
-        let step = plot.w / chart.values.len().max(1) as f32;
-        let place = |i: usize, value: u32| {
-            let x = plot.x + step * (i as f32 + 0.5);
-            (x, plot.y + plot.h * (1.0 - value as f32 / top as f32))
-        };
-        let in_time = chart
-            .labels
-            .iter()
-            .all(|l| l.starts_with(|c: char| c.is_ascii_digit()));
-        let points: Vec<(f32, f32)> = chart
-            .values
-            .iter()
-            .enumerate()
-            .map(|(i, &v)| place(i, v))
-            .collect();
-        let as_line = in_time && points.len() > 2 && self.random.percent(60);
-        if as_line {
-            c.lines(&points, accent, 5.0);
-        }
-        for ((&(x, y), value), label) in points.iter().zip(&chart.values).zip(&chart.labels) {
-            match as_line {
-                true => c.disc(x, y, 8.0, accent),
-                false => c.rect(
-                    area(x - step * 0.3, y, step * 0.6, plot.y + plot.h - y),
-                    accent,
-                ),
-            }
-            c.line_centred(&value.to_string(), x, y - 12.0, 19.0, Ink::new(ink, 0.035));
-            c.line_centred(label, x, plot.y + plot.h + 24.0, 19.0, Ink::new(ink, 0.03));
-        }
-        c.lines(
-            &[
-                (plot.x, plot.y + plot.h),
-                (plot.x + plot.w, plot.y + plot.h),
-            ],
-            ink,
-            2.0,
-        );
-        let (town, asked) = (self.random.pick(&TOWNS), self.random.between(412, 3980));
-        let source = format!("Source: {town} survey office, n = {asked}");
-        c.line(
-            &source,
-            w * 0.06,
-            h * 0.95,
-            14.0,
-            Ink::new(mix(ink, ground, 0.2), 0.02),
-        );
-        Ok(drawn(c, "chart", &chart.title))
-    }
-
-    fn meme(&mut self, claim: &str, slogan: &str, icons: &str) -> Result<Drawn> {
+    fn meme(&mut self, claim: &str, slogan: &str, icons: &str) -> Result<Picture> {
         let mut c = self.canvas((500, 620), (440, 560), [90, 120, 150])?;
         let (w, h) = (c.width(), c.height());
         self.scene(&mut c);
@@ -378,22 +238,23 @@ impl<'a> Painter<'a> {
                 c.icon(icon, w / 2.0, h * 0.5, h * 0.28, [40, 34, 30]);
             }
         }
-        let (above, below) = match self.random.percent(50) {
-            true => halves(claim),
-            false => (slogan.to_owned(), claim.to_owned()),
+        let (above, below) = if self.random.percent(50) {
+            halves(claim)
+        } else {
+            (slogan.to_owned(), claim.to_owned())
         };
-        let letters = Ink {
+        let letters = LetterStyle {
             border: Some((BLACK, 0.05)),
-            ..Ink::new(WHITE, 0.075)
+            ..LetterStyle::new(WHITE, 0.075)
         };
         for (text, y) in [(&above, 0.02), (&below, 0.72)] {
             let line = area(w * 0.04, h * y, w * 0.92, h * 0.26);
             c.text(&text.to_uppercase(), line, 52.0, Align::Centre, letters);
         }
-        Ok(drawn(c, "meme", &format!("{above} {below}")))
+        Ok(Picture::new(c, "meme", &format!("{above} {below}")))
     }
 
-    fn cartoon(&mut self, claim: &str) -> Result<Drawn> {
+    fn cartoon(&mut self, claim: &str) -> Result<Picture> {
         let paper = self.random.pick(&[
             [250, 248, 240],
             [225, 238, 245],
@@ -460,19 +321,19 @@ impl<'a> Painter<'a> {
             bubble.h * 0.76,
         );
         let end = self.random.pick(&["!", ".", "!!"]);
-        let hand = Ink {
+        let hand = LetterStyle {
             shake: 0.015,
-            ..Ink::new(BLACK, 0.04)
+            ..LetterStyle::new(BLACK, 0.04)
         };
         c.text(&format!("{claim}{end}"), inside, 40.0, Align::Centre, hand);
         if self.random.percent(50) {
             let answer = self.random.pick(&["Hm.", "Really?", "Oh!", "I see."]);
             c.line_centred(answer, w * listener, h * 0.445, 24.0, hand);
         }
-        Ok(drawn(c, "cartoon", claim))
+        Ok(Picture::new(c, "cartoon", claim))
     }
 
-    fn quotation(&mut self, text: &str) -> Result<Drawn> {
+    fn quotation(&mut self, text: &str) -> Result<Picture> {
         let ground = self.random.pick(&[
             [28, 30, 34],
             [40, 54, 70],
@@ -497,7 +358,7 @@ impl<'a> Painter<'a> {
                 area(w * 0.36, h * 0.1, w * 0.6, h * 0.62),
                 40.0,
                 Align::Centre,
-                Ink::new(ink, 0.03),
+                LetterStyle::new(ink, 0.03),
             );
         });
         let (job, town) = (self.random.pick(&JOBS), self.random.pick(&TOWNS));
@@ -506,53 +367,17 @@ impl<'a> Painter<'a> {
             w * 0.66,
             h * 0.88,
             20.0,
-            Ink::new(mix(ink, ground, 0.2), 0.03),
+            LetterStyle::new(mix(ink, ground, 0.2), 0.03),
         );
-        Ok(drawn(c, "quote", text))
+        Ok(Picture::new(c, "quote", text))
     }
 
-    fn pros_and_cons(&mut self, topic: &Topic) -> Result<Drawn> {
-        let (ground, ink, accent) = self.scheme();
-        let mut c = self.canvas((640, 780), (460, 560), mix(ground, WHITE, 0.85))?;
-        let (w, h) = (c.width(), c.height());
-        c.rect(area(0.0, 0.0, w, h * 0.18), ground);
-        c.text(
-            &topic.title,
-            area(w * 0.05, h * 0.02, w * 0.9, h * 0.14),
-            36.0,
-            Align::Centre,
-            Ink::new(ink, 0.04),
-        );
-        for (side, x, head, colour) in [
-            (&topic.pro, 0.04, "Pros", [30, 120, 60]),
-            (&topic.con, 0.52, "Cons", [180, 40, 40]),
-        ] {
-            c.rect(area(w * x, h * 0.22, w * 0.44, h * 0.12), colour);
-            c.line_centred(head, w * (x + 0.22), h * 0.3, 32.0, Ink::new(WHITE, 0.05));
-            let mut lines: Vec<&str> = side.reasons.iter().map(String::as_str).collect();
-            self.random.shuffle(&mut lines);
-            for (line, y) in lines.iter().zip([0.37, 0.57, 0.77]) {
-                c.disc(
-                    w * (x + 0.025),
-                    h * (y + 0.09),
-                    7.0,
-                    mix(colour, accent, 0.2),
-                );
-                let row = area(w * (x + 0.06), h * y, w * 0.37, h * 0.18);
-                c.text(
-                    &sentence(line),
-                    row,
-                    24.0,
-                    Align::Left,
-                    Ink::new(BLACK, 0.03),
-                );
-            }
-        }
-        Ok(drawn(c, "overview", &format!("{} Pros Cons", topic.title)))
-    }
-
-    fn title_card(&mut self, title: &str) -> Result<Drawn> {
-        let (ground, ink, accent) = self.scheme();
+    fn title_card(&mut self, title: &str) -> Result<Picture> {
+        let Scheme {
+            ground,
+            ink,
+            accent,
+        } = self.scheme();
         let mut c = self.canvas((600, 760), (360, 460), ground)?;
         let (w, h) = (c.width(), c.height());
         c.disc(w * 0.85, h * 0.2, h * 0.35, mix(ground, accent, 0.3));
@@ -561,7 +386,7 @@ impl<'a> Painter<'a> {
             area(w * 0.1, h * 0.15, w * 0.8, h * 0.6),
             62.0,
             Align::Centre,
-            Ink::new(ink, 0.04),
+            LetterStyle::new(ink, 0.04),
         );
         let kind = self.random.pick(&[
             "Debate night",
@@ -570,12 +395,16 @@ impl<'a> Painter<'a> {
             "Reader's forum",
             "Explained",
         ]);
-        c.line_centred(kind, w / 2.0, h * 0.9, 22.0, Ink::new(ink, 0.02));
-        Ok(drawn(c, "title card", title))
+        c.line_centred(kind, w / 2.0, h * 0.9, 22.0, LetterStyle::new(ink, 0.02));
+        Ok(Picture::new(c, "title card", title))
     }
 
-    fn emblem(&mut self, icons: &str) -> Result<Drawn> {
-        let (ground, ink, accent) = self.scheme();
+    fn emblem(&mut self, icons: &str) -> Result<Picture> {
+        let Scheme {
+            ground,
+            ink,
+            accent,
+        } = self.scheme();
         let mut c = self.canvas((480, 700), (400, 520), ground)?;
         let (w, h) = (c.width(), c.height());
         if self.random.percent(50) {
@@ -599,17 +428,21 @@ impl<'a> Painter<'a> {
             );
             c.icon(icon, x, h * 0.55, size, BLACK);
         }
-        Ok(drawn(c, "picture", ""))
+        Ok(Picture::new(c, "picture", ""))
     }
 
-    fn landscape(&mut self) -> Result<Drawn> {
+    fn landscape(&mut self) -> Result<Picture> {
         let mut c = self.canvas((560, 760), (380, 500), [150, 190, 225])?;
         self.scene(&mut c);
-        Ok(drawn(c, "landscape", ""))
+        Ok(Picture::new(c, "landscape", ""))
     }
 
-    fn shapes(&mut self) -> Result<Drawn> {
-        let (ground, ink, accent) = self.scheme();
+    fn shapes(&mut self) -> Result<Picture> {
+        let Scheme {
+            ground,
+            ink,
+            accent,
+        } = self.scheme();
         let mut c = self.canvas((440, 640), (400, 520), ground)?;
         let (w, h) = (c.width(), c.height());
         for _ in 0..self.random.between(6, 16) {
@@ -626,88 +459,20 @@ impl<'a> Painter<'a> {
                 _ => c.polygon(&[(x, y - r), (x + r, y + r), (x - r, y + r)], tint),
             }
         }
-        Ok(drawn(c, "pattern", ""))
+        Ok(Picture::new(c, "pattern", ""))
     }
 }
 
-fn drawn(canvas: Canvas, kind: &'static str, words: &str) -> Drawn {
-    Drawn {
-        image: canvas.finish(),
-        kind,
-        words: words.to_owned(),
-    }
-}
-
-/// With a capital and a full stop.
-pub fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),
-        None => String::new(),
-    }
-}
-
-/// The first and the second half of a sentence's words.
+/// The first and the second half of the words of a sentence.
 fn halves(text: &str) -> (String, String) {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (above, below) = words.split_at(words.len().div_ceil(2));
     (above.join(" "), below.join(" "))
 }
 
-/// The one of two colours that differs more from the ground in lightness.
+/// The one of two colours whose lightness differs more from the ground's.
 fn readable_on(ground: Rgb, a: Rgb, b: Rgb) -> Rgb {
     let light = |c: Rgb| 299 * i32::from(c[0]) + 587 * i32::from(c[1]) + 114 * i32::from(c[2]);
     let far = |c: Rgb| (light(c) - light(ground)).abs();
     if far(a) > far(b) { a } else { b }
 }
-
-/// The end of an axis that is to hold `most`: 1, 2, 4 or 8 times a power of ten.
-fn axis_top(most: u32) -> u32 {
-    let mut ten = 1u32;
-    while most > ten.saturating_mul(8) && ten < 100_000_000 {
-        ten *= 10;
-    }
-    [1, 2, 4, 8]
-        .into_iter()
-        .map(|n| n * ten)
-        .find(|&top| top >= most)
-        .unwrap_or(most.max(1))
-}
-
-/// Who wrote or photographed: desks and papers, since nobody is to be quoted who does not exist.
-pub const SOURCES: [&str; 8] = [
-    "the city desk",
-    "our readers' page",
-    "the weekend edition",
-    "the news desk",
-    "the local paper",
-    "the school magazine",
-    "the archive",
-    "the picture desk",
-];
-
-pub const JOBS: [&str; 10] = [
-    "nurse",
-    "teacher",
-    "shopkeeper",
-    "councillor",
-    "bus driver",
-    "student",
-    "gardener",
-    "baker",
-    "retired engineer",
-    "vet",
-];
-
-pub const TOWNS: [&str; 10] = [
-    "Altenbruck",
-    "Westhaven",
-    "Saint-Marel",
-    "Nordby",
-    "Casteldoro",
-    "Riverton",
-    "Lindau Bay",
-    "Oakminster",
-    "Vellmar",
-    "Kestrel Falls",
-];

@@ -1,7 +1,7 @@
-//! What pictures are furnished with: people, faces, houses, hills.
+//! The scenery of pictures: people, faces, houses, hills.
 
-use crate::draw::{BLACK, Canvas, Rgb, WHITE, area, mix};
-use crate::pictures::Painter;
+use crate::canvas::{BLACK, Canvas, Rgb, WHITE, area, mix};
+use crate::painter::Painter;
 
 pub const SKIN: [Rgb; 5] = [
     [250, 214, 180],
@@ -22,7 +22,7 @@ pub const CLOTHES: [Rgb; 7] = [
 ];
 
 impl Painter<'_> {
-    /// Head and shoulders, the head's radius `r`, seen from behind or before.
+    /// Head and shoulders of a person in a crowd, with the centre of the head at (x, y) and its radius `r`.
     pub fn person(&mut self, c: &mut Canvas, x: f32, y: f32, r: f32) {
         let clothes = self.random.pick(&CLOTHES);
         let skin = self.random.pick(&SKIN);
@@ -34,6 +34,7 @@ impl Painter<'_> {
         c.disc(x, y + 0.15 * r, r * 0.92, skin);
     }
 
+    /// A row of houses that stand at height `ground`.
     pub fn houses(&mut self, c: &mut Canvas, ground: f32) {
         let mut x = -20.0;
         while x < c.width() {
@@ -60,7 +61,7 @@ impl Painter<'_> {
         }
     }
 
-    /// A head from before, its radius `r`: content, cross or astonished.
+    /// A face that is content, cross or astonished, with its centre at (x, y) and its radius `r`.
     pub fn face(&mut self, c: &mut Canvas, x: f32, y: f32, r: f32) {
         let skin = self.random.pick(&SKIN);
         let clothes = self.random.pick(&CLOTHES);
@@ -83,7 +84,7 @@ impl Painter<'_> {
         c.lines(&mouth, [90, 20, 20], 0.09 * r);
     }
 
-    /// Sky, sun and three ranges of hills over the whole canvas.
+    /// A landscape over the whole canvas: sky, sun, three ranges of hills, and some trees.
     pub fn scene(&mut self, c: &mut Canvas) {
         let (w, h) = (c.width(), c.height());
         let (above, below): (Rgb, Rgb) = self.random.pick(&[

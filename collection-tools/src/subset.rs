@@ -1,4 +1,4 @@
-//! `subset`: a small valid collection out of a large one.
+//! `subset`: cuts a small valid collection out of a large one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use riposte::collection::images::{Entry, ImageCollection};
 use riposte::collection::read_topics;
 use riposte::trec::topic::Topic;
 
-use crate::generate::{new_directory, topics_xml, write};
+use crate::files::{new_directory, topics_xml, write};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -17,19 +17,19 @@ pub struct Options {
     dir: PathBuf,
     /// Where to write: a new or an empty directory
     out: PathBuf,
-    /// Topics to keep, with commas between (default: all)
+    /// Topics to keep, separated by commas (default: all)
     #[arg(long, value_delimiter = ',')]
     topics: Vec<String>,
     /// Number of images to keep
     #[arg(long, default_value_t = 100)]
     images: usize,
-    /// Judgements: judged images are taken first (default: DIR/qrels.txt, if it is there)
+    /// Judgements; judged images are kept first (default: DIR/qrels.txt, if it exists)
     #[arg(long)]
     qrels: Option<PathBuf>,
 }
 
-/// Whether everything could be copied.
-pub fn run(options: &Options) -> Result<bool> {
+/// Writes the subset.
+pub fn run(options: &Options) -> Result<()> {
     let collection = ImageCollection::open(&options.dir)?;
     let topics = kept_topics(options)?;
     let numbers: BTreeSet<&str> = topics.iter().map(|topic| topic.id.0.as_str()).collect();
@@ -75,13 +75,17 @@ pub fn run(options: &Options) -> Result<bool> {
     );
     if chosen.len() < options.images {
         eprintln!(
-            "{} images were asked for: there are no more of these topics",
+            "{} images were asked for, but these topics have no more",
             options.images
         );
     }
-    Ok(true)
+    Ok(())
 }
 
+/// The topics to keep.
+///
+/// # Errors
+/// The collection lacks one of them.
 fn kept_topics(options: &Options) -> Result<Vec<Topic>> {
     let all = read_topics(&options.dir.join("topics.xml"))?;
     if options.topics.is_empty() {
@@ -105,29 +109,29 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Topic and image of a line of judgements.
+/// The topic and the image of a line of judgements.
 fn judged(line: &str) -> Option<(&str, &str)> {
     let mut fields = line.split_whitespace();
     let topic = fields.next()?;
     Some((topic, fields.nth(1)?))
 }
 
-/// Topics take turns, so that each gets its share; judged images come first, then those that a search for the
-/// topic found, each by id (a hash, so that this is a fair sample).
+/// The images to keep. Topics take turns, so that each gets its share. Of a topic, judged images come first, then those that a
+/// search for the topic found, both in the order of their ids: these are hashes, so that the sample is fair.
 fn choose<'c>(
     collection: &'c ImageCollection,
     topics: &BTreeSet<&str>,
     qrels: &str,
     limit: usize,
 ) -> Vec<&'c Entry> {
-    let mut with_judgement: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut judged_for: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (topic, image) in qrels.lines().filter_map(judged) {
-        with_judgement.entry(image).or_default().insert(topic);
+        judged_for.entry(image).or_default().insert(topic);
     }
     let mut queues: BTreeMap<&str, Vec<(bool, &Entry)>> =
         topics.iter().map(|&topic| (topic, Vec::new())).collect();
     for entry in collection.entries() {
-        let of = with_judgement.get(entry.id.0.as_str());
+        let of = judged_for.get(entry.id.0.as_str());
         let mut found_for = None;
         for (topic, queue) in &mut queues {
             if of.is_some_and(|of| of.contains(topic)) {
@@ -165,7 +169,7 @@ fn choose<'c>(
     chosen.into_values().collect()
 }
 
-/// The topics whose searches found the image. What cannot be read finds nothing; `check` names it.
+/// The topics whose searches found the image. Files that cannot be read are passed over here; `check` reports them.
 fn searches(entry: &Entry) -> BTreeSet<String> {
     let listing = entry.list(&mut Vec::new());
     listing
@@ -184,7 +188,7 @@ fn searches(entry: &Entry) -> BTreeSet<String> {
         .collect()
 }
 
-/// A directory and what is in it.
+/// Copies a directory with its contents.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let copying = || format!("cannot copy {} to {}", from.display(), to.display());
     fs::create_dir_all(to).with_context(copying)?;
@@ -194,14 +198,15 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             continue;
         };
         let target = to.join(name);
-        match path.is_dir() {
-            true => copy(&path, &target)?,
-            // Bytes and not permissions: the copy of a read-only collection can be removed.
-            false => fs::read(&path)
+        if path.is_dir() {
+            copy(&path, &target)?;
+        } else {
+            // bytes without permissions, so that the copy of a read-only collection can be removed
+            fs::read(&path)
                 .and_then(|bytes| fs::write(&target, bytes))
                 .with_context(|| {
                     format!("cannot copy {} to {}", path.display(), target.display())
-                })?,
+                })?;
         }
     }
     Ok(())

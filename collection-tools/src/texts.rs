@@ -1,29 +1,31 @@
-//! `generate-arguments` and `generate-passages`: text collections out of code alone, as large as the real ones,
-//! to measure indexing with.
+//! `generate-arguments` and `generate-passages`: text collections made by code alone, as large as the real ones, for measuring
+//! the index.
 //!
-//! Words are drawn by Zipf's law from a vocabulary of made-up words, lengths from a log-normal distribution
-//! with the mean and the spread of the real corpora's. The same seed gives the same bytes.
+//! Words are drawn by Zipf's law from a vocabulary of made-up words, lengths from a log-normal distribution with the mean and
+//! the spread of the real corpora. The same seed gives the same bytes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
 use seeded_random::Random;
 
-/// The vocabulary. That of args.me is larger, but what it has more of is there once.
+use crate::files::{new_directory, write};
+
+/// The size of the vocabulary. That of args.me is larger, but the additional words occur only once.
 const WORDS: usize = 250_000;
 
-/// The commonest words, in the order of their frequency in English: real, so that stop lists find them.
+/// The most frequent words, in the order of their frequency in English. They are real words, so that stop lists apply to them.
 const COMMON: &str = "the of and to in a is that it be for not are as was this with on have you by \
     they or from but at an we if he his would will all so their more no which there what can has \
     who about when people one do than them should out other up were some been because into only";
 
-/// One topic has two to four words of this rank and above: as rare as a title's words are.
+/// The frequency ranks from which the two to four words of a subject are drawn: they are as rare as those of real titles.
 const TOPIC_RANKS: std::ops::Range<usize> = 100..20_000;
 
 #[derive(clap::Args)]
@@ -39,10 +41,10 @@ pub struct Options {
     dir: PathBuf,
 }
 
-/// Made-up words, and how they are drawn.
+/// Made-up words and their frequencies.
 struct Vocabulary {
     words: Vec<String>,
-    /// Up to each word, the share of all words in a text.
+    /// For each word, the cumulative share of it and all more frequent words in a text.
     shares: Vec<f64>,
 }
 
@@ -72,7 +74,7 @@ impl Vocabulary {
                 words.push(word);
             }
         }
-        // Zipf and Mandelbrot: 1 / (rank + 2.7)
+        // the Zipf-Mandelbrot law: a frequency of 1 / (rank + 2.7)
         let mut sum = 0.0;
         let shares: Vec<f64> = (0..words.len())
             .map(|rank| {
@@ -87,12 +89,12 @@ impl Vocabulary {
     }
 
     fn word(&self, random: &mut Random) -> &str {
-        let at = uniform(random);
+        let at = random.fine_fraction();
         let rank = self.shares.partition_point(|share| *share < at);
         self.words.get(rank).map_or("", String::as_str)
     }
 
-    /// A text of sentences; one of its subject's words now and then.
+    /// A text of sentences, in which one word in forty is a word of the subject.
     fn text(&self, random: &mut Random, words: usize, subject: &[&str]) -> String {
         let mut text = String::with_capacity(words * 7);
         let mut left = 0;
@@ -110,16 +112,19 @@ impl Vocabulary {
                 text.push_str(word);
             }
             left -= 1;
-            text.push_str(match left == 0 || at + 1 == words {
-                true => ". ",
-                false if random.percent(6) => ", ",
-                false => " ",
+            text.push_str(if left == 0 || at + 1 == words {
+                ". "
+            } else if random.percent(6) {
+                ", "
+            } else {
+                " "
             });
         }
         text.truncate(text.trim_end().len());
         text
     }
 
+    /// Two to four words.
     fn subject(&self, random: &mut Random) -> Vec<&str> {
         (0..random.between(2, 4))
             .filter_map(|_| {
@@ -130,20 +135,18 @@ impl Vocabulary {
     }
 }
 
-/// In [0, 1), in steps of 2^-53.
-fn uniform(random: &mut Random) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+/// A number of words from a log-normal distribution with this median and this standard deviation of the logarithm.
+fn length(random: &mut Random, median: f64, deviation: f64, longest: usize) -> usize {
+    // the sum of twelve uniform numbers is close to a normal distribution with the mean 6 and the deviation 1
+    let normal: f64 = (0..12).map(|_| random.fine_fraction()).sum::<f64>() - 6.0;
+    ((median * (deviation * normal).exp()) as usize).clamp(1, longest)
 }
 
-/// A log-normal number of words: median and spread of its logarithm, by the sum of twelve.
-fn words(random: &mut Random, median: f64, spread: f64, most: usize) -> usize {
-    let normal: f64 = (0..12).map(|_| uniform(random)).sum::<f64>() - 6.0;
-    ((median * (spread * normal).exp()) as usize).clamp(1, most)
-}
-
-/// 388,000 arguments of args.me have 1.1 GB: about 440 words each, half of them fewer than 230; every eighth under 20.
+/// Generates arguments with the lengths of those of args.me: its 388,000 arguments have 1.1 GB, about 440 words each, half of them
+/// fewer than 230, and one in eight fewer than 20.
 pub fn arguments(options: &Options) -> Result<()> {
-    let path = prepare(&options.dir)?.join("args-me.json");
+    new_directory(&options.dir)?;
+    let path = options.dir.join("args-me.json");
     let writing = || format!("cannot write {}", path.display());
     let vocabulary = Vocabulary::new(options.seed);
     let mut file = BufWriter::new(File::create(&path).with_context(writing)?);
@@ -151,9 +154,10 @@ pub fn arguments(options: &Options) -> Result<()> {
     for number in 0..options.count {
         let mut random = Random::new(options.seed, "argument", number as u64);
         let subject = vocabulary.subject(&mut random);
-        let length = match random.percent(12) {
-            true => random.between(1, 19),
-            false => words(&mut random, 280.0, 0.95, 6000),
+        let length = if random.percent(12) {
+            random.between(1, 19)
+        } else {
+            length(&mut random, 280.0, 0.95, 6000)
         };
         let conclusion = vocabulary.text(&mut random, 7, &subject);
         let id = format!("S{:08x}-A{:08x}", random.next_u64() as u32, number);
@@ -183,9 +187,10 @@ pub fn arguments(options: &Options) -> Result<()> {
     topics(&options.dir, &vocabulary, options.seed)
 }
 
-/// Passages of Touché 2022 have about 150 words, hardly one more than 250.
+/// Generates passages with the lengths of those of Touché 2022, which have about 150 words and hardly ever more than 250.
 pub fn passages(options: &Options) -> Result<()> {
-    let path = prepare(&options.dir)?.join("passages.jsonl.gz");
+    new_directory(&options.dir)?;
+    let path = options.dir.join("passages.jsonl.gz");
     let writing = || format!("cannot write {}", path.display());
     let vocabulary = Vocabulary::new(options.seed);
     let file = BufWriter::new(File::create(&path).with_context(writing)?);
@@ -193,7 +198,7 @@ pub fn passages(options: &Options) -> Result<()> {
     for number in 0..options.count {
         let mut random = Random::new(options.seed, "passage", number as u64);
         let subject = vocabulary.subject(&mut random);
-        let length = words(&mut random, 140.0, 0.4, 300);
+        let length = length(&mut random, 140.0, 0.4, 300);
         let page = number / 8;
         let passage = json!({
             "id": format!("clueweb12-{:04}wb-{:02}-{:05}___{}", page / 10_000_000, page / 100_000 % 100, page % 100_000, number % 8 + 1),
@@ -209,15 +214,7 @@ pub fn passages(options: &Options) -> Result<()> {
     topics(&options.dir, &vocabulary, options.seed)
 }
 
-fn prepare(dir: &Path) -> Result<&Path> {
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
-        bail!("{} is not empty", dir.display());
-    }
-    Ok(dir)
-}
-
-/// 50 questions, of two to four words of a subject and some common ones.
+/// Writes 50 topics, whose titles are questions of two to four words of a subject and some frequent words.
 fn topics(dir: &Path, vocabulary: &Vocabulary, seed: u64) -> Result<()> {
     let mut xml = String::from("<topics>\n");
     for number in 1..=50 {
@@ -229,6 +226,5 @@ fn topics(dir: &Path, vocabulary: &Vocabulary, seed: u64) -> Result<()> {
         ));
     }
     xml.push_str("</topics>\n");
-    let path = dir.join("topics.xml");
-    fs::write(&path, xml).with_context(|| format!("cannot write {}", path.display()))
+    write(&dir.join("topics.xml"), xml)
 }

@@ -1,4 +1,4 @@
-//! What `generate` writes and draws about: `topics.toml`, read once.
+//! The subjects that `generate` writes and draws about, from `topics.toml`.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -16,13 +16,13 @@ pub struct Subjects {
 #[serde(deny_unknown_fields)]
 pub struct Topic {
     pub title: String,
-    /// The query words that image searches were begun with.
+    /// The words that queries of image searches begin with.
     pub short: String,
     pub description: String,
     pub narrative: String,
-    /// Pictograms of the subject.
+    /// Pictograms for the subject.
     pub icons: String,
-    /// Sentences (without the full stop) that take no side.
+    /// Sentences that take no side, without the full stop.
     pub facts: Vec<String>,
     pub pro: Side,
     pub con: Side,
@@ -34,9 +34,9 @@ pub struct Topic {
 pub struct Side {
     /// Short enough for a sign.
     pub slogans: Vec<String>,
-    /// What somebody would say, without the full stop.
+    /// Sentences that somebody would say, without the full stop.
     pub claims: Vec<String>,
-    /// What follows "because".
+    /// Clauses that follow "because".
     pub reasons: Vec<String>,
     pub charts: Vec<Chart>,
 }
@@ -49,7 +49,7 @@ pub struct Chart {
     pub values: Vec<u32>,
 }
 
-/// Something that no topic asks about.
+/// A subject that no topic asks about.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Other {
@@ -62,6 +62,6 @@ pub struct Other {
 
 impl Subjects {
     pub fn load() -> Result<Self> {
-        toml::from_str(include_str!("topics.toml")).context("reading the embedded topics.toml")
+        toml::from_str(include_str!("topics.toml")).context("cannot read the embedded topics.toml")
     }
 }

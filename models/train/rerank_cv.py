@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Which weights order the top of a text ranking best, cross-validated by topic.
+"""Finds the weights that best re-rank the top of a text ranking, cross-validated by topic.
 
     riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl
     pip install numpy scikit-learn
-    collection-tools/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY
+    models/train/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY
 
-Reads the opened scores of the default approach: each document's opinions before they are weighed, and the features of its
-quality. As the program's quality model is learned from all judged topics, the model is learned anew for each topic from
-the others (ridge regression on the same standardised features), so that no topic is judged by weights that saw it. Printed:
-strict nDCG@5 by relevance and quality, for the program's own model and for the one that did not see the topic, and
-the mean over topics of what the weights chosen on the other topics give.
+It reads the explanations of the default approach: the scores of each document before they are weighted, and the features of its
+quality. Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge
+regression on the same standardised features), so that no topic is scored by weights that have seen it. The output is the strict
+nDCG@5 by relevance and by quality, with riposte's model and with the model that has not seen the topic, and the mean over topics with
+the weights that are best on the other topics.
 """
 import collections
 import itertools
@@ -23,7 +23,7 @@ from sklearn.linear_model import Ridge
 
 WHY, RELEVANCE, QUALITY = sys.argv[1:4]
 OPINIONS = ['retrieval', 'sentence', 'quality', 'comparison']
-# weights beside 1 for retrieval
+# the weight of retrieval is 1
 GRID = [(1, *rest) for rest in itertools.product((0, .5, 1, 1.5), (0, .5, 1, 1.5), (0, .25, .5))]
 
 
@@ -74,7 +74,7 @@ def score(topic, weights, qrels, own=False):
 
 
 mean = lambda weights, qrels, own, of=topics: sum(score(t, weights, qrels, own) for t in of) / len(of)
-print('weights of', ', '.join(OPINIONS), '| own model: relevance, quality | model that did not see the topic')
+print('weights of', ', '.join(OPINIONS), '| model of riposte: relevance, quality | model that has not seen the topic')
 for weights in [(1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 0, .25), (1, 1, .5, .25), (1, 1, 1, 0), (1, 1, 1, .25)]:
     print(weights, '| %.3f %.3f' % tuple(mean(weights, q, True) for q in (relevance, quality)), '| %.3f %.3f' % tuple(mean(weights, q, False) for q in (relevance, quality)))
 chosen = []

@@ -2,7 +2,7 @@
 //!
 //! VADER is our own port of the reference of the field, Python's `vaderSentiment` 3.3.2, and gives its
 //! `compound` to the last of its four decimals (`tests/reference/vader.json`, made by
-//! `collection-tools/sentiment_reference.py`). The crate `vader_sentiment` 0.1.1 is not used: it scores
+//! `tests/reference/sentiment.py`). The crate `vader_sentiment` 0.1.1 is not used: it scores
 //! whole pages up to 1.93 apart from Python's, its rules cannot be reached one by one, and even its lexicon is
 //! an older one (without "heart" and "hearts"). So the package's own lexicon is here, cut to the
 //! columns that its code reads, with its MIT licence beside it.

@@ -1,7 +1,7 @@
 //! Does a picture argue, or does it merely illustrate?
 //!
 //! Two readings: riposte's own, a few features with weights that were set by hand and then moved as far as labelled pictures
-//! ask for it (`collection-tools train images`), and the formula of Aramis
+//! ask for it (`train images`, in models/train), and the formula of Aramis
 //! (Braker, Heinemann, Schreieder: Aramis at Touché 2022, CLEF 2022), kept as a baseline.
 
 use serde::Deserialize;

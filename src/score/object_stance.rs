@@ -3,7 +3,7 @@
 //! In two steps: does it take a stance; if so, a neutral one or one for an object; and for which. Each question has a
 //! small logistic model. The features of the last change their sign when the objects are swapped, and it has no
 //! bias; the others' features do not change: so swapped objects give exactly swapped probabilities. Weights are
-//! learned by `collection-tools train object-stance`.
+//! learned by `train object-stance` (models/train).
 
 mod cues;
 mod features;

@@ -2,7 +2,7 @@
 //! profanity and typos.
 //!
 //! A small logistic model of features that a reader can check, whatever the topic. Weights are learned from quality
-//! judgements by `collection-tools train quality`.
+//! judgements by `train quality` (models/train).
 
 use std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 //! What the picture itself says weighs most, then the words around it, then its likeness to what people argued for either side,
 //! and CLIP's prompts. What a text says is read by [`super::text_stance`], which knows on which side of its subject the topic's
 //! claim stands. The few weights were set by hand and then moved as far as labelled pictures ask for it
-//! (`collection-tools train images`).
+//! (`train images`, in models/train).
 
 use std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 //! The pair encoder reads the beginning of the text as a whole, and its first sentences one by one: arguments open with
 //! what they argue for, and a sentence alone is read more surely than one among six. What it says, and a few features of
 //! words, are weighed by numbers that were fitted on the development parts of the labelled collections, which also makes
-//! them probabilities. Without the encoder the words decide alone. `collection-tools train text-stance` learns all numbers.
+//! them probabilities. Without the encoder the words decide alone. `train text-stance` (models/train) learns all numbers.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! CLIP against Hugging Face's: values of collection-tools/reference.py, from the small random checkpoints beside them.
+//! CLIP against Hugging Face's: values of tests/reference/encoders.py, from the small random checkpoints beside them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -89,7 +89,7 @@ pub struct TextReference {
     pub vector: Vec<f32>,
 }
 
-/// The pattern that reference.py draws.
+/// The pattern that tests/reference/encoders.py draws.
 fn picture(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
         let fast = (x / 16 + y / 16) % 2 * 90;

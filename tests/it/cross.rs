@@ -1,4 +1,4 @@
-//! A cross-encoder's scores against sentence-transformers' (collection-tools/reference.py).
+//! A cross-encoder's scores against sentence-transformers' (tests/reference/encoders.py).
 
 use std::fs;
 use std::path::Path;

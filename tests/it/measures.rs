@@ -59,7 +59,7 @@ fn assert_close(found: f64, expected: f64, what: &dyn std::fmt::Display) {
     );
 }
 
-/// The generator of collection-tools/measures_reference.py.
+/// The generator of tests/reference/measures.py.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The pair encoder against transformers (collection-tools/reference.py), and the door to it.
+//! The pair encoder against transformers (tests/reference/encoders.py), and the door to it.
 
 use std::fs;
 use std::path::Path;

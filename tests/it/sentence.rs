@@ -1,4 +1,4 @@
-//! Sentence vectors against sentence-transformers' (collection-tools/reference.py).
+//! Sentence vectors against sentence-transformers' (tests/reference/encoders.py).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

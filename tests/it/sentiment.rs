@@ -1,4 +1,4 @@
-//! VADER and AFINN against the Python packages (collection-tools/sentiment_reference.py).
+//! VADER and AFINN against the Python packages (tests/reference/sentiment.py).
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

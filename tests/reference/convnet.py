@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/reference/convnet-*.onnx, two small random networks made of the parts that text detectors and recognisers are
-made of, and convnet.json: what onnxruntime computes with them.
+"""Makes tests/reference/convnet-*.onnx, two small random networks of the same kinds of layers as text detectors and recognisers,
+and convnet.json, the outputs that onnxruntime computes with them.
 
     pip install onnx onnxruntime numpy
-    python collection-tools/convnet_reference.py
+    python tests/reference/convnet.py
 
-Written with onnx 1.23 and onnxruntime 1.31. The picture is not stored: its number at channel c, row y and column x is
+Made with onnx 1.23 and onnxruntime 1.31. The input is not stored: its value at channel c, row y and column x is
 ((7x + 13y + 5c) mod 17) / 17 - 0.5, which the test computes too.
 """
 
@@ -17,7 +17,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = pathlib.Path(__file__).resolve().parent.parent / "tests/reference"
+HERE = pathlib.Path(__file__).resolve().parent
 RANDOM = np.random.default_rng(7)
 
 
@@ -104,7 +104,7 @@ def recogniser():
     x = g.conv(x, 10, 10, (5, 5), (2, 1), depthwise=True)
     x = g.hard_swish(g.conv(x, 10, 70, (1, 1)))
     x = g.node("AveragePool", x, kernel_shape=[3, 2], strides=[3, 2])
-    # beyond this a general runtime goes on: two roads from one map, and no convolution at the end
+    # from here on riposte leaves the network to rten: one map has two branches, and the last layer is no convolution
     y = g.node("Tanh", g.conv(x, 70, 12, (1, 3), pads=[0, 1, 0, 1]))
     x = g.conv(g.node("Concat", x, y, axis=1), 82, 9, (1, 1))
     return g.save("recogniser", g.node("Softmax", x, axis=1), 3)

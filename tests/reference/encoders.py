@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes tests/reference/: small random checkpoints, and what the original frameworks compute from them.
+"""Makes the reference values of the encoders: small random checkpoints, and what the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
-    python collection-tools/reference.py [--minilm DIR]
+    python tests/reference/encoders.py [--minilm DIR] [--pairs-only]
 
-Written with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
-order, up to two levels apart). The checkpoints are random but fixed (SEED); vectors of
-CLIP come from CLIPModel, pixels from CLIPImageProcessorPil (Pillow), sentence vectors from sentence-transformers' own
-modules, scores of pairs from its CrossEncoder. With --minilm, the vectors of the real all-MiniLM-L6-v2 in DIR are
-written too (minilm.json), and the logits of the pair encoder over it (pair.json).
+Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
+order, with differences of up to two levels). The checkpoints are random but fixed (SEED). CLIP's vectors come from CLIPModel,
+its pixels from CLIPImageProcessorPil (Pillow), sentence vectors from the modules of sentence-transformers, scores of pairs from
+its CrossEncoder. With --minilm the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json), and the logits
+of the pair encoder that is based on it (pair.json).
 """
 
 import argparse
@@ -41,9 +41,10 @@ from transformers import (
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 SEED = 20220603
-HERE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "reference"
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 
-# (width, height): portrait, landscape, smaller than the crop, square, one pixel high, one wide, a single one
+# (width, height): portrait, landscape, smaller than the crop, square, one pixel high, one pixel wide, a single pixel
 SIZES = [(90, 160), (640, 361), (50, 40), (224, 224), (120, 1), (1, 90), (1, 1), (301, 1024)]
 
 CLIP_TEXTS = [
@@ -66,7 +67,8 @@ SENTENCES = [
     "and the cat sat on the mat " * 60,
 ]
 
-# The last four are longer than the model: the text is cut, the topic, both (the topic the longer one, then the text).
+# The last four are longer than the model allows: the text is cut, then the topic, then both (first with the longer topic, then
+# with the longer text).
 PAIRS = [
     ("Should guns be banned?", "Guns don't kill people."),
     ("Should guns be banned?", ""),
@@ -81,7 +83,7 @@ PAIRS = [
 
 
 def image(width, height):
-    """A pattern with slow and fast parts that tests/it/clip.rs draws from the same formula."""
+    """A pattern of low and high frequencies, which tests/it/clip.rs draws by the same formula."""
     y, x, c = np.mgrid[0:height, 0:width, 0:3].astype(np.int64)
     values = (x * x // 9 + y * y // 5 + x * y * c // 7 + 37 * c + (x // 16 + y // 16) % 2 * 90) % 256
     return Image.fromarray(values.astype(np.uint8), "RGB")
@@ -104,7 +106,7 @@ def clean(directory, keep):
 
 
 def pixels(processor, picture):
-    """Sums over rows and columns as bytes (they notice one level in one pixel), and some values as they are."""
+    """Sums of the byte values over rows and columns, which show a difference of one level in one pixel, and some values."""
     values = processor(picture, return_tensors="np")["pixel_values"][0]
     mean = np.array(processor.image_mean)[:, None, None]
     std = np.array(processor.image_std)[:, None, None]
@@ -126,7 +128,7 @@ def pixels(processor, picture):
 
 
 def random_weights(model, dtype):
-    """Weights with some spread: the frameworks' own initial values make every text nearly the same vector."""
+    """Weights with some spread. With the initial values of the frameworks, all texts would have nearly the same vector."""
     generator = torch.Generator().manual_seed(SEED)
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
@@ -194,7 +196,7 @@ def sentence_model(directory):
 
 
 def sentences(model, texts):
-    # One at a time: the reference has no padding to disagree about.
+    # one at a time, so that the reference has no padding
     return [{"text": text, "vector": numbers(model.encode([text])[0])} for text in texts]
 
 
@@ -227,7 +229,7 @@ def tiny_cross():
     random_weights(BertForSequenceClassification(config), torch.float32).save_pretrained(directory)
     BertTokenizer(vocab=vocabulary, model_max_length=48).save_pretrained(directory)
     model = CrossEncoder(str(directory), device="cpu", activation_fn=torch.nn.Identity())
-    # One at a time: the reference has no padding to disagree about.
+    # one at a time, so that the reference has no padding
     scores = [float(model.predict([pair])[0]) for pair in PAIRS]
     write("tiny-cross.json", [
         {"topic": topic, "text": text, "score": round(score, 7)}
@@ -237,7 +239,7 @@ def tiny_cross():
 
 
 def trained(base, path):
-    """The tensors of a trained pair encoder: `base` with the changes in `path` (src/evidence/pair.rs, `pack`)."""
+    """The tensors of a trained pair encoder: `base` with the changes in the file `path` (`pack` in riposte's module `pair`)."""
     tensors = dict(base)
     with safe_open(path, "np") as changes:
         for name in changes.keys():
@@ -254,7 +256,7 @@ def trained(base, path):
 
 
 def pairs(directory, path):
-    """The logits of PAIRS by transformers' BertModel with the changes in `path` and its head."""
+    """The logits of PAIRS by the BertModel of transformers, with the changes and the head in the file `path`."""
     base = load_file(directory / "model.safetensors")
     base = {name.removeprefix("bert."): tensor for name, tensor in base.items()}
     tensors = trained(base, path)
@@ -277,22 +279,22 @@ def pairs(directory, path):
 
 
 def tiny_pair():
-    """Changes by chance over tiny-sentence, in the file format of the pair encoder."""
+    """Random changes of tiny-sentence, in the file format of the pair encoder."""
     directory = HERE / "tiny-sentence"
     base = load_file(directory / "model.safetensors")
-    chance = np.random.default_rng(SEED)
+    random = np.random.default_rng(SEED)
     changes = {}
     for name, tensor in base.items():
         if name.startswith("encoder.") and tensor.dim() == 2:
             out, width = tensor.shape
-            steps = chance.integers(1, 16, (out, width)).astype(np.uint8)
+            steps = random.integers(1, 16, (out, width)).astype(np.uint8)
             changes[name + ".steps"] = steps[:, 0::2] | steps[:, 1::2] << 4
-            changes[name + ".scales"] = chance.uniform(0, 0.05, (out, 1)).astype(np.float16)
+            changes[name + ".scales"] = random.uniform(0, 0.05, (out, 1)).astype(np.float16)
         elif name.startswith("encoder."):
-            changes[name] = (tensor.numpy() + chance.normal(0, 0.1, tensor.shape)).astype(np.float32)
+            changes[name] = (tensor.numpy() + random.normal(0, 0.1, tensor.shape)).astype(np.float32)
     for name, shape in [("dense", (32, 32)), ("out", (3, 32))]:
-        changes[f"head.{name}.weight"] = chance.normal(0, 0.3, shape).astype(np.float16)
-        changes[f"head.{name}.bias"] = chance.normal(0, 0.3, shape[:1]).astype(np.float32)
+        changes[f"head.{name}.weight"] = random.normal(0, 0.3, shape).astype(np.float16)
+        changes[f"head.{name}.bias"] = random.normal(0, 0.3, shape[:1]).astype(np.float32)
     path = HERE / "tiny-pair.safetensors"
     save_file(changes, path, {"base": "tiny"})
     write("tiny-pair.json", pairs(directory, path))
@@ -301,17 +303,17 @@ def tiny_pair():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
-    parser.add_argument("--pairs-only", action="store_true", help="only what is about the pair encoder")
+    parser.add_argument("--pairs-only", action="store_true", help="make only the values of the pair encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
     if options.pairs_only:
         tiny_pair()
         if options.minilm:
-            write("pair.json", pairs(options.minilm, HERE.parent.parent / "models" / "own" / "stance.safetensors"))
+            write("pair.json", pairs(options.minilm, ROOT / "models/own/stance.safetensors"))
         return
 
-    # The widths differ where they can, so that no axis can be mistaken for another. Legacy end-of-text rule
-    # (eos_token_id 2: the largest id), a fixed size that the crop cuts on one axis and pads on the other.
+    # The widths differ wherever they may, so that no axis can be mistaken for another. The configuration has the legacy rule for the
+    # end of a text (eos_token_id 2 means the largest id) and a fixed size that the crop cuts on one axis and pads on the other.
     clip(
         "tiny-clip",
         torch.float32,
@@ -324,7 +326,7 @@ def main():
                               image_mean=[0.5, 0.4, 0.3], image_std=[0.2, 0.25, 0.3]),
         True,
     )
-    # gelu, another epsilon, half-precision weights, the published preprocessing (no preprocessor_config.json).
+    # with gelu, another epsilon, half-precision weights and the published preprocessing (without preprocessor_config.json)
     clip(
         "tiny-clip-gelu",
         torch.float16,
@@ -341,7 +343,7 @@ def main():
     tiny_pair()
     if options.minilm:
         write("minilm.json", sentences(sentence_model(options.minilm), SENTENCES))
-        write("pair.json", pairs(options.minilm, HERE.parent.parent / "models" / "own" / "stance.safetensors"))
+        write("pair.json", pairs(options.minilm, ROOT / "models/own/stance.safetensors"))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/it/data/ink-recogniser.onnx, a stand-in for the ocrs recogniser whose answer can be told beforehand.
+"""Makes tests/it/data/ink-recogniser.onnx, a stand-in for the ocrs recogniser with predictable output.
 
-Takes and gives what the real one does: grey (batch, 1, 64, width) in [-0.5, 0.5] to log-probabilities (width / 4,
-batch, 97). Where the mean of a step's 64 × 4 pixels is below 0.35 there is ink, and it says "x" ("x" of the default alphabet), elsewhere blank:
-a line of three bars reads "xxx".
+It has the input and output of the real one: grey pixels (batch, 1, 64, width) in [-0.5, 0.5], and log-probabilities (width / 4,
+batch, 97). A step whose 64 × 4 pixels have a mean below 0.35 contains ink and reads as "x" of the default alphabet, any other
+step as blank, so that a line of three bars reads "xxx".
 
-    python -m venv venv && venv/bin/pip install onnx && venv/bin/python collection-tools/ink_recogniser.py
+    python -m venv venv && venv/bin/pip install onnx && venv/bin/python tests/reference/ink_recogniser.py
 """
 
 from pathlib import Path
@@ -40,7 +40,7 @@ graph = helper.make_graph(
 )
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model)
-target = Path(__file__).resolve().parent.parent / "tests/it/data/ink-recogniser.onnx"
+target = Path(__file__).resolve().parent.parent / "it/data/ink-recogniser.onnx"
 target.parent.mkdir(parents=True, exist_ok=True)
 onnx.save(model, target)
 print(target.name, target.stat().st_size, "bytes")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reference values of the text measures: ir_measures over pytrec_eval, on randomly made runs and judgements.
+"""Makes measures.json, the reference values of the text measures: ir_measures over pytrec_eval on random runs and judgements.
 
     pip install ir_measures==0.4.3        (brings pytrec-eval-terrier 0.5.11)
-    collection-tools/measures_reference.py > tests/reference/measures.json
+    tests/reference/measures.py > tests/reference/measures.json
 
-The cases are not stored: `tests/it/measures.rs` makes the same ones from the same generator (Knuth's MMIX congruential
-generator, upper 31 bits). They have ties, also of 32-bit floats alone, unjudged documents, judged topics that the run leaves out,
-topics without judgements, grades below zero, and ids whose order as texts is not that of their numbers.
+The cases are not stored: `tests/it/measures.rs` makes the same ones with the same generator (Knuth's MMIX congruential
+generator, upper 31 bits). They include ties, some only of 32-bit floats, unjudged documents, judged topics that the run lacks,
+topics without judgements, grades below zero, and ids whose order as texts differs from that of their numbers.
 """
 import json
 import struct
@@ -40,7 +40,7 @@ def case(random):
     for topic in range(1, 2 + random.below(4)):
         judged = random.below(13) + (topic == 1)
         for number in range(judged):
-            # the first of a topic is not negative: pytrec_eval crashes on a topic with negative grades alone
+            # the first grade of a topic is not negative: pytrec_eval crashes on topics whose grades are all negative
             doc, least = f'd{random.below(20)}', int(number == 0)
             grade = GRADES[least + random.below(len(GRADES) - least)]
             qrels.setdefault(str(topic), {}).setdefault(doc, grade)
@@ -62,7 +62,7 @@ def main():
     for _ in range(CASES):
         qrels, run = case(random)
         values = ir_measures.calc_aggregate(measures[:-1], qrels, run)
-        # ir_measures breaks ties for Judged by another rule than trec_eval: it is given none
+        # for Judged, ir_measures breaks ties by another rule than trec_eval, so it gets scores without ties
         strict = {}
         for topic, docs in run.items():
             order = sorted(docs, key=lambda d: (f32(docs[d]), d), reverse=True)

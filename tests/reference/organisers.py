@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What the organisers' own scripts say of small runs, good and broken, and of their official image runs.
+"""Makes organisers.json: the output of the organisers' scripts for small runs, valid and broken, and for their official image runs.
 
     apt-get install gawk; pip install pandas
-    collection-tools/organisers_reference.py TOUCHE_CODE [DATA] > tests/reference/organisers.json
+    tests/reference/organisers.py TOUCHE_CODE [DATA] > tests/reference/organisers.json
 
-TOUCHE_CODE is a checkout of the organisers' repository (github.com/touche-webis-de/touche-code): run are
-clef22/image-retrieval-for-arguments/submission-{verifier,evaluator}.sh, the same of clef23, clef21/evaluate.py (clef22's is the same
-file) and clef25/image-retrieval-for-arguments/evaluation/eval_file.py. DATA is a directory with images/qrels-2022.txt and images/runs/run-*.txt, the
-published judgements and submissions.
+TOUCHE_CODE is a checkout of the organisers' repository (github.com/touche-webis-de/touche-code). This script runs
+clef22/image-retrieval-for-arguments/submission-{verifier,evaluator}.sh, those of clef23, clef21/evaluate.py (clef22 has the same
+file) and clef25/image-retrieval-for-arguments/evaluation/eval_file.py. DATA is a directory with the published judgements and
+submissions, images/qrels-2022.txt and images/runs/run-*.txt.
 
-The shell scripts call `awk` and need GNU awk: mawk does not know {16}, takes every image id for invalid and prints 0.000.
-So a directory with gawk under the name of awk stands first in their PATH. Their standard output names the lines that they do
-not take; the measures go to a file.
+The shell scripts call `awk` and need GNU awk: mawk does not support {16}, takes every image id for invalid and prints 0.000.
+Therefore a directory in which gawk has the name awk comes first in their PATH. Their standard output names the lines that they
+refuse; the measures go to a file.
 """
 import contextlib
 import importlib.util
@@ -45,7 +45,7 @@ def shell(script, *arguments):
 
 
 def images(year, run, qrels, ids):
-    """The verifier's and the evaluator's verdict on an image run."""
+    """The output of the verifier and of the evaluator for an image run."""
     paths = {name: WORK / name for name in ('run.txt', 'qrels.txt', 'image-ids.txt', 'verified', 'evaluated')}
     paths['run.txt'].write_text(run, newline='')
     paths['qrels.txt'].write_text(qrels)
@@ -68,7 +68,7 @@ def images(year, run, qrels, ids):
 
 
 def broken(lines):
-    """A run with a few lines damaged, each in its own way."""
+    """A run in which a few lines are damaged in various ways."""
     lines = list(lines)
     for _ in range(random.choice([0, 1, 2, 4])):
         at = random.randrange(len(lines))
@@ -151,7 +151,7 @@ def text_cases():
                 listed = random.sample(docs, random.choice([1, 3, 12]))
                 for rank, doc in enumerate(listed, first_rank):
                     run.append(separator.join([str(topic), 'Q0', doc, str(rank), str(random.choice([1, 2, 3.5])), 't']))
-        # at least one judged result: pandas cannot group nothing
+        # at least one judged result, since the script fails without any
         qrels.append('9 0 d0 2')
         run.append(separator.join(['9', 'Q0', 'd0', str(first_rank), '1', 't']))
         random.shuffle(run)
@@ -203,7 +203,7 @@ def official_cases():
     qrels = (DATA / 'images/qrels-2022.txt').read_text()
     for path in sorted((DATA / 'images/runs').glob('run-*.txt')):
         run = path.read_text()
-        # the list of all 23,841 ids is not among the data: every id of the run is taken for known
+        # the data lack the list of all 23,841 ids, so every id of the run counts as known
         ids = sorted({line.split()[2] for line in run.splitlines()})
         verdict = images(22, run, qrels, ids)
         yield {'name': path.name, **{key: verdict[key] for key in ('refused', 'tags', 'verified', 'evaluated')}}

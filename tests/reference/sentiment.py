@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Reference values for riposte's sentiment, from the packages that the field uses.
+"""Makes the reference values of sentiment with the usual Python packages.
 
     python -m venv venv && venv/bin/pip install vaderSentiment==3.3.2 afinn==0.1
-    venv/bin/python collection-tools/sentiment_reference.py make
-    venv/bin/python collection-tools/sentiment_reference.py lexicon
-    venv/bin/python collection-tools/sentiment_reference.py score LINES.txt > VALUES.json
+    venv/bin/python tests/reference/sentiment.py make
+    venv/bin/python tests/reference/sentiment.py lexicon
+    venv/bin/python tests/reference/sentiment.py score LINES.txt > VALUES.json
 
 make     writes tests/reference/vader.json and tests/reference/afinn.json: made-up lines, at least one for
-         each rule, and the lines that the rules combine to, with the value that Python gives.
-lexicon  writes src/evidence/sentiment/{lexicon,emoji}.tsv from vaderSentiment's own files: the columns and
-         entries that its code reads (word and mean valence; emoji of one code point and description).
-score    prints {"text", "compound", "sum", "words"} for each line of a file of your own, one JSON a line;
-         --whole takes the file as one text. RIPOSTE_SENTIMENT_LINES=VALUES.json makes `cargo test` compare.
+         each rule, and random combinations of rules, with the values that the packages compute.
+lexicon  writes src/evidence/sentiment/{lexicon,emoji}.tsv from the files of vaderSentiment: the columns and
+         entries that its code uses (words with mean valence; emoji of one code point with description).
+score    prints {"text", "compound", "sum", "words"} for each line of your own files, one JSON object a line;
+         --whole takes a file as one text. With RIPOSTE_SENTIMENT_LINES=VALUES.json, `cargo test` compares them.
 """
 
 import argparse
@@ -25,9 +25,9 @@ from pathlib import Path
 from afinn import Afinn
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Every rule of polarity_scores, its edge and its exception.
+# The rules of polarity_scores with their edge cases and exceptions.
 RULES = """\
 |the empty text
     |blanks alone
@@ -179,7 +179,7 @@ def lines():
     combined = [" ".join(p for p in parts if p) for parts in itertools.product(*PARTS)]
     for text in chosen.sample(combined, 300):
         yield text, "combination"
-    # long texts: thousands of words before and after "but", the same valences again and again
+    # long texts with many words before and after "but", and with repeated valences
     yield " ".join(chosen.choices(combined, k=400)), "long text"
     yield " ".join(chosen.choices(["good", "bad", "table", "nice", "fine,"], k=900) + ["but"]
                    + chosen.choices(["good", "sad", "chair"], k=900)), "long text with one but"
@@ -200,7 +200,7 @@ def write(path, values):
 def make(vader):
     write(ROOT / "tests/reference/vader.json",
           [{"text": t, "rule": r, "compound": vader.polarity_scores(t)["compound"]} for t, r in lines()])
-    # AFINN's own list is under the ODbL and not in this repository: the reference brings words of its own
+    # AFINN's list is under the ODbL and not in this repository, so the reference has a word list of its own
     listed = {"good": 3, "not good": -2, "bad": -3, "bad luck": -2, "can't stand": -3, "cover-up": -3, "cover": 1,
               "luck": 3, "some kind": 0, "naïve": -2, "win": 4, "son-of-a-gun": -1}
     path = ROOT / "tests/reference/afinn.tsv"
@@ -225,7 +225,7 @@ def lexicon(vader):
             means[word] = mean
     assert {w: float(m) for w, m in means.items()} == vader.lexicon
     (folder / "lexicon.tsv").write_text("".join(f"{w}\t{m}\n" for w, m in means.items()), encoding="utf-8")
-    # the code looks emoji up character by character: longer ones are never found
+    # the code looks up single characters, so it never finds longer emoji
     (folder / "emoji.tsv").write_text(
         "".join(f"{e}\t{d}\n" for e, d in vader.emojis.items() if len(e) == 1), encoding="utf-8")
     licence = next(importlib.resources.files("vaderSentiment").parent.glob("vaderSentiment-*.dist-info/LICENSE*"))

@@ -219,7 +219,7 @@ mod tests {
         picture
     }
 
-    /// convnet_reference.py's networks: one that is computed here to its end, one that rten ends.
+    /// The networks of tests/reference/convnet.py: one that is computed here to its end, one whose end rten computes.
     #[test]
     fn networks_compute_what_onnxruntime_computes() {
         let values = std::fs::read_to_string(reference("convnet.json")).unwrap();

@@ -1,7 +1,7 @@
-//! A canvas: shapes by tiny-skia, letters as paths from the fonts of `epaint_default_fonts`.
+//! A canvas with shapes by tiny-skia and letters from the fonts of `epaint_default_fonts`.
 //!
-//! Only the four operations of arithmetic and square roots are used, so that the same picture has
-//! the same bytes on every machine (the sine of a C library need not).
+//! Only the four basic operations and square roots are used, so that a picture has the same bytes on every machine. (The sine of a C
+//! library may differ in its last bits.)
 
 use ab_glyph::{Font, FontRef, OutlineCurve, Point};
 use anyhow::{Context, Result};
@@ -33,7 +33,7 @@ pub struct Fonts {
 impl Fonts {
     pub fn load() -> Result<Self> {
         let font = |name: &str, bytes: &'static [u8]| {
-            FontRef::try_from_slice(bytes).with_context(|| format!("reading the font {name}"))
+            FontRef::try_from_slice(bytes).with_context(|| format!("cannot read the font {name}"))
         };
         Ok(Fonts {
             sans: font("Ubuntu Light", epaint_default_fonts::UBUNTU_LIGHT)?,
@@ -48,7 +48,7 @@ impl Fonts {
         }
     }
 
-    /// Width of one line in pixels at `size` pixels an em.
+    /// The width of a line in pixels at `size` pixels an em.
     fn width(&self, face: Face, text: &str, size: f32) -> f32 {
         let font = self.get(face);
         let em = font.units_per_em().unwrap_or(1000.0);
@@ -63,22 +63,21 @@ impl Fonts {
     }
 }
 
-/// How letters look.
 #[derive(Clone, Copy)]
-pub struct Ink {
+pub struct LetterStyle {
     pub face: Face,
     pub colour: Rgb,
-    /// Width of the stroke that thickens the letters, in ems (0: as the font is; 0.06: bold).
+    /// The width of the stroke that thickens the letters, in ems. 0 leaves them as the font has them, 0.06 makes them bold.
     pub weight: f32,
-    /// A border of another colour around the letters, and its width in ems.
+    /// The colour of a border around the letters and its width in ems.
     pub border: Option<(Rgb, f32)>,
-    /// Unsteadiness of a hand, in ems.
+    /// How far letters are moved up or down at random, in ems, as an unsteady hand does.
     pub shake: f32,
 }
 
-impl Ink {
+impl LetterStyle {
     pub fn new(colour: Rgb, weight: f32) -> Self {
-        Ink {
+        LetterStyle {
             face: Face::Sans,
             colour,
             weight,
@@ -88,17 +87,19 @@ impl Ink {
     }
 }
 
-/// Where lines stand in their box.
+/// The alignment of lines in their box.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,
     Centre,
 }
 
-/// A box in pixels: left, top, width, height.
+/// A box in pixels.
 #[derive(Clone, Copy)]
 pub struct Area {
+    /// Left edge.
     pub x: f32,
+    /// Upper edge.
     pub y: f32,
     pub w: f32,
     pub h: f32,
@@ -109,6 +110,7 @@ pub fn area(x: f32, y: f32, w: f32, h: f32) -> Area {
 }
 
 impl Area {
+    /// The box without a margin of `by` pixels on each side.
     pub fn inset(self, by: f32) -> Area {
         area(
             self.x + by,
@@ -122,8 +124,8 @@ impl Area {
 pub struct Canvas<'f> {
     map: Pixmap,
     fonts: &'f Fonts,
-    at: Transform,
-    /// For hands that shake.
+    transform: Transform,
+    /// The source of unsteadiness.
     random: Random,
 }
 
@@ -140,7 +142,7 @@ impl<'f> Canvas<'f> {
         Ok(Canvas {
             map,
             fonts,
-            at: Transform::identity(),
+            transform: Transform::identity(),
             random,
         })
     }
@@ -153,27 +155,28 @@ impl<'f> Canvas<'f> {
         self.map.height() as f32
     }
 
+    /// The box of the whole canvas.
     pub fn whole(&self) -> Area {
         area(0.0, 0.0, self.width(), self.height())
     }
 
-    /// What `draw` draws is turned about (x, y) by the angle whose sine is `sine`, clockwise.
+    /// Turns everything that `draw` draws clockwise about (x, y), by the angle whose sine is `sine`.
     pub fn turned(&mut self, sine: f32, x: f32, y: f32, draw: impl FnOnce(&mut Self)) {
-        let before = self.at;
+        let before = self.transform;
         let cosine = (1.0 - sine * sine).max(0.0).sqrt();
         let turn = Transform::from_row(cosine, sine, -sine, cosine, 0.0, 0.0);
-        self.at = before
+        self.transform = before
             .pre_translate(x, y)
             .pre_concat(turn)
             .pre_translate(-x, -y);
         draw(self);
-        self.at = before;
+        self.transform = before;
     }
 
     fn fill(&mut self, path: Option<Path>, ink: Rgb) {
         if let Some(path) = path {
             self.map
-                .fill_path(&path, &paint(ink), FillRule::Winding, self.at, None);
+                .fill_path(&path, &paint(ink), FillRule::Winding, self.transform, None);
         }
     }
 
@@ -185,7 +188,7 @@ impl<'f> Canvas<'f> {
                 ..Stroke::default()
             };
             self.map
-                .stroke_path(&path, &paint(ink), &stroke, self.at, None);
+                .stroke_path(&path, &paint(ink), &stroke, self.transform, None);
         }
     }
 
@@ -219,6 +222,7 @@ impl<'f> Canvas<'f> {
         );
     }
 
+    /// A disc with its centre at (x, y) and the radius `r`.
     pub fn disc(&mut self, x: f32, y: f32, r: f32, ink: Rgb) {
         self.oval(area(x - r, y - r, 2.0 * r, 2.0 * r), ink);
     }
@@ -231,7 +235,7 @@ impl<'f> Canvas<'f> {
         self.stroke(line_path(points, false), ink, width);
     }
 
-    /// From one colour above to another below, in `bands` even steps (few steps compress well).
+    /// A gradient from one colour above to another below in `bands` even steps. Few steps compress well.
     pub fn sky(&mut self, a: Area, above: Rgb, below: Rgb, bands: usize) {
         let bands = bands.max(2);
         let height = a.h / bands as f32;
@@ -242,10 +246,10 @@ impl<'f> Canvas<'f> {
         }
     }
 
-    /// One line; (x, y) is where its base line begins; `size` in pixels an em.
-    pub fn line(&mut self, text: &str, x: f32, y: f32, size: f32, ink: Ink) {
+    /// A line of text whose baseline begins at (x, y); `size` is in pixels an em.
+    pub fn line(&mut self, text: &str, x: f32, y: f32, size: f32, style: LetterStyle) {
         let fonts = self.fonts;
-        let font = fonts.get(ink.face);
+        let font = fonts.get(style.face);
         let em = font.units_per_em().unwrap_or(1000.0);
         let scale = size / em;
         let mut pen = x;
@@ -254,65 +258,64 @@ impl<'f> Canvas<'f> {
         for id in text.chars().map(|c| font.glyph_id(c)) {
             pen += before.map_or(0.0, |b| font.kern_unscaled(b, id)) * scale;
             before = Some(id);
-            let lift = self.random.signed_fraction() * ink.shake * size;
+            let lift = self.random.signed_fraction() * style.shake * size;
             letters.extend(
                 font.outline(id)
                     .and_then(|outline| glyph_path(&outline.curves, pen, y + lift, scale)),
             );
             pen += font.h_advance_unscaled(id) * scale;
         }
-        // All borders first: a letter's border must not cover its neighbour.
-        if let Some((border, width)) = ink.border {
+        // All borders come first: the border of a letter must not cover its neighbour.
+        if let Some((border, width)) = style.border {
             for letter in &letters {
                 self.stroke(
                     Some(letter.clone()),
                     border,
-                    (ink.weight + 2.0 * width) * size,
+                    (style.weight + 2.0 * width) * size,
                 );
             }
         }
         for letter in letters {
-            if ink.weight > 0.0 {
-                self.stroke(Some(letter.clone()), ink.colour, ink.weight * size);
+            if style.weight > 0.0 {
+                self.stroke(Some(letter.clone()), style.colour, style.weight * size);
             }
-            self.fill(Some(letter), ink.colour);
+            self.fill(Some(letter), style.colour);
         }
     }
 
-    /// A line whose middle is at x.
-    pub fn line_centred(&mut self, text: &str, x: f32, y: f32, size: f32, ink: Ink) {
-        let width = self.fonts.width(ink.face, text, size);
-        self.line(text, x - width / 2.0, y, size, ink);
+    /// A line of text centred on x.
+    pub fn line_centred(&mut self, text: &str, x: f32, y: f32, size: f32, style: LetterStyle) {
+        let width = self.fonts.width(style.face, text, size);
+        self.line(text, x - width / 2.0, y, size, style);
     }
 
-    /// Text wrapped into a box, as large as fits up to `largest` pixels an em, in the middle of the box's
-    /// height. Returns the size that it got.
-    pub fn text(&mut self, text: &str, into: Area, largest: f32, align: Align, ink: Ink) -> f32 {
+    /// Text that is wrapped into a box and centred in its height, as large as fits, up to `largest` pixels an em.
+    pub fn text(&mut self, text: &str, into: Area, largest: f32, align: Align, style: LetterStyle) {
         const LEADING: f32 = 1.22;
         let mut size = largest;
-        let mut lines = self.wrap(text, into.w, size, ink.face);
-        // Words are never cut: a box that is too small is left, not stuffed.
+        let mut lines = self.wrap(text, into.w, size, style.face);
+        // Words are never cut: if a box is too small even for the smallest letters, they stick out of it.
         while size > 9.0
             && (lines.len() as f32 * size * LEADING > into.h
                 || lines
                     .iter()
-                    .any(|l| self.fonts.width(ink.face, l, size) > into.w))
+                    .any(|l| self.fonts.width(style.face, l, size) > into.w))
         {
             size *= 0.94;
-            lines = self.wrap(text, into.w, size, ink.face);
+            lines = self.wrap(text, into.w, size, style.face);
         }
         let leading = size * LEADING;
         let mut y = into.y + (into.h - lines.len() as f32 * leading) / 2.0 + size * 0.95;
         for line in &lines {
             match align {
-                Align::Left => self.line(line, into.x, y, size, ink),
-                Align::Centre => self.line_centred(line, into.x + into.w / 2.0, y, size, ink),
+                Align::Left => self.line(line, into.x, y, size, style),
+                Align::Centre => self.line_centred(line, into.x + into.w / 2.0, y, size, style),
             }
             y += leading;
         }
-        size
     }
 
+    /// The lines of a text that is wrapped at `width` pixels.
     fn wrap(&self, text: &str, width: f32, size: f32, face: Face) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in text.split_whitespace() {
@@ -328,16 +331,16 @@ impl<'f> Canvas<'f> {
         lines
     }
 
-    /// A pictogram whose box is about `size` pixels, its middle at (x, y).
+    /// A pictogram of about `size` pixels, centred on (x, y).
     pub fn icon(&mut self, icon: char, x: f32, y: f32, size: f32, ink: Rgb) {
-        let ink = Ink {
+        let style = LetterStyle {
             face: Face::Emoji,
-            ..Ink::new(ink, 0.0)
+            ..LetterStyle::new(ink, 0.0)
         };
-        self.line_centred(&icon.to_string(), x, y + size * 0.36, size, ink);
+        self.line_centred(&icon.to_string(), x, y + size * 0.36, size, style);
     }
 
-    /// The pixels, in 32 steps a channel: half the bytes of a file, and no difference to the eye.
+    /// The pixels in 32 steps a channel, which halves the size of a file and makes no visible difference.
     pub fn finish(self) -> RgbImage {
         let (width, height) = (self.map.width(), self.map.height());
         let mut out = RgbImage::new(width, height);
@@ -360,12 +363,13 @@ fn paint(c: Rgb) -> Paint<'static> {
     paint
 }
 
-/// `share` of the second colour in the first.
+/// The mixture of two colours that has `share` of the second.
 pub fn mix(a: Rgb, b: Rgb, share: f32) -> Rgb {
     let one = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share) as u8;
     [one(a[0], b[0]), one(a[1], b[1]), one(a[2], b[2])]
 }
 
+/// The path along the points.
 fn line_path(points: &[(f32, f32)], close: bool) -> Option<Path> {
     let mut builder = PathBuilder::new();
     let (first, rest) = points.split_first()?;
@@ -379,7 +383,7 @@ fn line_path(points: &[(f32, f32)], close: bool) -> Option<Path> {
     builder.finish()
 }
 
-/// A glyph's outline (font units, y upwards) at (x, y) on the canvas (pixels, y downwards).
+/// The outline of a glyph (in font units, y upwards) at (x, y) on the canvas (in pixels, y downwards).
 fn glyph_path(curves: &[OutlineCurve], x: f32, y: f32, scale: f32) -> Option<Path> {
     let place = |p: Point| (x + p.x * scale, y - p.y * scale);
     let mut builder = PathBuilder::new();
