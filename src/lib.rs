@@ -6,6 +6,7 @@
 pub mod trec;
 
 pub mod collection;
+pub mod nn;
 pub mod weights;
 
 pub mod evidence;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The rooms by floor. A file may import lower floors and its own room.
 const FLOORS: [&[&str]; 7] = [
     &["trec"],
-    &["collection", "weights"],
+    &["collection", "nn", "weights"],
     &["evidence"],
     &["index"],
     &["score"],
@@ -95,6 +95,7 @@ fn floors_0_and_4_touch_neither_disk_nor_models_and_no_task_reaches_the_network(
         (
             &[
                 "collection",
+                "nn",
                 "evidence",
                 "index",
                 "score",

@@ -7,7 +7,7 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 
 use super::boxes::TextBox;
-use super::convnet::{Map, Memory};
+use crate::nn::conv::{Map, Memory};
 
 /// The detector halves its picture five times.
 const DETECTOR_GRID: usize = 32;

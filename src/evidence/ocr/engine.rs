@@ -10,9 +10,9 @@ use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
-use super::convnet::Map;
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, ctc};
+use crate::nn::conv::Map;
 
 /// Counts up whenever the same models would read an image differently.
 const CODE_VERSION: u32 = 1;

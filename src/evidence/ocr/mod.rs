@@ -3,10 +3,9 @@
 //! Two routes behind [`TextReader`], both run by rten: PP-OCRv4 ([`PpOcr`], detector and recogniser
 //! as ONNX) and the ocrs engine with its own models ([`OcrsReader`]). The stages of the first are
 //! `boxes` (a text map becomes boxes in reading order), `crop` (a box becomes a line picture) and
-//! `ctc` (a recogniser's output becomes characters); `convnet` computes the networks' convolutions.
+//! `ctc` (a recogniser's output becomes characters). [`crate::nn::conv`] computes the convolutions.
 
 mod boxes;
-mod convnet;
 mod crop;
 mod ctc;
 mod engine;

@@ -10,7 +10,7 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
 
-use super::convnet::{Classes, Compiled, ConvNet, Map, Memory, compile};
+use crate::nn::conv::{Classes, Compiled, ConvNet, Map, Memory, compile};
 
 /// A network with one input and one output.
 ///

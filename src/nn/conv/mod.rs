@@ -6,7 +6,7 @@
 //! instructions; what follows a convolution (scales, shifts, activations) is done while its sums are still in registers;
 //! a depthwise convolution's rows go straight into the product behind it; and buffers are kept from image to image.
 //!
-//! Where the machine multiplies bytes four at a time, products of [`conv::BYTES_FROM`] rows and more are computed in bytes
+//! Where the machine multiplies bytes four at a time, products of 64 rows and more are computed in bytes
 //! (`quantised`), six times as fast. Of the words that tesseract and RapidOCR both read in 25 images of the crawl, .992 are
 //! found so and .994 in floats; in 36 images of tweets .990 and .993.
 
@@ -22,7 +22,7 @@ mod quantised;
 mod steps;
 mod sums;
 
-pub(super) use compile::{Compiled, compile};
-pub(super) use conv::Classes;
-pub(super) use memory::{Map, Memory};
-pub(super) use steps::ConvNet;
+pub use compile::{Compiled, compile};
+pub use conv::Classes;
+pub use memory::{Map, Memory};
+pub use steps::ConvNet;

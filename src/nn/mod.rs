@@ -1,0 +1,3 @@
+//! Networks: what computes them. Knows nothing of images, pages or topics.
+
+pub mod conv;
