@@ -7,7 +7,7 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 
 use super::boxes::TextBox;
-use crate::nn::conv::{Map, Memory};
+use crate::nn::conv::{BufferPool, FeatureMap};
 
 /// The detector halves its picture five times.
 const DETECTOR_GRID: usize = 32;
@@ -42,7 +42,11 @@ pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
 
 /// The image, resized by `scale`, as BGR in [-1, 1]; right and bottom are filled with black up to
 /// multiples of 32.
-pub(super) fn detector_input(image: &RgbImage, scale: f32, memory: &mut Memory) -> Result<Map> {
+pub(super) fn detector_input(
+    image: &RgbImage,
+    scale: f32,
+    pool: &mut BufferPool,
+) -> Result<FeatureMap> {
     let side = |length: u32| ((length as f32 * scale).round() as u32).max(1);
     let (width, height) = (side(image.width()), side(image.height()));
     let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
@@ -55,7 +59,7 @@ pub(super) fn detector_input(image: &RgbImage, scale: f32, memory: &mut Memory) 
     )?;
     let (width, height) = (width as usize, height as usize);
     let padded = |length: usize| length.next_multiple_of(DETECTOR_GRID);
-    let mut input = memory.picture(padded(height), padded(width), 3);
+    let mut input = pool.image(padded(height), padded(width), 3);
     input.data.fill(-1.0);
     let rows = input.data.chunks_mut(padded(width) * 3);
     for (row, from) in rows.zip(resized.pixels().chunks_exact(width)) {
@@ -83,7 +87,7 @@ pub(super) fn line_width(text: &TextBox) -> usize {
 ///
 /// Each pixel is the mean of as many bilinear samples as the image has pixels there. Beyond its edges
 /// the image goes on as its edge is.
-pub(super) fn line(image: &RgbImage, text: &TextBox, memory: &mut Memory) -> Map {
+pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> FeatureMap {
     let columns = line_width(text);
     let samples = (text.height / LINE_HEIGHT as f32)
         .ceil()
@@ -95,7 +99,7 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, memory: &mut Memory) -> Map
     };
     let (across, downwards) = (step(right, columns), step(down, LINE_HEIGHT));
     let weight = 1.0 / (samples * samples) as f32;
-    let mut line = memory.picture(LINE_HEIGHT, columns, 3);
+    let mut line = pool.image(LINE_HEIGHT, columns, 3);
     for (place, to) in line.data.chunks_mut(3).enumerate() {
         let (row, column) = (place / columns, place % columns);
         let mut sum = [0.0; 3];
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn the_detector_gets_blue_first_on_a_grid_of_32() {
         let image = RgbImage::from_pixel(40, 30, Rgb([255, 51, 0]));
-        let input = detector_input(&image, 1.0, &mut Memory::default()).unwrap();
+        let input = detector_input(&image, 1.0, &mut BufferPool::default()).unwrap();
         assert_eq!((input.height, input.width, input.channels), (32, 64, 3));
         let colour = |y, x| [0, 1, 2].map(|channel| input.at(y, x, channel));
         // 51 / 127.5 - 1 = -0.6
@@ -178,13 +182,13 @@ mod tests {
             height: 48.0,
         };
         assert_eq!(line_width(&level), 96);
-        let read = line(&image, &level, &mut Memory::default());
+        let read = line(&image, &level, &mut BufferPool::default());
         assert_eq!((read.at(20, 10, 0), read.at(20, 80, 0)), (-1.0, 1.0));
 
         let upwards = level.turned().turned().turned();
         assert_eq!(upwards.along, (0.0, -1.0));
         assert_eq!(line_width(&upwards), 24);
-        let read = line(&image, &upwards, &mut Memory::default());
+        let read = line(&image, &upwards, &mut BufferPool::default());
         assert_eq!((read.at(5, 12, 0), read.at(40, 12, 0)), (-1.0, 1.0));
     }
 

@@ -12,7 +12,7 @@ use rten_tensor::{NdTensor, NdTensorView};
 
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, ctc};
-use crate::nn::conv::Map;
+use crate::nn::conv::FeatureMap;
 
 /// Counts up whenever the same models would read an image differently.
 const CODE_VERSION: u32 = 1;
@@ -95,7 +95,7 @@ impl OcrsReader {
 
     fn read_line(&self, picture: NdTensor<f32, 2>, core: &mut Core) -> Result<(String, f32)> {
         let [height, width] = picture.shape();
-        let input = Map {
+        let input = FeatureMap {
             height,
             width,
             channels: 1,

@@ -10,16 +10,18 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
 
-use crate::nn::conv::{Classes, Compiled, ConvNet, Map, Memory, compile};
+use crate::nn::conv::{
+    BufferPool, Classifier, Compiled, ConvNet, FeatureMap, NumericMode, compile,
+};
 
 /// A network with one input and one output.
 ///
-/// What of its beginning a [`ConvNet`] can compute is computed there, for its speed, and its last product as [`Classes`]; the
+/// What of its beginning a [`ConvNet`] can compute is computed there, for its speed, and its last product as [`Classifier`]; the
 /// rest by rten. A file that is no ONNX is all rten's.
 pub(super) struct Network {
     model: Model,
     front: Option<Front>,
-    end: Option<(Classes, NodeId)>,
+    end: Option<(Classifier, NodeId)>,
 }
 
 /// The beginning of a network.
@@ -34,8 +36,11 @@ impl Network {
     pub(super) fn load(path: &Path) -> Result<Network> {
         let bytes = read(path)?;
         // what is rten's to run and not ours is no error; rten has found damage by then, but may have looked away where we do not
-        let compiled = catch_unwind(|| compile(&bytes));
-        let Compiled { beginning, end } = compiled.ok().and_then(Result::ok).unwrap_or_default();
+        let compiled = catch_unwind(|| compile(&bytes, NumericMode::Auto));
+        let (beginning, end) = match compiled {
+            Ok(Ok(Compiled { trunk, classifier })) => (trunk.ok(), classifier),
+            _ => (None, None),
+        };
         let model = load_model(bytes, path)?;
         let front = beginning.and_then(|net| Front::new(net, &model));
         let end = end.and_then(|end| {
@@ -46,7 +51,7 @@ impl Network {
         // rten names maps that it then computes together with others, and cannot stop there
         if network.end.is_some()
             && network
-                .run(Map::picture(48, 64, 3, 0.0), &mut Core::new())
+                .run(FeatureMap::filled(48, 64, 3, 0.0), &mut Core::new())
                 .is_err()
         {
             network.end = None;
@@ -59,7 +64,7 @@ impl Network {
     }
 
     /// Runs on `core`. The answer is (1, channel, height, width), or what the network makes of that.
-    pub(super) fn run(&self, picture: Map, core: &mut Core) -> Result<Tensor<f32>> {
+    pub(super) fn run(&self, picture: FeatureMap, core: &mut Core) -> Result<Tensor<f32>> {
         let (first, map) = match &self.front {
             None => (self.model.input_ids().first().copied(), picture),
             Some(front) => (front.then, front.net.run(picture, &mut core.memory)?),
@@ -69,7 +74,7 @@ impl Network {
             1 => NdTensor::from_data(size, map.data.to_vec()),
             _ => NdTensor::from_fn(size, |[_, channel, y, x]| map.at(y, x, channel)),
         };
-        core.memory.keep(map);
+        core.memory.recycle(map);
         let Some(first) = first else {
             return Ok(tensor.into_dyn());
         };
@@ -136,14 +141,14 @@ pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
 /// image a core is faster than one image on all cores, so each `read` borrows a pool of one thread.
 pub(super) struct Core {
     pool: Arc<ThreadPool>,
-    pub(super) memory: Memory,
+    pub(super) memory: BufferPool,
 }
 
 impl Core {
     fn new() -> Core {
         Core {
             pool: Arc::new(ThreadPool::with_num_threads(1)),
-            memory: Memory::default(),
+            memory: BufferPool::default(),
         }
     }
 }
@@ -208,8 +213,8 @@ mod tests {
             .join(name)
     }
 
-    fn picture(height: usize, width: usize) -> Map {
-        let mut picture = Map::picture(height, width, 3, 0.0);
+    fn picture(height: usize, width: usize) -> FeatureMap {
+        let mut picture = FeatureMap::filled(height, width, 3, 0.0);
         for (place, colours) in picture.data.chunks_mut(3).enumerate() {
             let (y, x) = (place / width, place % width);
             for (c, colour) in colours.iter_mut().enumerate() {

@@ -1,114 +1,141 @@
-//! What a compiled network does, step by step.
+//! A compiled network: the steps that it computes.
 
 use anyhow::{Context, Result, ensure};
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::Sigmoid;
 
-use super::conv::{Conv, Enlarge};
-use super::depthwise::{DepthwiseConv, separable};
-use super::memory::{Map, Memory};
-use super::sums::{Term, mean, pool, sum};
+use super::Numeric;
+use super::buffers::{BufferPool, FeatureMap};
+use super::dense::{Conv, ConvTranspose};
+use super::depthwise::{DepthwiseConv, run_separable};
+use super::sums::{Term, average_pool, global_mean, weighted_sum};
 
-/// Number of a value of the network.
-pub(super) type Value = usize;
+/// Index of a feature map of the network. The input is number 0.
+pub(super) type ValueId = usize;
 
-pub(super) enum Kind {
+pub(super) enum Operator {
     Conv(Conv),
     Depthwise(DepthwiseConv),
-    /// A depthwise convolution and the product behind it.
+    /// A depthwise convolution followed by a pointwise one.
     Separable(DepthwiseConv, Conv),
-    Enlarge(Enlarge),
-    /// Mean over all places.
-    Mean,
-    /// Mean over windows that do not overlap.
-    Pool {
+    ConvTranspose(ConvTranspose),
+    /// Mean over all pixels.
+    GlobalMean,
+    /// Mean over windows of `kernel` rows and columns that do not overlap.
+    AveragePool {
         kernel: (usize, usize),
     },
-    /// For each part, a sum; parts lie one after another in the channels.
+    /// Several sums, whose channels are concatenated.
     Sum(Vec<Vec<Term>>),
     Sigmoid,
 }
 
 pub(super) struct Step {
-    pub kind: Kind,
-    /// Of a sum, none: its terms say.
-    pub input: Option<Value>,
-    pub output: Value,
-    /// Values that nobody needs after this step.
-    pub last: Vec<Value>,
+    pub operator: Operator,
+    /// None for [`Operator::Sum`]: its terms name their inputs.
+    pub input: Option<ValueId>,
+    pub output: ValueId,
+    /// Inputs that no later step reads: their buffers are freed after this step.
+    pub last_reads: Vec<ValueId>,
 }
 
 impl Step {
-    pub fn uses(&self) -> Vec<Value> {
-        match &self.kind {
-            Kind::Sum(parts) => parts
+    /// The values that the step reads; one that it reads twice is named twice.
+    pub fn reads(&self) -> Vec<ValueId> {
+        match &self.operator {
+            Operator::Sum(parts) => parts
                 .iter()
                 .flatten()
-                .flat_map(|term| [Some(term.map), term.scale])
+                .flat_map(|term| [Some(term.map), term.gate])
                 .flatten()
                 .collect(),
             _ => self.input.into_iter().collect(),
         }
     }
+
+    fn numeric(&self) -> Numeric {
+        match &self.operator {
+            Operator::Conv(conv) | Operator::Separable(_, conv) => conv.weights.numeric(),
+            _ => Numeric::Float,
+        }
+    }
 }
 
-/// A network of one input and one output.
+/// A network, or the beginning of one, with one input and one output.
 pub struct ConvNet {
     pub(super) steps: Vec<Step>,
+    /// Number of values.
     pub(super) values: usize,
-    /// Of the input; it is value 0.
-    pub(super) channels: usize,
-    pub(super) output: Value,
+    /// Channels of the input.
+    pub(super) in_channels: usize,
+    pub(super) output: ValueId,
     pub(super) output_name: String,
 }
 
 impl ConvNet {
-    /// What the model file calls this network's output.
+    /// The name of the output in the model file.
     pub fn output_name(&self) -> &str {
         &self.output_name
     }
 
-    /// Runs it on one picture.
+    /// Whether any product is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        let steps = self.steps.iter().map(Step::numeric);
+        steps.max().unwrap_or(Numeric::Float)
+    }
+
+    /// Computes the output for one image.
     ///
     /// # Errors
-    /// A picture with other channels than the network's, or too small for it.
-    pub fn run(&self, input: Map, memory: &mut Memory) -> Result<Map> {
+    /// The image has another number of channels than the network takes, or is too small for it, or is of a size for which the
+    /// network adds maps of different sizes.
+    pub fn run(&self, input: FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         ensure!(
-            input.channels == self.channels,
-            "{} channels: the network takes {}",
+            input.channels == self.in_channels,
+            "the image has {} channels, the network takes {}",
             input.channels,
-            self.channels
+            self.in_channels
         );
-        let mut maps: Vec<Option<Map>> = Vec::new();
+        let mut maps: Vec<Option<FeatureMap>> = Vec::new();
         maps.resize_with(self.values, || None);
         maps[0] = Some(input);
         for step in &self.steps {
-            maps[step.output] = Some(step.run(&maps, memory)?);
-            for &value in &step.last {
+            maps[step.output] = Some(step.run(&maps, pool)?);
+            for &value in &step.last_reads {
                 if let Some(map) = maps[value].take() {
-                    memory.keep(map);
+                    pool.recycle(map);
                 }
             }
         }
-        maps[self.output].take().context("a network without output")
+        maps[self.output]
+            .take()
+            .context("no step computes the network's output")
     }
 }
 
+/// The map of a value that an earlier step has computed.
+pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&FeatureMap> {
+    maps[value]
+        .as_ref()
+        .context("a step reads a map that is not computed yet")
+}
+
 impl Step {
-    fn run(&self, maps: &[Option<Map>], memory: &mut Memory) -> Result<Map> {
-        let of = |value: Value| maps[value].as_ref().context("a map that is not there yet");
-        let input = || of(self.input.context("a step without input")?);
-        match &self.kind {
-            Kind::Conv(conv) => conv.run(input()?, memory),
-            Kind::Depthwise(conv) => conv.run(input()?, memory),
-            Kind::Separable(depthwise, conv) => separable(depthwise, conv, input()?, memory),
-            Kind::Enlarge(enlarge) => enlarge.run(input()?, memory),
-            Kind::Mean => Ok(mean(input()?, memory)),
-            Kind::Pool { kernel } => pool(input()?, *kernel, memory),
-            Kind::Sum(parts) => sum(parts, maps, memory),
-            Kind::Sigmoid => {
+    fn run(&self, maps: &[Option<FeatureMap>], pool: &mut BufferPool) -> Result<FeatureMap> {
+        let input = || computed(maps, self.input.context("a step without input")?);
+        match &self.operator {
+            Operator::Conv(conv) => conv.run(input()?, pool),
+            Operator::Depthwise(conv) => conv.run(input()?, pool),
+            Operator::Separable(depthwise, pointwise) => {
+                run_separable(depthwise, pointwise, input()?, pool)
+            }
+            Operator::ConvTranspose(conv) => conv.run(input()?, pool),
+            Operator::GlobalMean => Ok(global_mean(input()?, pool)),
+            Operator::AveragePool { kernel } => average_pool(input()?, *kernel, pool),
+            Operator::Sum(parts) => weighted_sum(parts, maps, pool),
+            Operator::Sigmoid => {
                 let input = input()?;
-                let mut map = memory.map(input.height, input.width, input.channels, input.stride);
+                let mut map = pool.map(input.height, input.width, input.channels, input.stride);
                 map.data.copy_from_slice(&input.data);
                 Sigmoid {}.map_mut(&mut map.data);
                 Ok(map)
