@@ -5,7 +5,7 @@ PYTHON ?= python3
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test miri golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The main job on the committed sample: fetch models if they can be had, retrieve, verify, evaluate, and a page to see it on.
 demo:
@@ -26,6 +26,12 @@ test: lint
 	$(CARGO) test --release --lib --bins
 	$(CARGO) test --release --test it
 	$(MAKE) doc
+
+# The unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. It cannot run the machine's
+# vector instructions, so the same kernels run over arrays. Miri comes with nightly toolchains: make miri CARGO="cargo +nightly"
+# (rustup +nightly component add miri rust-src).
+miri:
+	$(CARGO) miri test --lib nn::conv
 
 # The report of the sample as pictures, light and dark, wide and narrow, in out/screenshots; two of them go to docs/.
 screenshots:

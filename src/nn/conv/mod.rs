@@ -98,8 +98,13 @@ mod tests {
         map
     }
 
-    /// The cases of a property test. Few under Miri, which takes about a second for what otherwise takes a millisecond and has
-    /// no file system to keep failures in.
+    /// The upper bound of a size that a property test draws: a smaller one under Miri, which is some thousand times slower.
+    pub(super) const fn below(bound: usize, under_miri: usize) -> usize {
+        if cfg!(miri) { under_miri } else { bound }
+    }
+
+    /// The configuration of a property test. Under Miri few cases, and no file of failures: Miri isolates tests from the file
+    /// system.
     pub(super) fn cases() -> Config {
         if cfg!(miri) {
             Config {
