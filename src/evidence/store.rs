@@ -20,6 +20,7 @@ use super::ocr::OcrLine;
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
 use crate::collection::images::CrawlRank;
+use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
 pub use rows::Wanted;
 pub(super) use rows::{blob_of, vector_of};
@@ -33,8 +34,11 @@ const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
-/// A table that stores of older builds lack: it is added to them.
-const TEXT_HASH: &str = include_str!("store/text_hash.sql");
+/// Tables that stores of older builds lack: they are added to those.
+const ADDED: [&str; 2] = [
+    include_str!("store/text_hash.sql"),
+    include_str!("store/backend.sql"),
+];
 
 /// What the store holds of a document: made of which files, by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +56,8 @@ pub struct Record {
     pub url: String,
     pub pages: Option<Made<Vec<PageEvidence>>>,
     pub ocr: Option<Made<Vec<OcrLine>>>,
+    /// What computed `ocr`; None if that is unknown.
+    pub ocr_backend: Option<Backend>,
     pub picture: Option<Made<Option<Picture>>>,
     pub clip: Option<Made<Option<Vec<f32>>>>,
     pub sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
@@ -65,6 +71,14 @@ pub struct Made<T> {
     pub producer: String,
     pub value: T,
     pub faults: Vec<Fault>,
+}
+
+/// What computed a channel of a document. It is recorded beside the producer; another backend alone recomputes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The runtime of each network.
+    pub name: String,
+    pub numeric: Numeric,
 }
 
 /// An open evidence store.
@@ -149,7 +163,8 @@ impl Store {
                 "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
             ),
         }
-        Ok(connection.execute_batch(&format!("BEGIN;{TEXT_HASH}COMMIT;"))?)
+        let added = ADDED.concat();
+        Ok(connection.execute_batch(&format!("BEGIN;{added}COMMIT;"))?)
     }
 
     /// Where the store is.
@@ -190,6 +205,41 @@ impl Store {
                 |row| row.get(0),
             )
             .optional()
+        })
+    }
+
+    /// What computed a channel of a document; None if that is not recorded.
+    pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
+        self.reading(|c| {
+            c.prepare_cached(
+                "SELECT backend, numeric FROM backend WHERE document = ? AND channel = ?",
+            )?
+            .query_row([id.0.as_str(), channel.word()], |row| {
+                let numeric = Numeric::parse(row.get_ref(1)?.as_str()?);
+                let name = row.get(0)?;
+                Ok(numeric.map(|numeric| Backend { name, numeric }))
+            })
+            .optional()
+            .map(Option::flatten)
+        })
+    }
+
+    /// How many documents have the channel, by the numbers that it was computed in; None counts those for which that is not
+    /// recorded.
+    pub fn numerics(&self, channel: Channel) -> Result<BTreeMap<Option<Numeric>, usize>> {
+        self.reading(|c| {
+            let mut statement = c.prepare(
+                "SELECT numeric, count(*) FROM work LEFT JOIN backend USING (document, channel)
+                 WHERE channel = ? GROUP BY numeric",
+            )?;
+            let mut rows = statement.query([channel.word()])?;
+            let mut counts = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let numeric: Option<String> = row.get(0)?;
+                let numeric = numeric.as_deref().and_then(Numeric::parse);
+                *counts.entry(numeric).or_default() += row.get::<_, i64>(1)? as usize;
+            }
+            Ok(counts)
         })
     }
 
@@ -452,6 +502,17 @@ fn merge_attached(connection: &mut Connection) -> Result<usize> {
             "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);
              INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
         ))?;
+    }
+    // a store of an older build has none
+    let has_backends: bool = transaction.query_row(
+        "SELECT EXISTS (SELECT * FROM shard.sqlite_master WHERE type = 'table' AND name = 'backend')",
+        [],
+        |row| row.get(0),
+    )?;
+    if has_backends {
+        transaction.execute_batch(
+            "INSERT INTO main.backend SELECT * FROM shard.backend WHERE document IN (SELECT document FROM coming);",
+        )?;
     }
     transaction.execute_batch(
         "INSERT OR IGNORE INTO main.query_vector SELECT * FROM shard.query_vector; DROP TABLE coming;",

@@ -14,9 +14,9 @@ use super::{GROUP, Tools};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
 use crate::evidence::lazy::Lazy;
-use crate::evidence::ocr::OcrLine;
+use crate::evidence::ocr::{OcrLine, TextReader, backend};
 use crate::evidence::picture::{self, Picture};
-use crate::evidence::store::{Held, Made, Record, Store};
+use crate::evidence::store::{Backend, Held, Made, Record, Store};
 use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
 use crate::trec::{Fault, FaultKind};
 
@@ -363,7 +363,7 @@ impl Worker<'_> {
             Some(digest) => self.twin(digest)?,
             None => None,
         };
-        if let Some(twin) = twin
+        if let Some((twin, backend)) = twin
             && let Some(seen) = twin.picture
             && missing.contains_key(&Channel::Ocr)
             && missing.contains_key(&Channel::Picture)
@@ -373,6 +373,7 @@ impl Worker<'_> {
                 value: twin.ocr,
                 faults: Vec::new(),
             });
+            record.ocr_backend = backend;
             record.picture = missing.remove(&Channel::Picture).map(|producer| Made {
                 producer,
                 value: Some(seen),
@@ -410,6 +411,7 @@ impl Worker<'_> {
             if !faults.is_empty() {
                 outcome.digest = None;
             }
+            record.ocr_backend = reader.and_then(|reader| backend_of(&**reader));
             record.ocr = Some(Made {
                 producer,
                 value: lines,
@@ -442,15 +444,21 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The stored evidence of a document with the same image.
-    fn twin(&mut self, digest: Digest) -> Result<Option<Evidence>> {
+    /// The stored evidence of a document with the same image, and what computed the text in it.
+    fn twin(&mut self, digest: Digest) -> Result<Option<(Evidence, Option<Backend>)>> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let index = seen.get(&digest).copied();
         drop(seen);
-        match index {
-            Some(index) => self.stored(&self.entries[index]),
-            None => Ok(None),
-        }
+        let Some(index) = index else {
+            return Ok(None);
+        };
+        let entry = &self.entries[index];
+        let evidence = self.stored(entry)?;
+        let backend = match &self.store {
+            Some(store) => store.backend(&entry.id, Channel::Ocr)?,
+            None => None,
+        };
+        Ok(evidence.map(|evidence| (evidence, backend)))
     }
 
     /// Sentence vectors and sentiment of the document's texts, as far as they are missing.
@@ -509,6 +517,16 @@ impl Worker<'_> {
         });
         Ok(words)
     }
+}
+
+/// The backend of a reader, as it is stored; None if the reader names no network.
+fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
+    let backends = reader.backends();
+    let numeric = backends.iter().map(backend::Backend::numeric).max()?;
+    Some(Backend {
+        name: backend::name(backends),
+        numeric,
+    })
 }
 
 /// What is made of a document's texts.

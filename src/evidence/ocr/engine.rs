@@ -134,7 +134,11 @@ impl OcrsReader {
         let output = self.recogniser.run(input, core)?;
         // log-probabilities, (steps, batch, labels)
         let logs: NdTensorView<f32, 3> = output.view().try_into()?;
-        ensure!(logs.size(1) == 1, "an output of shape {:?}", logs.shape());
+        ensure!(
+            logs.size(1) == 1,
+            "the recogniser's output has shape {:?}",
+            logs.shape()
+        );
         let probabilities = logs.slice((.., 0)).map(|log| log.exp());
         Ok(ctc::decode(probabilities.view(), &self.alphabet, WORD_GAP))
     }

@@ -83,6 +83,15 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
                 ])?;
         }
     }
+    if let (Some(_), Some(backend)) = (&record.ocr, &record.ocr_backend) {
+        c.prepare_cached("INSERT OR REPLACE INTO backend VALUES (?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                Channel::Ocr.word(),
+                backend.name,
+                backend.numeric.word()
+            ])?;
+    }
     write_values(c, id, record)
 }
 

@@ -54,6 +54,13 @@ impl Numeric {
             Numeric::Int8 => "int8",
         }
     }
+
+    /// The numeric of that name.
+    pub fn parse(word: &str) -> Option<Numeric> {
+        [Numeric::Float, Numeric::Int8]
+            .into_iter()
+            .find(|numeric| numeric.word() == word)
+    }
 }
 
 impl fmt::Display for Numeric {
