@@ -13,12 +13,15 @@ use super::files::{default_store, default_topics, write_whole};
 use super::models::{self, load_ocr, pair_encoder, ready};
 use super::progress::Counted;
 use super::texts::{Indices, effort, say_verified};
-use super::{CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say};
+use super::{
+    CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, NumericArg, ReadArgs, say,
+};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::lazy::Lazy;
+use crate::evidence::ocr::backend;
 use crate::evidence::pair::PairEncoder;
 use crate::evidence::picture;
 use crate::evidence::sentiment::{Afinn, Vader};
@@ -27,6 +30,7 @@ use crate::index;
 use crate::index::corpus::{self, Kind};
 use crate::index::images::ImageIndex;
 use crate::index::query::TopicParts;
+use crate::nn::conv::Numeric;
 use crate::task::approach::{ImageApproach, RelevanceChannel, StanceRecipe};
 use crate::task::images::{Encoders, Settings, rank};
 use crate::task::likeness::Arguments;
@@ -202,9 +206,10 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let reader = match ready(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => load_ocr(&model)?,
+        Ok(model) => load_ocr(&model, args.numeric.mode())?,
         Err(why) => bail!("{why}"),
     };
+    eprintln!("ocr: {}", backend::describe(reader.backends()));
     let mut code = 0;
     for path in &args.images {
         let image = bytes_of(path)
@@ -294,6 +299,13 @@ impl Work {
             Some(file) => file.clone(),
             None => default_store(&args.input, "--evidence")?,
         })?;
+        if args.numeric == NumericArg::Float
+            && let Some(int8) = store.numerics(Channel::Ocr)?.get(&Some(Numeric::Int8))
+        {
+            eprintln!(
+                "note: --numeric float: stored text that was read in int8 is kept (images: {int8}); with another file as --evidence, all text is read in floats"
+            );
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
         ctrlc::set_handler(move || {
@@ -344,6 +356,27 @@ impl Work {
         summary
     }
 
+    /// What computes the networks, if this run has loaded them, and the numbers of stored evidence, if those differ from image to
+    /// image.
+    fn ocr_backend(&self) -> Result<String> {
+        let mut text = String::new();
+        if let Some(reader) = self.tools.ocr.as_ref().and_then(Lazy::loaded) {
+            text = format!("; {}", backend::describe(reader.backends()));
+        }
+        let numerics = self.store.numerics(Channel::Ocr)?;
+        if numerics.len() > 1 {
+            let counts: Vec<String> = numerics
+                .into_iter()
+                .map(|(numeric, count)| {
+                    let word = numeric.map_or("unknown numbers", Numeric::word);
+                    format!("{count} in {word}")
+                })
+                .collect();
+            text.push_str(&format!("; stored: {}", counts.join(", ")));
+        }
+        Ok(text)
+    }
+
     /// Documents, channels, seconds a stage.
     fn table(&self, summary: &Summary, more_stages: &[(&'static str, f64)]) -> Result<()> {
         eprintln!(
@@ -358,8 +391,12 @@ impl Work {
                 (false, _) => "kept",
             };
             let why = self.state.get(&channel).map_or("", String::as_str);
+            let backend = match channel {
+                Channel::Ocr => self.ocr_backend()?,
+                _ => String::new(),
+            };
             eprintln!(
-                "  {:<9} {state:<5} {count:>6} images  {why}",
+                "  {:<9} {state:<5} {count:>6} images  {why}{backend}",
                 channel.word()
             );
         }
@@ -414,7 +451,8 @@ fn load_tools(
             );
             Ok(ready.ok())
         };
-    let ocr = of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())?.map(models::ocr);
+    let ocr = of_role(Channel::Ocr, Role::Ocr, args.ocr.as_deref())?
+        .map(|model| models::ocr(model, args.numeric.mode()));
     let clip = of_role(Channel::Clip, Role::Clip, args.clip.as_deref())?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = of_role(Channel::Sentence, Role::Sentence, None)?;

@@ -8,6 +8,7 @@ use crate::evidence::lazy::Lazy;
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::pair::PairEncoder;
 use crate::evidence::sentence::Sentences;
+use crate::nn::conv::NumericMode;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
 /// The first model of that role, or the one of that name, that is here; else why there is none.
@@ -86,25 +87,28 @@ pub fn cross(model: &CheckedModel) -> Lazy<Cross> {
 }
 
 /// The reader of text in images, to be loaded when it is used.
-pub fn ocr(model: CheckedModel) -> Lazy<Box<dyn TextReader>> {
+pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> {
     let producer = match model.name.as_str() {
         "ocrs" => OcrsReader::producer_of(&model.sha256),
         _ => PpOcr::producer_of(&model.sha256),
     };
-    Lazy::new(producer, move || load_ocr(&model))
+    Lazy::new(producer, move || load_ocr(&model, mode))
 }
 
-pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
+/// Loads the reader of text in images.
+pub fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
-        "ocrs" => Box::new(OcrsReader::load(
+        "ocrs" => Box::new(OcrsReader::load_with(
             &model.path("text-detection.rten"),
             &model.path("text-recognition.rten"),
             &model.sha256,
+            mode,
         )?),
-        _ => Box::new(PpOcr::load(
+        _ => Box::new(PpOcr::load_with(
             &model.path("det.onnx"),
             &model.path("rec.onnx"),
             &model.sha256,
+            mode,
         )?),
     })
 }

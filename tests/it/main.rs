@@ -12,6 +12,7 @@ mod index_files;
 mod judge;
 mod measures;
 mod models;
+mod numeric;
 mod object_stance;
 mod ocr;
 mod page;
