@@ -1,4 +1,4 @@
-//! `images`, `extract` and `merge`.
+//! `images`, `extract`, `read` and `merge`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +38,7 @@ use crate::task::text_approach::TextApproach;
 use crate::trec::{FaultKind, TextTask, explained, run};
 use crate::weights::{CheckedModel, Models, Role};
 
-/// `riposte images`: from a collection to run.txt.
+/// `riposte images`: retrieves images and writes run.txt. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let approach = ImageApproach::find(&args.approach)?;
     let collection = open(&args.collection)?;
@@ -75,7 +75,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             settings.approach.name
         );
     }
-    // what is wrong with them should not be found after a night of reading images
+    // opened first, so that an error in them is not found after hours of extraction
     let arguments = args
         .arguments
         .as_deref()
@@ -158,7 +158,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     Ok(report_faults(&args.collection, &summary))
 }
 
-/// The arguments that images are held against, and how they are searched: as Task 1 does by default.
+/// The arguments that images are compared with. They are searched by the default approach to Task 1.
 struct Corpora {
     indices: Indices,
     approach: TextApproach,
@@ -186,7 +186,7 @@ impl Corpora {
     }
 }
 
-/// `riposte extract`: the evidence alone.
+/// `riposte extract`: computes the evidence and no run. Returns the exit code.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let collection = open(&args.collection)?;
     let mut work = Work::prepare(&args.collection)?;
@@ -202,7 +202,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     Ok(report_faults(&args.collection, &summary))
 }
 
-/// `riposte read`: the text in image files, on stdout. Exit code 1 if one of them is no image.
+/// `riposte read`: prints the text in image files. Returns the exit code: 1 if one of them cannot be decoded.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let reader = match ready(&models, Role::Ocr, args.ocr.as_deref())? {
@@ -238,7 +238,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// `riposte merge`: shards into one store.
+/// `riposte merge`: copies the evidence of shards into one store.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut store = Store::open(&args.into)?;
     for shard in &args.shards {
@@ -256,18 +256,18 @@ fn open(args: &CollectionArgs) -> Result<ImageCollection> {
     Ok(collection)
 }
 
-/// The tools that are here, the store, and how to stop.
+/// The tools, the store, and the flag that ^C sets.
 struct Work {
     models: Models,
     tools: Tools,
-    /// Why a channel is off, or by which model it is on.
+    /// For each channel with a model: the model's name, or why there is none.
     state: BTreeMap<Channel, String>,
     store: Store,
     stop: Arc<AtomicBool>,
 }
 
 impl Work {
-    /// The reader of claims and texts; none, and a note, where the model that it stands on is not here.
+    /// The pair encoder. If the model that it was trained from is missing, None, and a note on stderr.
     fn pair_encoder(&self) -> Result<Option<Lazy<PairEncoder>>> {
         match ready(&self.models, Role::Sentence, None)? {
             Ok(model) => pair_encoder(&model),
@@ -347,7 +347,7 @@ impl Work {
             },
             &self.stop,
             &mut |progress| {
-                // a shard has fewer
+                // a shard has fewer documents
                 shown.set_total(progress.total);
                 shown.show(progress.done, 0, "");
             },
@@ -377,7 +377,7 @@ impl Work {
         Ok(text)
     }
 
-    /// Documents, channels, seconds a stage.
+    /// Prints how many documents each channel has, and the seconds spent in each stage.
     fn table(&self, summary: &Summary, more_stages: &[(&'static str, f64)]) -> Result<()> {
         eprintln!(
             "{} images, {} of them new or changed",
@@ -432,8 +432,10 @@ impl Work {
     }
 }
 
-/// Loads the models that are here. A model that is asked for by name must be; one that is broken
-/// is an error, since to go on without it would look like success.
+/// Finds the models that are installed; they are loaded when they are used.
+///
+/// # Errors
+/// A model that is asked for by name is missing, or an installed model is damaged: going on without it would look like success.
 fn load_tools(
     known: &Models,
     args: &CollectionArgs,
@@ -470,7 +472,7 @@ fn load_tools(
     })
 }
 
-/// Counts the faults by kind and names them, the first few if not `verbose`. The exit code.
+/// Prints the number of faults of each kind, and the faults, unless `verbose` only the first few. Returns the exit code.
 fn report_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
     const NAMED: usize = 10;
     if summary.faults.is_empty() {

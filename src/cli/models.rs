@@ -1,4 +1,4 @@
-//! The models that a command uses.
+//! Finds the models that a command uses.
 
 use anyhow::{Result, bail};
 
@@ -11,7 +11,10 @@ use crate::evidence::sentence::Sentences;
 use crate::nn::conv::NumericMode;
 use crate::weights::{CheckedModel, Found, Models, Role};
 
-/// The first model of that role, or the one of that name, that is here; else why there is none.
+/// The model named `wanted`, or the first installed one of that role; the inner error says why there is none.
+///
+/// # Errors
+/// There is no model of that name, it is not installed, or a model is damaged.
 pub fn ready(
     models: &Models,
     role: Role,
@@ -49,8 +52,7 @@ pub fn ready(
     )))
 }
 
-/// The pair encoder over that sentence model, to be loaded when it is used; none, and a note, if it is another than the one that it
-/// was trained from.
+/// The pair encoder, to be loaded when it is used. If `sentences` is not the model that it was trained from, None, and a note on stderr.
 pub fn pair_encoder(sentences: &CheckedModel) -> Result<Option<Lazy<PairEncoder>>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         eprintln!(
@@ -96,6 +98,9 @@ pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> 
 }
 
 /// Loads the reader of text in images.
+///
+/// # Errors
+/// A file cannot be read, or is not the model that it should be.
 pub fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
         "ocrs" => Box::new(OcrsReader::load_with(
