@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test miri golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -26,6 +26,12 @@ test: lint
 	-sh tests/chromium.sh
 	$(CARGO) test --release --workspace
 	$(MAKE) doc
+
+# The unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. It cannot run the machine's
+# vector instructions, so the same kernels run over arrays. Miri comes with nightly toolchains: make miri CARGO="cargo +nightly"
+# (rustup +nightly component add miri rust-src).
+miri:
+	$(CARGO) miri test --lib nn::conv
 
 # Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
 screenshots:

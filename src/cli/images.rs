@@ -18,6 +18,7 @@ use crate::collection::images::{ImageCollection, bytes_of};
 use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
+use crate::evidence::ocr::backend;
 use crate::evidence::picture;
 use crate::evidence::store::Store;
 use crate::task::approach::ImageApproach;
@@ -31,7 +32,7 @@ use crate::weights::{Models, Role};
 /// Faults that are named without `--verbose`.
 const NAMED_FAULTS: usize = 10;
 
-/// `riposte images`: from a collection to run.txt.
+/// `riposte images`: retrieves images and writes run.txt. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let own = &args.collection;
     let approach = ImageApproach::find(&args.approach)?;
@@ -114,7 +115,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     Ok(print_faults(own, &done.summary))
 }
 
-/// `riposte extract`: the evidence alone.
+/// `riposte extract`: computes the evidence and no run. Returns the exit code.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let own = &args.collection;
     let collection = open(own)?;
@@ -134,13 +135,14 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     Ok(print_faults(own, &summary))
 }
 
-/// `riposte read`: the text in image files, on stdout. Exit code 1 if one of them is no image.
+/// `riposte read`: prints the text in image files. Returns the exit code: 1 if one of them cannot be decoded.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => models::load_ocr(&model)?,
+        Ok(model) => models::load_ocr(&model, args.numeric.mode())?,
         Err(why) => bail!("{why}"),
     };
+    eprintln!("ocr: {}", backend::describe(reader.backends()));
     let mut code = 0;
     for path in &args.images {
         let image = bytes_of(path)
@@ -169,7 +171,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// `riposte merge`: shards into one store.
+/// `riposte merge`: copies the evidence of shards into one store.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut store = Store::open(&args.into)?;
     for shard in &args.shards {
@@ -195,6 +197,7 @@ fn prepare(args: &CollectionArgs, printer: &mut Printer) -> Result<Extraction> {
         ocr: args.ocr.as_deref(),
         clip: args.clip.as_deref(),
         required: &args.require,
+        numeric: args.numeric.mode(),
     };
     let evidence = || match &args.evidence {
         Some(file) => Ok(file.clone()),
@@ -236,8 +239,12 @@ fn print_table(
             (false, _) => "kept",
         };
         let why = extraction.model_of(channel);
+        let backend = match channel {
+            Channel::Ocr => extraction.ocr_backend()?,
+            _ => String::new(),
+        };
         eprintln!(
-            "  {:<9} {state:<5} {count:>6} images  {why}",
+            "  {:<9} {state:<5} {count:>6} images  {why}{backend}",
             channel.word()
         );
     }

@@ -18,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
+use crate::nn::conv::NumericMode;
 use crate::task::approach::ImageApproach;
 use crate::task::text_approach::TextApproach;
 use crate::topic::question::TopicParts;
@@ -78,6 +79,10 @@ struct CollectionArgs {
     /// Which model reads the text in images (ppocr-v4 or ocrs); default: the first that is there
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
+    /// Numbers in which the text in images is read: auto multiplies in int8 where the machine can, float in floats on every machine.
+    /// Evidence that is stored stays as it is
+    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
+    numeric: NumericArg,
     /// Which model embeds images (clip-vit-base-patch32, …); default: the first that is there
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
@@ -239,6 +244,9 @@ struct ReadArgs {
     /// Which model reads (ppocr-v4 or ocrs); default: the first that is there
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
+    /// Numbers in which text is read: auto multiplies in int8 where the machine can, float in floats on every machine
+    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
+    numeric: NumericArg,
 }
 
 #[derive(Args)]
@@ -387,6 +395,22 @@ struct InspectArgs {
     evidence: Option<PathBuf>,
     #[command(flatten)]
     kept: KeptArgs,
+}
+
+/// The numbers that networks may be computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum NumericArg {
+    Auto,
+    Float,
+}
+
+impl NumericArg {
+    fn mode(self) -> NumericMode {
+        match self {
+            NumericArg::Auto => NumericMode::Auto,
+            NumericArg::Float => NumericMode::Float,
+        }
+    }
 }
 
 /// A task of the lab.

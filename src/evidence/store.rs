@@ -1,9 +1,9 @@
-//! The evidence store: one SQLite file, which `sqlite3` and pandas open too.
+//! The evidence store: one SQLite file, which `sqlite3` and pandas can open too.
 //!
-//! What has been computed for a document stands in `work`: a row per channel with the producer
-//! (extractor version, model hash, producers of what it was made from). A document is written in
-//! one transaction, so whatever ends the program, each row is whole. SQLite's rollback journal is
-//! kept, rather than its write-ahead log, so that the store is one file at rest.
+//! The table `work` has a row for each channel that has been computed for a document, with its producer (the extractor's version,
+//! the model's hash, the producers of its inputs). A document is written in one transaction, so that it is stored whole or not at
+//! all, however the program ends. SQLite's rollback journal is used and not its write-ahead log, so that the store is a single file
+//! while nothing writes it.
 
 mod rows;
 
@@ -20,31 +20,34 @@ use super::ocr::OcrLine;
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
 use crate::collection::images::CrawlRank;
+use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
 pub use rows::Wanted;
 pub(crate) use rows::{blob_of, vector_of};
 use rows::{fault_of, read_document, read_words, tables, write_record};
 
-/// Changes when the tables do.
+/// Must be increased when the tables change.
 const SCHEMA_VERSION: i64 = 1;
 
-/// So much of a store that is only read is mapped into memory.
+/// Greatest number of bytes of a store that are mapped into memory, if it is opened for reading.
 const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
-/// A table that stores of older builds lack: it is added to them.
-const TEXT_HASH: &str = include_str!("store/text_hash.sql");
+/// Tables that stores of older builds lack. They are added when such a store is opened for writing.
+const ADDED: [&str; 2] = [
+    include_str!("store/text_hash.sql"),
+    include_str!("store/backend.sql"),
+];
 
-/// What the store holds of a document: made of which files, by which producers.
+/// Which files a document's evidence was computed from, and by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     pub fingerprint: String,
     pub producers: BTreeMap<Channel, String>,
 }
 
-/// New evidence about a document. A channel that is none keeps what the store has, unless what it
-/// was made from is new: then it is removed.
+/// New evidence about a document. If a channel is None, what is stored of it stays, unless its inputs are new: then it is removed.
 #[derive(Debug, Default)]
 pub struct Record {
     pub document: String,
@@ -52,6 +55,8 @@ pub struct Record {
     pub url: String,
     pub pages: Option<Made<Vec<PageEvidence>>>,
     pub ocr: Option<Made<Vec<OcrLine>>>,
+    /// What computed `ocr`; None if that is unknown.
+    pub ocr_backend: Option<Backend>,
     pub picture: Option<Made<Option<Picture>>>,
     pub clip: Option<Made<Option<Vec<f32>>>>,
     pub sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
@@ -59,7 +64,7 @@ pub struct Record {
     pub afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
 }
 
-/// What a channel found, what went wrong, and by what it was made.
+/// A channel's result, its faults and its producer.
 #[derive(Debug)]
 pub struct Made<T> {
     pub producer: String,
@@ -67,19 +72,28 @@ pub struct Made<T> {
     pub faults: Vec<Fault>,
 }
 
+/// What computed a channel of a document. It is recorded beside the producer; another backend alone recomputes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The runtime of each network.
+    pub name: String,
+    pub numeric: Numeric,
+}
+
 /// An open evidence store.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// Held while this store may be written: one writer.
+    /// Held while the store is open for writing, so that there is one writer.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// Opens the store at `path` for writing; makes it, and its directory, if it is not there.
+    /// Opens the store at `path` for writing. Creates it, and its directory, if it does not exist.
     ///
-    /// Errors: another riposte writes it, it is no evidence store, or one of another version.
+    /// # Errors
+    /// Another process is writing the store, the file is no evidence store, or it is one of another version.
     pub fn open(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
         if let Some(dir) = path.parent() {
@@ -94,7 +108,7 @@ impl Store {
                 "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
                 path.display()
             ),
-            // a file system without locks: SQLite's own still keep each transaction whole
+            // on a file system without such locks, SQLite's own still protect each transaction
             Err(std::fs::TryLockError::Error(_)) => {}
         }
         let connection = Connection::open(path).with_context(opening)?;
@@ -106,14 +120,17 @@ impl Store {
         })
     }
 
-    /// Opens the store at `path` for reading; it must be there.
+    /// Opens the existing store at `path` for reading.
+    ///
+    /// # Errors
+    /// There is no file, or it is no evidence store of this version.
     pub fn open_to_read(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
-        // a connection is one thread's
+        // only one thread uses a connection, so it needs no mutex
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).with_context(opening)?;
         keep_plans(&connection).with_context(opening)?;
-        // rows are looked up all over the file: the system keeps its pages better than SQLite's few megabytes do
+        // Lookups are spread over the whole file, and the system's page cache holds more of it than SQLite's own.
         let mapped = connection.pragma_update(None, "mmap_size", MAPPED_BYTES);
         mapped.with_context(opening)?;
         if version(&connection).with_context(opening)? != SCHEMA_VERSION {
@@ -149,15 +166,16 @@ impl Store {
                 "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
             ),
         }
-        Ok(connection.execute_batch(&format!("BEGIN;{TEXT_HASH}COMMIT;"))?)
+        let added = ADDED.concat();
+        Ok(connection.execute_batch(&format!("BEGIN;{added}COMMIT;"))?)
     }
 
-    /// Where the store is.
+    /// The store's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is there, by document.
+    /// What is stored of each document, by its id.
     pub fn held(&self) -> Result<HashMap<String, Held>> {
         self.reading(|c| {
             let mut held: HashMap<String, Held> = HashMap::new();
@@ -193,6 +211,41 @@ impl Store {
         })
     }
 
+    /// What computed a channel of a document; None if that is not recorded.
+    pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
+        self.reading(|c| {
+            c.prepare_cached(
+                "SELECT backend, numeric FROM backend WHERE document = ? AND channel = ?",
+            )?
+            .query_row([id.0.as_str(), channel.word()], |row| {
+                let numeric = Numeric::parse(row.get_ref(1)?.as_str()?);
+                let name = row.get(0)?;
+                Ok(numeric.map(|numeric| Backend { name, numeric }))
+            })
+            .optional()
+            .map(Option::flatten)
+        })
+    }
+
+    /// How many documents have the channel, by the numbers that it was computed in; None counts those for which that is not
+    /// recorded.
+    pub fn numerics(&self, channel: Channel) -> Result<BTreeMap<Option<Numeric>, usize>> {
+        self.reading(|c| {
+            let mut statement = c.prepare(
+                "SELECT numeric, count(*) FROM work LEFT JOIN backend USING (document, channel)
+                 WHERE channel = ? GROUP BY numeric",
+            )?;
+            let mut rows = statement.query([channel.word()])?;
+            let mut counts = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let numeric: Option<String> = row.get(0)?;
+                let numeric = numeric.as_deref().and_then(Numeric::parse);
+                *counts.entry(numeric).or_default() += row.get::<_, i64>(1)? as usize;
+            }
+            Ok(counts)
+        })
+    }
+
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
         self.writing(|c| {
@@ -202,22 +255,22 @@ impl Store {
         })
     }
 
-    /// Everything about one document; none if the store does not have it.
+    /// All evidence about a document; None if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
         self.read_part(id, Wanted::ALL)
     }
 
-    /// The words and the picture of one document, and of the rest what is wanted; none if the store does not have it.
+    /// The words and the picture statistics of a document, and what else is wanted; None if the store does not have it.
     pub fn read_part(&self, id: &DocId, wanted: Wanted) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, id, wanted))
     }
 
-    /// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+    /// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
     pub fn words(&self, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
         self.reading(|c| read_words(c, id))
     }
 
-    /// All documents by id, each with the hash of its words that was kept by [`Store::keep_text_hashes`], unless the words have
+    /// All documents by id, each with the hash that [`Store::keep_text_hashes`] has stored for its words, or None if they have
     /// changed since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
@@ -232,7 +285,7 @@ impl Store {
         })
     }
 
-    /// Keeps hashes of documents' words.
+    /// Stores hashes of documents' words.
     pub fn keep_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
         self.writing(|c| {
             let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
@@ -243,7 +296,7 @@ impl Store {
         })
     }
 
-    /// Calls with each sentence vector of the documents from `first` to `last`, by document.
+    /// Calls `each` with the sentence vectors of the documents from `first` to `last`, ordered by document.
     pub fn each_sentence_vector(
         &self,
         first: &DocId,
@@ -265,7 +318,7 @@ impl Store {
         })
     }
 
-    /// Calls with the CLIP vector of each of the documents from `first` to `last`, by document.
+    /// Calls `each` with the CLIP vectors of the documents from `first` to `last`, ordered by document.
     pub fn each_clip_vector(
         &self,
         first: &DocId,
@@ -285,7 +338,7 @@ impl Store {
         })
     }
 
-    /// Calls with each rank at which the crawl found a document, by document.
+    /// Calls `each` with every rank at which the crawl found a document, ordered by document.
     pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.reading(|c| {
             let mut statement = c.prepare(
@@ -304,7 +357,7 @@ impl Store {
         })
     }
 
-    /// The faults of all documents, by document.
+    /// The faults of all documents, ordered by document.
     pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
         self.reading(|c| {
             c.prepare("SELECT kind, path, line, what, document FROM fault ORDER BY document, channel, number")?
@@ -313,8 +366,8 @@ impl Store {
         })
     }
 
-    /// How the image's element was found in the pages ("xpath", "url", "no"), how often, and how many of
-    /// those elements carry the image's name.
+    /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
+    /// of them the element names the image.
     pub fn elements(&self) -> Result<Vec<(String, u64, u64)>> {
         self.reading(|c| {
             c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
@@ -341,8 +394,8 @@ impl Store {
             .collect()
     }
 
-    /// Takes over what another store has and this one lacks (shards of one collection). Returns
-    /// how many documents came.
+    /// Copies the documents that another store has and this one lacks, or of which it has fewer channels. The stores are of shards of
+    /// one collection. Returns the number of documents copied.
     pub fn merge(&mut self, other: &Path) -> Result<usize> {
         let merging = || {
             format!(
@@ -366,7 +419,7 @@ impl Store {
         result
     }
 
-    /// Writes in one transaction: all of it, or nothing after an error.
+    /// Writes in one transaction. After an error, nothing is written.
     fn writing(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
         let transaction = self.connection.transaction();
         let written = transaction.and_then(|transaction| {
@@ -383,7 +436,8 @@ impl Store {
     }
 }
 
-/// Without it SQLite plans a statement anew for each value that it looks up, which takes as long as to look it up.
+/// Makes SQLite keep the plan of a prepared statement. Otherwise it plans the statement again for each bound value, which takes as long as
+/// the lookup.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
@@ -394,7 +448,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Takes the documents of the attached store that this one lacks, or of which it has fewer channels.
+/// Copies the documents of the attached store that this one lacks, or of which it has fewer channels.
 fn merge_attached(connection: &mut Connection) -> Result<usize> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
@@ -412,6 +466,17 @@ fn merge_attached(connection: &mut Connection) -> Result<usize> {
             "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);
              INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
         ))?;
+    }
+    // stores of older builds have no such table
+    let has_backends: bool = transaction.query_row(
+        "SELECT EXISTS (SELECT * FROM shard.sqlite_master WHERE type = 'table' AND name = 'backend')",
+        [],
+        |row| row.get(0),
+    )?;
+    if has_backends {
+        transaction.execute_batch(
+            "INSERT INTO main.backend SELECT * FROM shard.backend WHERE document IN (SELECT document FROM coming);",
+        )?;
     }
     transaction.execute_batch("DROP TABLE coming;")?;
     transaction.commit()?;

@@ -43,6 +43,11 @@ impl<T> Lazy<T> {
         let model = (self.load)()?;
         Ok(self.loaded.get_or_init(|| model))
     }
+
+    /// The model, if it has been loaded.
+    pub fn loaded(&self) -> Option<&T> {
+        self.loaded.get()
+    }
 }
 
 #[cfg(test)]
@@ -65,12 +70,13 @@ mod tests {
             (model.producer(), calls.load(Ordering::Relaxed)),
             ("m/1", 0)
         );
-        assert!(model.get().is_err());
+        assert!(model.get().is_err() && model.loaded().is_none());
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| assert_eq!(*model.get().unwrap(), 1));
             }
         });
         assert_eq!(calls.load(Ordering::Relaxed), 2);
+        assert_eq!(model.loaded(), Some(&1));
     }
 }

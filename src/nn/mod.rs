@@ -1,6 +1,7 @@
 //! Networks: what computes them. Knows nothing of images, pages or topics.
 
 pub mod checkpoint;
+pub mod conv;
 pub mod lazy;
 pub mod tokens;
 pub mod transformer;

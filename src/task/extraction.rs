@@ -10,8 +10,10 @@ use super::{Event, OnEvent, Stage, models, stage};
 use crate::collection::images::ImageCollection;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::ocr::backend;
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::Store;
+use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, Models, Role};
@@ -22,6 +24,8 @@ pub struct Choice<'a> {
     pub ocr: Option<&'a str>,
     pub clip: Option<&'a str>,
     pub required: &'a [Channel],
+    /// How OCR computes.
+    pub numeric: NumericMode,
 }
 
 /// The installed extractors and the evidence store.
@@ -57,12 +61,41 @@ impl Extraction {
                 on_event(Event::Note(format!("{channel} is off: {why}")));
             }
         }
+        let store = Store::open(&evidence()?)?;
+        if choice.numeric == NumericMode::Float
+            && let Some(int8) = store.numerics(Channel::Ocr)?.get(&Some(Numeric::Int8))
+        {
+            on_event(Event::Note(format!(
+                "--numeric float: stored text that was read in int8 is kept (images: {int8}); with another file as --evidence, all text is read in floats"
+            )));
+        }
         Ok(Extraction {
             models,
             tools,
             models_by_channel,
-            store: Store::open(&evidence()?)?,
+            store,
         })
+    }
+
+    /// What computes the networks of OCR, if this run has loaded them, and the numbers of the stored evidence if they differ between
+    /// images; empty if there is nothing to say.
+    ///
+    /// Errors: the store cannot be read.
+    pub fn ocr_backend(&self) -> Result<String> {
+        let mut text = String::new();
+        if let Some(reader) = self.tools.ocr.as_ref().and_then(Lazy::loaded) {
+            text = format!("; {}", backend::describe(reader.backends()));
+        }
+        let numerics = self.store.numerics(Channel::Ocr)?;
+        if numerics.len() > 1 {
+            let counts = numerics.into_iter().map(|(numeric, count)| {
+                let word = numeric.map_or("unknown numbers", Numeric::word);
+                format!("{count} in {word}")
+            });
+            let counts: Vec<String> = counts.collect();
+            text.push_str(&format!("; stored: {}", counts.join(", ")));
+        }
+        Ok(text)
     }
 
     /// The installed extractors.
@@ -145,7 +178,8 @@ fn find_tools(
             by_channel.insert(channel, text);
             Ok(found.ok())
         };
-    let ocr = find(Channel::Ocr, Role::Ocr, choice.ocr)?.map(models::ocr);
+    let ocr = find(Channel::Ocr, Role::Ocr, choice.ocr)?;
+    let ocr = ocr.map(|model| models::ocr(model, choice.numeric));
     let clip = find(Channel::Clip, Role::Clip, choice.clip)?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;

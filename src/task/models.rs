@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use crate::evidence::clip::Clip;
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::sentence::Sentences;
+use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
@@ -86,28 +87,30 @@ pub fn cross(model: &CheckedModel) -> Lazy<Cross> {
 }
 
 /// The OCR engine.
-pub fn ocr(model: CheckedModel) -> Lazy<Box<dyn TextReader>> {
+pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> {
     let producer = match model.name.as_str() {
         "ocrs" => OcrsReader::producer_of(&model.sha256),
         _ => PpOcr::producer_of(&model.sha256),
     };
-    Lazy::new(producer, move || load_ocr(&model))
+    Lazy::new(producer, move || load_ocr(&model, mode))
 }
 
 /// Loads the OCR engine.
 ///
 /// Errors: a file is missing or damaged.
-pub fn load_ocr(model: &CheckedModel) -> Result<Box<dyn TextReader>> {
+pub fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
-        "ocrs" => Box::new(OcrsReader::load(
+        "ocrs" => Box::new(OcrsReader::load_with(
             &model.path("text-detection.rten"),
             &model.path("text-recognition.rten"),
             &model.sha256,
+            mode,
         )?),
-        _ => Box::new(PpOcr::load(
+        _ => Box::new(PpOcr::load_with(
             &model.path("det.onnx"),
             &model.path("rec.onnx"),
             &model.sha256,
+            mode,
         )?),
     })
 }

@@ -118,3 +118,15 @@ fn floors_0_and_4_touch_neither_disk_nor_models_and_no_task_reaches_the_network(
         }
     }
 }
+
+#[test]
+fn unsafe_code_is_in_the_kernels_alone() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut exempt: Vec<String> = rust_files(&src)
+        .into_iter()
+        .filter(|file| fs::read_to_string(file).unwrap().contains("unsafe_code"))
+        .map(|file| file.strip_prefix(&src).unwrap().display().to_string())
+        .collect();
+    exempt.sort();
+    assert_eq!(exempt, ["nn/conv/kernel.rs", "nn/conv/quantised.rs"]);
+}

@@ -11,6 +11,7 @@ mod index_files;
 mod judge;
 mod measures;
 mod models;
+mod numeric;
 mod object_stance;
 mod ocr;
 mod page;

@@ -1,4 +1,4 @@
-//! One document's way through the stages, on one core.
+//! Computes the evidence of one document at a time, on one core.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,9 +13,9 @@ use sha2::{Digest as _, Sha256};
 use super::{GROUP, Tools};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
-use crate::evidence::ocr::OcrLine;
+use crate::evidence::ocr::{OcrLine, TextReader, backend};
 use crate::evidence::picture::{self, Picture};
-use crate::evidence::store::{Held, Made, Record, Store};
+use crate::evidence::store::{Backend, Held, Made, Record, Store};
 use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
 use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
@@ -32,13 +32,13 @@ const STAGES: [&str; 9] = [
     "clip",
 ];
 
-/// Of the bytes of an image file (SHA-256).
+/// SHA-256 of the bytes of an image file.
 pub(super) type Digest = [u8; 32];
 
-/// The documents whose evidence is stored, by their images.
+/// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type Seen = Mutex<HashMap<Digest, usize>>;
 
-/// Nanoseconds a stage.
+/// Nanoseconds spent in each stage, by all threads.
 #[derive(Default)]
 pub(super) struct Clock([AtomicU64; STAGES.len()]);
 
@@ -52,7 +52,7 @@ impl Clock {
         result
     }
 
-    /// Thread-seconds a stage.
+    /// Seconds spent in each stage, by all threads.
     pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
         let seconds = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
         let stages = STAGES.iter().zip(&self.0);
@@ -62,21 +62,21 @@ impl Clock {
     }
 }
 
-/// What became of a document.
+/// The result for a document.
 pub(super) struct Outcome {
     pub(super) index: usize,
-    /// None if nothing was missing.
+    /// The new evidence; None if nothing was missing.
     pub(super) record: Option<Record>,
-    /// Of the image's bytes, if they were looked at.
+    /// The digest of the image; None if it was not read, or if it has faults, which belong to this document alone.
     pub(super) digest: Option<Digest>,
-    /// The image, if CLIP is to embed it.
+    /// The preprocessed image, if CLIP has to embed it.
     pixels: Option<Pixels>,
     clip_producer: Option<String>,
-    /// Producers of the document when all is written.
+    /// The producers of the document's channels after the record is written.
     pub(super) made: BTreeMap<Channel, String>,
 }
 
-/// The groups that are begun.
+/// The groups of which some documents are done and others are not.
 pub(super) struct Groups {
     documents: usize,
     open: Mutex<BTreeMap<usize, Vec<Outcome>>>,
@@ -90,7 +90,7 @@ impl Groups {
         }
     }
 
-    /// The whole group of this document, if it is the last of them.
+    /// Adds a document to its group. Returns the group if it is complete now.
     fn add(&self, outcome: Outcome) -> Option<Vec<Outcome>> {
         let group = outcome.index / GROUP;
         let size = GROUP.min(self.documents - group * GROUP);
@@ -106,7 +106,7 @@ impl Groups {
     }
 }
 
-/// CLIP vectors for the group's images, in one batch.
+/// Embeds the group's images with CLIP, in one batch.
 fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
     let Some(clip) = &tools.clip else {
         return Ok(());
@@ -143,22 +143,22 @@ fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
     Ok(())
 }
 
-/// One thread's tools.
+/// The state of one thread.
 pub(super) struct Worker<'a> {
     tools: &'a Tools,
     clock: &'a Clock,
     entries: &'a [Entry],
     seen: &'a Seen,
     store_path: &'a Path,
-    /// Opened when a document's evidence is needed to compute more of it.
+    /// For reading; opened when stored evidence is first needed.
     store: Option<Store>,
-    /// Of one thread: what a model would share out among all cores stays on this worker's.
+    /// Has one thread, so that models which would use all cores stay on this worker's.
     pool: rayon::ThreadPool,
 }
 
 impl<'a> Worker<'a> {
     /// # Errors
-    /// A thread that cannot be started.
+    /// The thread of its pool cannot be started.
     pub(super) fn new(
         tools: &'a Tools,
         clock: &'a Clock,
@@ -180,7 +180,11 @@ impl<'a> Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Computes what is missing of a document, and of its group, if it is the last of that: then the group is done.
+    /// Computes what is missing of a document. If it is the last of its group, also computes the CLIP vectors of the group and returns the
+    /// group.
+    ///
+    /// # Errors
+    /// The store cannot be read, or a model cannot be loaded or fails.
     pub(super) fn work(
         &mut self,
         index: usize,
@@ -203,7 +207,7 @@ impl Worker<'_> {
         let listing = self.clock.time("list", || entry.list(&mut listing_faults));
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
 
-        // what must be computed, following the channels from the first to the last
+        // A channel is missing if its producer has changed; the producers of its inputs are part of that, so inputs come first.
         let mut made: BTreeMap<Channel, String> = BTreeMap::new();
         let mut missing: HashMap<Channel, String> = HashMap::new();
         for channel in Channel::ALL {
@@ -216,7 +220,7 @@ impl Worker<'_> {
                 Some(_) => {
                     made.extend(stored.map(|s| (channel, s.clone())));
                 }
-                // without the tool, stored evidence stays unless what it was made of changes
+                // a channel without its tool keeps what is stored, unless its inputs change
                 None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
                     made.extend(stored.map(|s| (channel, s.clone())));
                 }
@@ -235,7 +239,7 @@ impl Worker<'_> {
         if missing.is_empty() {
             return Ok(outcome);
         }
-        // what is not computed anew may be what the rest is made of
+        // stored channels may be inputs of missing ones
         let stored = match held {
             Some(_) => self.stored(entry)?,
             None => None,
@@ -339,8 +343,8 @@ impl Worker<'_> {
         pages
     }
 
-    /// OCR, picture statistics and CLIP's pixels: what needs the image decoded. What is known of an image of the same bytes
-    /// is taken from there.
+    /// Computes what needs the decoded image: OCR, picture statistics and CLIP's input. If an image with the same bytes has been read before,
+    /// its evidence is copied.
     fn image(
         &mut self,
         listing: &Listing,
@@ -355,7 +359,7 @@ impl Worker<'_> {
         }
         let first = match listing.images.first().map(|path| bytes_of(path)) {
             Some(Ok(bytes)) => Some(bytes),
-            // what is wrong with it is found again below
+            // `decode_first` meets the error again and reports it
             _ => None,
         };
         outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
@@ -363,7 +367,7 @@ impl Worker<'_> {
             Some(digest) => self.twin(digest)?,
             None => None,
         };
-        if let Some(twin) = twin
+        if let Some((twin, backend)) = twin
             && let Some(seen) = twin.picture
             && missing.contains_key(&Channel::Ocr)
             && missing.contains_key(&Channel::Picture)
@@ -373,6 +377,7 @@ impl Worker<'_> {
                 value: twin.ocr,
                 faults: Vec::new(),
             });
+            record.ocr_backend = backend;
             record.picture = missing.remove(&Channel::Picture).map(|producer| Made {
                 producer,
                 value: Some(seen),
@@ -387,7 +392,7 @@ impl Worker<'_> {
             decode_first(&listing.images, first, &mut faults)
         });
         if !faults.is_empty() {
-            // no other document has these faults
+            // another document must not copy evidence with this one's faults
             outcome.digest = None;
         }
         if let Some(producer) = missing.remove(&Channel::Ocr) {
@@ -410,6 +415,7 @@ impl Worker<'_> {
             if !faults.is_empty() {
                 outcome.digest = None;
             }
+            record.ocr_backend = reader.and_then(|reader| backend_of(&**reader));
             record.ocr = Some(Made {
                 producer,
                 value: lines,
@@ -442,18 +448,24 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The stored evidence of a document with the same image.
-    fn twin(&mut self, digest: Digest) -> Result<Option<Evidence>> {
+    /// The stored evidence of a document with the same image, and the backend that read its text.
+    fn twin(&mut self, digest: Digest) -> Result<Option<(Evidence, Option<Backend>)>> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let index = seen.get(&digest).copied();
         drop(seen);
-        match index {
-            Some(index) => self.stored(&self.entries[index]),
-            None => Ok(None),
-        }
+        let Some(index) = index else {
+            return Ok(None);
+        };
+        let entry = &self.entries[index];
+        let evidence = self.stored(entry)?;
+        let backend = match &self.store {
+            Some(store) => store.backend(&entry.id, Channel::Ocr)?,
+            None => None,
+        };
+        Ok(evidence.map(|evidence| (evidence, backend)))
     }
 
-    /// Sentence vectors and sentiment of the document's texts, as far as they are missing.
+    /// Computes the sentence vectors and the sentiment of the document's texts, as far as they are missing.
     fn words(
         &self,
         missing: &mut HashMap<Channel, String>,
@@ -511,7 +523,17 @@ impl Worker<'_> {
     }
 }
 
-/// What is made of a document's texts.
+/// The backend of a reader, as it is stored; None if the reader names no network.
+fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
+    let backends = reader.backends();
+    let numeric = backends.iter().map(backend::Backend::numeric).max()?;
+    Some(Backend {
+        name: backend::name(backends),
+        numeric,
+    })
+}
+
+/// The channels that are computed from a document's texts.
 #[derive(Default)]
 struct Words {
     sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
@@ -538,8 +560,8 @@ fn of_texts<T>(
     }
 }
 
-/// The first of the image files that decodes; the ones before it are faults.
-/// `first`: the bytes of the first, if they were read.
+/// Decodes the first of the image files that can be decoded. The ones before it are faults. `first` has the bytes of the first file,
+/// if they have been read.
 fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
@@ -556,8 +578,7 @@ fn decode_first(
     None
 }
 
-/// The work's result, with a panic in somebody's decoder as one more error: a crawl of the web is
-/// larger than any library's tests.
+/// Runs `work` and turns a panic into an error: a crawl of the web contains files that libraries have not been tested with.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| format!("{error:#}")),

@@ -1,4 +1,4 @@
-//! Pictures as the networks want them: the whole image for the detector, a line for the recogniser.
+//! The networks' inputs: the whole image for the detector, the image of one line for the recogniser.
 
 use anyhow::Result;
 use fast_image_resize::images::{TypedImage, TypedImageRef};
@@ -7,29 +7,29 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 
 use super::boxes::TextBox;
-use super::convnet::{Map, Memory};
+use crate::nn::conv::{BufferPool, FeatureMap};
 
-/// The detector halves its picture five times.
+/// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;
-/// Pixels of the smallest and of the largest picture that the detector is given.
+/// Pixels of the smallest and of the largest input of the detector.
 ///
 /// Of the words that tesseract and RapidOCR both read in 25 images of the crawl (1,474) and 36 of tweets (304), the reader
 /// finds .992 and .990 with (0.5, 1.2) million, .991 and .993 with (0.3, 0.9), .982 and .997 with (0.35, 0.8), and .865 and
 /// .990 with (0.25, 0.5).
 const DETECTOR_PIXELS: (f32, f32) = (0.3e6, 0.9e6);
-/// Beyond this, enlarging shows nothing new.
+/// Greatest factor by which an image is enlarged: more shows nothing new.
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
 pub(super) const LINE_HEIGHT: usize = 48;
-/// Widest line, in pixels; longer ones are squeezed.
+/// Greatest width of a line image, in pixels; longer lines are compressed to it.
 const MAX_LINE_WIDTH: f32 = 4096.0;
-/// Samples of the image across and down for one pixel of a line, at most.
+/// Greatest number of samples of the image, across and down each, for one pixel of a line image.
 const MAX_SAMPLES: f32 = 4.0;
 
-/// By which factor an image (in pixels, not empty) is resized before detection.
+/// The factor by which an image is resized before detection. `width` and `height` are in pixels and not zero.
 ///
-/// Small letters are found where they are enlarged, and detection costs as much as there are pixels:
-/// so the area is bounded on both sides, not a side of the image.
+/// Small letters are found only if they are enlarged, and the cost of detection is proportional to the pixels. So the area has a lower
+/// and an upper bound, and the sides have none.
 pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     let area = width as f32 * height as f32;
     let (least, most) = DETECTOR_PIXELS;
@@ -40,14 +40,21 @@ pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     }
 }
 
-/// The image, resized by `scale`, as BGR in [-1, 1]; right and bottom are filled with black up to
-/// multiples of 32.
-pub(super) fn detector_input(image: &RgbImage, scale: f32, memory: &mut Memory) -> Result<Map> {
+/// The image, resized by `scale`: (height, width, BGR) in [-1, 1], padded with black at the right and the bottom to multiples of
+/// [`DETECTOR_GRID`].
+///
+/// # Errors
+/// The image cannot be resized.
+pub(super) fn detector_input(
+    image: &RgbImage,
+    scale: f32,
+    pool: &mut BufferPool,
+) -> Result<FeatureMap> {
     let side = |length: u32| ((length as f32 * scale).round() as u32).max(1);
     let (width, height) = (side(image.width()), side(image.height()));
     let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
     let mut resized = TypedImage::<U8x3>::new(width, height);
-    // typed: the untyped call would compile the resizing of a dozen pixel types into riposte
+    // the untyped call would compile the resizing of a dozen pixel types into the program
     Resizer::new().resize_typed(
         &source,
         &mut resized,
@@ -55,7 +62,7 @@ pub(super) fn detector_input(image: &RgbImage, scale: f32, memory: &mut Memory) 
     )?;
     let (width, height) = (width as usize, height as usize);
     let padded = |length: usize| length.next_multiple_of(DETECTOR_GRID);
-    let mut input = memory.picture(padded(height), padded(width), 3);
+    let mut input = pool.image(padded(height), padded(width), 3);
     input.data.fill(-1.0);
     let rows = input.data.chunks_mut(padded(width) * 3);
     for (row, from) in rows.zip(resized.pixels().chunks_exact(width)) {
@@ -72,18 +79,18 @@ fn normalised(value: f32) -> f32 {
     value / 127.5 - 1.0
 }
 
-/// Width of a line picture of a box, in pixels.
+/// Width of the line image of a box, in pixels.
 pub(super) fn line_width(text: &TextBox) -> usize {
     let width = (LINE_HEIGHT as f32 * text.width / text.height).ceil();
-    // a box of no height or no width asks for the widest or for nothing
+    // the ratio of a box without height or width is infinite, zero or NaN
     width.clamp(1.0, MAX_LINE_WIDTH) as usize
 }
 
-/// The text of a box, level and upright, as BGR in [-1, 1], [`LINE_HEIGHT`] high.
+/// The image of the line in a box, level and upright: ([`LINE_HEIGHT`], width, BGR) in [-1, 1].
 ///
-/// Each pixel is the mean of as many bilinear samples as the image has pixels there. Beyond its edges
-/// the image goes on as its edge is.
-pub(super) fn line(image: &RgbImage, text: &TextBox, memory: &mut Memory) -> Map {
+/// Each pixel is the mean of about as many bilinear samples as it covers pixels of the image. Beyond the image's edges, its outermost
+/// pixels are repeated.
+pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> FeatureMap {
     let columns = line_width(text);
     let samples = (text.height / LINE_HEIGHT as f32)
         .ceil()
@@ -95,9 +102,9 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, memory: &mut Memory) -> Map
     };
     let (across, downwards) = (step(right, columns), step(down, LINE_HEIGHT));
     let weight = 1.0 / (samples * samples) as f32;
-    let mut line = memory.picture(LINE_HEIGHT, columns, 3);
-    for (place, to) in line.data.chunks_mut(3).enumerate() {
-        let (row, column) = (place / columns, place % columns);
+    let mut line = pool.image(LINE_HEIGHT, columns, 3);
+    for (pixel, to) in line.data.chunks_mut(3).enumerate() {
+        let (row, column) = (pixel / columns, pixel % columns);
         let mut sum = [0.0; 3];
         for sample in 0..samples * samples {
             let i = (column * samples + sample % samples) as f32 + 0.5;
@@ -114,7 +121,7 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, memory: &mut Memory) -> Map
     line
 }
 
-/// The colour at a place between pixel centres (which are at .5), by bilinear interpolation.
+/// The colour at (x, y), interpolated bilinearly between the centres of pixels, which are at .5.
 fn pixel_at(image: &RgbImage, x: f32, y: f32) -> [f32; 3] {
     let place = |at: f32, length: u32| {
         let last = length.saturating_sub(1);
@@ -143,21 +150,21 @@ mod tests {
 
     #[test]
     fn the_area_decides_how_large_the_detector_sees_an_image() {
-        // between the bounds: as it is
+        // between the bounds, it is not resized
         assert_eq!(detector_scale(1000, 800), 1.0);
-        // 500 × 150 = 75,000, a quarter of the least area: twice each side
+        // 500 × 150 = 75,000 is a quarter of the least area, so each side is doubled
         assert_eq!(detector_scale(500, 150), 2.0);
-        // 4000 × 3600 = 16 times the largest area: a quarter of each side
+        // 4000 × 3600 is 16 times the largest area, so each side is divided by four
         assert_eq!(detector_scale(4000, 3600), 0.25);
         assert_eq!(detector_scale(1, 1), MAX_ENLARGEMENT);
-        // a tall infographic keeps its width legible
+        // a tall infographic stays wide enough to be read
         assert_eq!(detector_scale(400, 9_000), 0.5);
     }
 
     #[test]
     fn the_detector_gets_blue_first_on_a_grid_of_32() {
         let image = RgbImage::from_pixel(40, 30, Rgb([255, 51, 0]));
-        let input = detector_input(&image, 1.0, &mut Memory::default()).unwrap();
+        let input = detector_input(&image, 1.0, &mut BufferPool::default()).unwrap();
         assert_eq!((input.height, input.width, input.channels), (32, 64, 3));
         let colour = |y, x| [0, 1, 2].map(|channel| input.at(y, x, channel));
         // 51 / 127.5 - 1 = -0.6
@@ -178,13 +185,13 @@ mod tests {
             height: 48.0,
         };
         assert_eq!(line_width(&level), 96);
-        let read = line(&image, &level, &mut Memory::default());
+        let read = line(&image, &level, &mut BufferPool::default());
         assert_eq!((read.at(20, 10, 0), read.at(20, 80, 0)), (-1.0, 1.0));
 
         let upwards = level.turned().turned().turned();
         assert_eq!(upwards.along, (0.0, -1.0));
         assert_eq!(line_width(&upwards), 24);
-        let read = line(&image, &upwards, &mut Memory::default());
+        let read = line(&image, &upwards, &mut BufferPool::default());
         assert_eq!((read.at(5, 12, 0), read.at(40, 12, 0)), (-1.0, 1.0));
     }
 

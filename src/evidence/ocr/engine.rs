@@ -1,4 +1,4 @@
-//! The ocrs engine (robertknight/ocrs): its detector, its layout analysis, its recogniser.
+//! The ocrs engine (robertknight/ocrs): detector, layout analysis and recogniser.
 
 use std::path::Path;
 
@@ -10,55 +10,83 @@ use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
-use super::convnet::Map;
+use super::backend::{Backend, Runtime};
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, ctc};
+use crate::nn::conv::{FeatureMap, NumericMode};
 
-/// Counts up whenever the same models would read an image differently.
+/// Must be increased with every change after which the same models read an image differently.
 const CODE_VERSION: u32 = 1;
-/// The characters of the published recogniser, by label from 1 (ocrs' `DEFAULT_ALPHABET`).
+/// The characters of the published recogniser, in the order of its labels from 1 on (ocrs' `DEFAULT_ALPHABET`).
 const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Below this mean probability a reading is noise.
+/// Lines with a lower mean probability are dropped as noise.
 const MIN_CONFIDENCE: f32 = 0.5;
 
-/// The recogniser knows its spaces: best path alone.
+/// The recogniser finds spaces itself: words are not separated at gaps, only where the best path has a space.
 const WORD_GAP: f32 = f32::INFINITY;
 
 /// The ocrs engine with its published detection and recognition models (`.rten` or ONNX).
 pub struct OcrsReader {
-    /// Finds words and lines, and cuts lines out. It keeps no probabilities, so it does not read.
+    /// Finds words and lines, and cuts out the images of lines. It is not used for recognition, because it does not return
+    /// probabilities.
     engine: OcrEngine,
     recogniser: Network,
     alphabet: Vec<String>,
     producer: String,
+    backends: [Backend; 2],
     cores: Cores,
 }
 
 impl OcrsReader {
-    /// The producer that the models with that sha will be.
+    /// The producer of a reader of the models with this sha.
     pub fn producer_of(sha: &str) -> String {
         format!("ocrs code {CODE_VERSION} {sha}")
     }
 
-    /// Loads both models; `sha` names their contents in [`TextReader::producer`].
+    /// Loads both models, with int8 products where the machine has instructions for them. `sha` identifies the models'
+    /// contents in [`TextReader::producer`].
     ///
     /// # Errors
-    /// A file that cannot be read, is no model, or is not of the shape of this one's part.
+    /// A file cannot be read, is no model, or is a model whose input is not one grey image.
     pub fn load(detection: &Path, recognition: &Path, sha: &str) -> Result<OcrsReader> {
+        Self::load_with(detection, recognition, sha, NumericMode::Auto)
+    }
+
+    /// As [`OcrsReader::load`], in the numbers that `mode` allows.
+    ///
+    /// # Errors
+    /// As for [`OcrsReader::load`].
+    pub fn load_with(
+        detection: &Path,
+        recognition: &Path,
+        sha: &str,
+        mode: NumericMode,
+    ) -> Result<OcrsReader> {
         let detector = load_model(read(detection)?, detection)?;
         expect_grey(&detector)
             .with_context(|| format!("{} is not an ocrs text detector", detection.display()))?;
-        let recogniser = Network::load(recognition)?;
+        let recogniser = Network::load("recogniser", recognition, mode)?;
         expect_grey(recogniser.model())
             .with_context(|| format!("{} is not an ocrs recogniser", recognition.display()))?;
-        // The engine wants a recogniser of its own to know the height of lines; ten megabytes.
+        // The engine needs a copy of the recogniser (ten megabytes), from which it takes the height of lines.
         let engine = OcrEngine::new(OcrEngineParams {
             detection_model: Some(detector),
             recognition_model: Some(load_model(read(recognition)?, recognition)?),
             ..Default::default()
         })?;
+        let backends = [
+            Backend {
+                network: "detector",
+                convolutions: Runtime::Rten {
+                    because: "the ocrs engine runs it".to_owned(),
+                },
+                output_layer: None,
+            },
+            recogniser.backend().clone(),
+        ];
         Ok(OcrsReader {
             engine,
+            backends,
             recogniser,
             alphabet: ALPHABET.chars().map(String::from).collect(),
             producer: Self::producer_of(sha),
@@ -78,9 +106,9 @@ impl OcrsReader {
             let Some(corners) = corners_of(&line, image) else {
                 continue;
             };
-            // (H, W), grey, in [-0.5, 0.5]
-            let picture = self.engine.prepare_recognition_input(&input, &line)?;
-            let (text, confidence) = self.read_line(picture, core).context("reading a line")?;
+            // (height, width), grey, in [-0.5, 0.5]
+            let line_image = self.engine.prepare_recognition_input(&input, &line)?;
+            let (text, confidence) = self.read_line(line_image, core).context("reading a line")?;
             let text = text.trim();
             if confidence >= MIN_CONFIDENCE && !text.is_empty() {
                 read.push(OcrLine {
@@ -93,19 +121,24 @@ impl OcrsReader {
         Ok(read)
     }
 
-    fn read_line(&self, picture: NdTensor<f32, 2>, core: &mut Core) -> Result<(String, f32)> {
-        let [height, width] = picture.shape();
-        let input = Map {
+    /// The text of a line, given as a (height, width) image in [-0.5, 0.5], and its mean probability.
+    fn read_line(&self, image: NdTensor<f32, 2>, core: &mut Core) -> Result<(String, f32)> {
+        let [height, width] = image.shape();
+        let input = FeatureMap {
             height,
             width,
             channels: 1,
             stride: 1,
-            data: picture.into_data().into(),
+            data: image.into_data().into(),
         };
         let output = self.recogniser.run(input, core)?;
-        // (step, batch, label), log-probabilities
+        // log-probabilities, (steps, batch, labels)
         let logs: NdTensorView<f32, 3> = output.view().try_into()?;
-        ensure!(logs.size(1) == 1, "an output of shape {:?}", logs.shape());
+        ensure!(
+            logs.size(1) == 1,
+            "the recogniser's output has shape {:?}",
+            logs.shape()
+        );
         let probabilities = logs.slice((.., 0)).map(|log| log.exp());
         Ok(ctc::decode(probabilities.view(), &self.alphabet, WORD_GAP))
     }
@@ -116,6 +149,10 @@ impl TextReader for OcrsReader {
         self.producer.clone()
     }
 
+    fn backends(&self) -> &[Backend] {
+        &self.backends
+    }
+
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
         if image.width() == 0 || image.height() == 0 {
             return Ok(Vec::new());
@@ -124,7 +161,7 @@ impl TextReader for OcrsReader {
     }
 }
 
-/// The level rectangle around a line's words, within the image; None where that is empty.
+/// The corners of the smallest upright rectangle around a line's words, clipped to the image; None if nothing of it is within the image.
 fn corners_of(words: &[RotatedRect], image: &RgbImage) -> Option<[(f32, f32); 4]> {
     let around = bounding_rect(words.iter())?.bounding_rect();
     let (width, height) = (image.width() as f32, image.height() as f32);
@@ -148,10 +185,10 @@ fn corners_of(words: &[RotatedRect], image: &RgbImage) -> Option<[(f32, f32); 4]
 fn expect_grey(model: &Model) -> Result<()> {
     let shape = model
         .input_shape(0)
-        .ok_or_else(|| anyhow!("it does not say what its input is"))?;
+        .ok_or_else(|| anyhow!("it does not declare the shape of its input"))?;
     ensure!(
         shape.len() == 4 && matches!(shape.get(1), Some(Dimension::Fixed(1))),
-        "its input is {shape:?}, not one grey picture"
+        "its input is {shape:?}, not one grey image"
     );
     ensure!(
         model.output_ids().len() == 1,

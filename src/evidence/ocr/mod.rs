@@ -1,12 +1,12 @@
-//! Text in images: which lines stand in a picture, where, and how surely they were read.
+//! Text in images: the lines in an image, with their places and confidences.
 //!
-//! Two routes behind [`TextReader`], both run by rten: PP-OCRv4 ([`PpOcr`], detector and recogniser
-//! as ONNX) and the ocrs engine with its own models ([`OcrsReader`]). The stages of the first are
-//! `boxes` (a text map becomes boxes in reading order), `crop` (a box becomes a line picture) and
-//! `ctc` (a recogniser's output becomes characters); `convnet` computes the networks' convolutions.
+//! There are two implementations of [`TextReader`]: PP-OCRv4 ([`PpOcr`], whose detector and recogniser are ONNX files) and the ocrs
+//! engine with its own models ([`OcrsReader`]). The stages of the first are `boxes` (from the detector's map to boxes in reading
+//! order), `crop` (from a box to the image of a line) and `ctc` (from the recogniser's output to characters). `network` runs the
+//! models: [`crate::nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
 
+pub mod backend;
 mod boxes;
-mod convnet;
 mod crop;
 mod ctc;
 mod engine;
@@ -19,24 +19,31 @@ pub use ppocr::PpOcr;
 use anyhow::Result;
 use image::RgbImage;
 
-/// A line of text read in an image.
+use backend::Backend;
+
+/// A line of text that was read in an image.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct OcrLine {
     pub text: String,
-    /// Mean probability of the characters read, in [0, 1].
+    /// Mean probability of its characters, in [0, 1].
     pub confidence: f32,
-    /// Corners (x, y) in pixels of the whole image, clockwise from the text's upper left.
+    /// Corners (x, y) in pixels of the whole image, clockwise from the upper left corner of the text.
     pub corners: [(f32, f32); 4],
 }
 
-/// A way to read the text in an image.
+/// Reads the text in images.
 ///
-/// A reader is shared by threads: each `read` works on one core of its own, so that as many images
-/// are read at a time as there are threads that call it.
+/// Threads share a reader. Each call of `read` works on one core, so that as many images are read at a time as threads call it.
 pub trait TextReader: Send + Sync {
-    /// Name, code version and model sha256s: stored with what it reads, so that a change is noticed.
+    /// The reader's name, its code version and the sha256 of its models. It is stored with the lines; if it changes, images are read anew.
     fn producer(&self) -> String;
 
-    /// The lines of one image (8-bit RGB, upright), in reading order; none where there is no text.
+    /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read anew.
+    fn backends(&self) -> &[Backend];
+
+    /// The lines of one image (8-bit RGB, upright), in reading order; empty if there is no text.
+    ///
+    /// # Errors
+    /// A network fails on this image.
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>>;
 }

@@ -1,4 +1,4 @@
-//! A model as the readers see it, and the one core it runs on.
+//! A network that a reader loads and runs, and the thread that it runs on.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,105 +10,175 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
 
-use super::convnet::{Classes, Compiled, ConvNet, Map, Memory, compile};
+use super::backend::{Backend, Runtime};
+use crate::nn::conv::{BufferPool, Classifier, ConvNet, FeatureMap, NumericMode, compile};
 
 /// A network with one input and one output.
 ///
-/// What of its beginning a [`ConvNet`] can compute is computed there, for its speed, and its last product as [`Classes`]; the
-/// rest by rten. A file that is no ONNX is all rten's.
+/// The convolution runtime ([`crate::nn::conv`]) computes as much of its beginning as it knows, and its output layer; rten computes
+/// the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
     model: Model,
-    front: Option<Front>,
-    end: Option<(Classes, NodeId)>,
+    trunk: Option<Trunk>,
+    /// The output layer, and the tensor that rten computes for it.
+    output_layer: Option<(Classifier, NodeId)>,
+    backend: Backend,
 }
 
-/// The beginning of a network.
-struct Front {
+/// The beginning of a network, computed by the convolution runtime.
+struct Trunk {
     net: ConvNet,
-    /// Where rten goes on; none if nothing is left.
+    /// The tensor from which rten continues; None if the trunk is the whole network.
     then: Option<NodeId>,
 }
 
+/// A part of a network that the convolution runtime computes, or why it does not.
+type Part<T> = Result<T, String>;
+
 impl Network {
-    /// Loads an ONNX or rten model file, whichever its bytes say, with weights packed for speed.
-    pub(super) fn load(path: &Path) -> Result<Network> {
+    /// Loads a model file, in the ONNX or the rten format, with weights packed for speed. `name` is the network's part in
+    /// reading.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no model. A model that the convolution runtime refuses is no error:
+    /// [`Network::backend`] has the reason.
+    pub(super) fn load(name: &'static str, path: &Path, mode: NumericMode) -> Result<Network> {
         let bytes = read(path)?;
-        // what is rten's to run and not ours is no error; rten has found damage by then, but may have looked away where we do not
-        let compiled = catch_unwind(|| compile(&bytes));
-        let Compiled { beginning, end } = compiled.ok().and_then(Result::ok).unwrap_or_default();
+        let (trunk, classifier) = compile_guarded(&bytes, mode);
         let model = load_model(bytes, path)?;
-        let front = beginning.and_then(|net| Front::new(net, &model));
-        let end = end.and_then(|end| {
-            let reached = model.find_node(end.input_name())?;
-            Some((end, reached))
-        });
-        let mut network = Network { model, front, end };
-        // rten names maps that it then computes together with others, and cannot stop there
-        if network.end.is_some()
-            && network
-                .run(Map::picture(48, 64, 3, 0.0), &mut Core::new())
-                .is_err()
-        {
-            network.end = None;
-        }
+        let trunk = trunk.and_then(|net| Trunk::new(net, &model));
+        let output_layer =
+            classifier.map(
+                |classifier| match model.find_node(classifier.input_name()) {
+                    Some(reached) => Ok((classifier, reached)),
+                    None => Err(format!(
+                        "rten does not know the output layer's input {}",
+                        classifier.input_name()
+                    )),
+                },
+            );
+        let convolutions = match &trunk {
+            Ok(trunk) => Runtime::Conv(trunk.net.numeric()),
+            Err(because) => Runtime::Rten {
+                because: because.clone(),
+            },
+        };
+        let mut network = Network {
+            model,
+            trunk: trunk.ok(),
+            output_layer: None,
+            backend: Backend {
+                network: name,
+                convolutions,
+                output_layer: None,
+            },
+        };
+        network.backend.output_layer =
+            output_layer.map(
+                |part| match part.and_then(|part| network.try_output_layer(part)) {
+                    Ok(runtime) => runtime,
+                    Err(because) => Runtime::Rten { because },
+                },
+            );
         Ok(network)
+    }
+
+    /// Computes the output layer by the convolution runtime from now on, if that works: rten may have fused the operators around
+    /// its input with others, and then cannot return that tensor, which shows only when it is asked to.
+    fn try_output_layer(&mut self, part: (Classifier, NodeId)) -> Part<Runtime> {
+        let numeric = part.0.numeric();
+        self.output_layer = Some(part);
+        let image = FeatureMap::filled(48, 64, 3, 0.0);
+        match self.run(image, &mut Core::new()) {
+            Ok(_) => Ok(Runtime::Conv(numeric)),
+            Err(error) => {
+                self.output_layer = None;
+                Err(format!("a trial run failed: {error:#}"))
+            }
+        }
     }
 
     pub(super) fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Runs on `core`. The answer is (1, channel, height, width), or what the network makes of that.
-    pub(super) fn run(&self, picture: Map, core: &mut Core) -> Result<Tensor<f32>> {
-        let (first, map) = match &self.front {
-            None => (self.model.input_ids().first().copied(), picture),
-            Some(front) => (front.then, front.net.run(picture, &mut core.memory)?),
+    /// Which runtimes compute the network, and why.
+    pub(super) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// Computes the network's output for an image on `core`: (1, channels, height, width), or the shape into which the network's
+    /// last layers bring that.
+    pub(super) fn run(&self, image: FeatureMap, core: &mut Core) -> Result<Tensor<f32>> {
+        let (first, map) = match &self.trunk {
+            None => (self.model.input_ids().first().copied(), image),
+            Some(trunk) => (trunk.then, trunk.net.run(image, &mut core.pool)?),
         };
         let size = [1, map.channels, map.height, map.width];
         let tensor = match map.stride {
             1 => NdTensor::from_data(size, map.data.to_vec()),
             _ => NdTensor::from_fn(size, |[_, channel, y, x]| map.at(y, x, channel)),
         };
-        core.memory.keep(map);
+        core.pool.recycle(map);
         let Some(first) = first else {
             return Ok(tensor.into_dyn());
         };
-        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&core.pool)));
-        let last = match &self.end {
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&core.thread)));
+        let last = match &self.output_layer {
             Some((_, reached)) => &[*reached],
             None => self.model.output_ids(),
         };
-        let answers = self
+        let outputs = self
             .model
             .run(vec![(first, tensor.into())], last, Some(options))?;
-        let answer: Tensor<f32> = answers
+        let output: Tensor<f32> = outputs
             .into_iter()
             .next()
-            .context("a network without output")?
+            .context("the network has no output")?
             .try_into()?;
-        match &self.end {
-            Some((classes, _)) => {
-                let rows: NdTensorView<f32, 3> = answer.view().try_into()?;
-                Ok(classes.run(rows, &mut core.memory)?.into_dyn())
+        match &self.output_layer {
+            Some((classifier, _)) => {
+                let features: NdTensorView<f32, 3> = output.view().try_into()?;
+                Ok(classifier.run(features, &mut core.pool)?.into_dyn())
             }
-            None => Ok(answer),
+            None => Ok(output),
         }
     }
 }
 
-impl Front {
-    /// None if the model knows no such output.
-    fn new(net: ConvNet, model: &Model) -> Option<Front> {
-        let reached = model.find_node(net.output_name())?;
+/// Compiles a model for the convolution runtime: its trunk, and its output layer if it has one.
+///
+/// A damaged file may break an assertion in there; that is a refusal like any other, and rten decides whether it is a model.
+fn compile_guarded(bytes: &[u8], mode: NumericMode) -> (Part<ConvNet>, Option<Classifier>) {
+    match catch_unwind(|| compile(bytes, mode)) {
+        Ok(Ok(compiled)) => {
+            let trunk = compiled.trunk.map_err(|error| format!("{error:#}"));
+            (trunk, compiled.classifier)
+        }
+        Ok(Err(error)) => (Err(format!("{error:#}")), None),
+        Err(panic) => {
+            let message = message_of(&*panic);
+            (Err(format!("compiling it failed: {message}")), None)
+        }
+    }
+}
+
+impl Trunk {
+    /// # Errors
+    /// The model does not know the tensor where the trunk ends.
+    fn new(net: ConvNet, model: &Model) -> Part<Trunk> {
+        let reached = model.find_node(net.output_name());
+        let reached = reached
+            .ok_or_else(|| format!("rten does not know the tensor {}", net.output_name()))?;
         let whole = model.output_ids().first() == Some(&reached);
-        Some(Front {
+        Ok(Trunk {
             net,
             then: (!whole).then_some(reached),
         })
     }
 }
 
-/// The bytes of a model file.
+/// Reads a model file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| attempt(path))
 }
@@ -117,9 +187,9 @@ fn attempt(path: &Path) -> String {
     format!("loading the text model {}", path.display())
 }
 
-/// The model of these bytes, which came from `path`: ONNX or rten, whichever they say, with weights packed for speed.
+/// Loads a model in the ONNX or the rten format, with weights packed for speed. `path` is named in errors.
 pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
-    // rten checks what it loads, but a damaged graph may still break an assertion inside it
+    // rten checks what it loads, but a damaged graph may still break an assertion in it
     catch_unwind(AssertUnwindSafe(|| {
         ModelOptions::with_all_ops()
             .prepack_weights(true)
@@ -130,49 +200,51 @@ pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
     .with_context(|| attempt(path))
 }
 
-/// One thread of rten's, and the buffers that are used there.
+/// What a reader uses on one core: a thread of rten's, and buffers.
 ///
-/// rten runs a model on a pool of its own, by default one of all cores for the whole process. One
-/// image a core is faster than one image on all cores, so each `read` borrows a pool of one thread.
+/// By default rten runs a model on one thread pool for the whole process, with a thread for each core. One image on each core is faster than
+/// one image on all cores, so each `read` borrows a pool of one thread.
 pub(super) struct Core {
-    pool: Arc<ThreadPool>,
-    pub(super) memory: Memory,
+    thread: Arc<ThreadPool>,
+    pub(super) pool: BufferPool,
 }
 
 impl Core {
     fn new() -> Core {
         Core {
-            pool: Arc::new(ThreadPool::with_num_threads(1)),
-            memory: Memory::default(),
+            thread: Arc::new(ThreadPool::with_num_threads(1)),
+            pool: BufferPool::default(),
         }
     }
 }
 
-/// Cores, as many as there ever were `read`s at a time.
+/// The cores that are not in use. There are as many as there were `read`s at a time.
 #[derive(Default)]
 pub(super) struct Cores(Mutex<Vec<Core>>);
 
 impl Cores {
-    /// Does `work` on a core that nobody else uses meanwhile.
+    /// Does `work` on a core that nothing else uses meanwhile.
     ///
-    /// A panic in there (in a model that was damaged in a way nothing noticed) is this image's error.
+    /// # Errors
+    /// Those of the work. A panic in it is an error too: it concerns one image.
     pub(super) fn run<T: Send>(
         &self,
         work: impl FnOnce(&mut Core) -> Result<T> + Send,
     ) -> Result<T> {
         let idle = |cores: &Self| cores.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut core = idle(self).unwrap_or_else(Core::new);
-        let pool = Arc::clone(&core.pool);
-        // The plain thread between the two pools: a rayon worker that waits for another pool takes up
-        // the next job of its own, and would pile image upon image on its stack.
-        let done = std::thread::scope(|scope| scope.spawn(|| pool.run(|| work(&mut core))).join());
+        let thread = Arc::clone(&core.thread);
+        // The caller may be a worker of another rayon pool. If it waited for rten's pool directly, it would take up its own pool's
+        // next job meanwhile, and image after image would pile up on its stack. So it waits for a plain thread.
+        let done =
+            std::thread::scope(|scope| scope.spawn(|| thread.run(|| work(&mut core))).join());
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(core);
         match done {
             Ok(result) => result,
-            Err(panic) => bail!("the text reader broke off: {}", message_of(&*panic)),
+            Err(panic) => bail!("the text reader panicked: {}", message_of(&*panic)),
         }
     }
 }
@@ -208,15 +280,16 @@ mod tests {
             .join(name)
     }
 
-    fn picture(height: usize, width: usize) -> Map {
-        let mut picture = Map::picture(height, width, 3, 0.0);
-        for (place, colours) in picture.data.chunks_mut(3).enumerate() {
-            let (y, x) = (place / width, place % width);
+    /// The input of collection-tools/convnet_reference.py.
+    fn image(height: usize, width: usize) -> FeatureMap {
+        let mut image = FeatureMap::filled(height, width, 3, 0.0);
+        for (pixel, colours) in image.data.chunks_mut(3).enumerate() {
+            let (y, x) = (pixel / width, pixel % width);
             for (c, colour) in colours.iter_mut().enumerate() {
                 *colour = ((7 * x + 13 * y + 5 * c) % 17) as f32 / 17.0 - 0.5;
             }
         }
-        picture
+        image
     }
 
     /// The networks of tests/reference/convnet.py: one that is computed here to its end, one whose end rten computes.
@@ -226,39 +299,44 @@ mod tests {
         let said: HashMap<String, Reference> = serde_json::from_str(&values).unwrap();
         assert_eq!(said.len(), 2);
         for (name, expected) in said {
-            let network = Network::load(&reference(&format!("{name}.onnx"))).unwrap();
-            let front = network
-                .front
-                .as_ref()
-                .expect("nothing of it is computed here");
-            assert_eq!(front.then.is_some(), name == "convnet-recogniser");
+            let path = reference(&format!("{name}.onnx"));
+            let network = Network::load("toy", &path, NumericMode::Auto).unwrap();
+            let trunk = network.trunk.as_ref().expect("it is compiled");
+            assert_eq!(trunk.then.is_some(), name == "convnet-recogniser");
             let mut core = Core::new();
-            // again with the buffers of the first time, and of another size
+            // twice, so that the second run uses the buffers of the first and of an image of another size
             for _ in 0..2 {
-                let answer = network
-                    .run(picture(expected.height, expected.width), &mut core)
+                let output = network
+                    .run(image(expected.height, expected.width), &mut core)
                     .unwrap();
-                assert_eq!(answer.shape(), expected.shape, "{name}");
-                for (n, (a, b)) in answer.iter().zip(&expected.values).enumerate() {
-                    // 70 rows are multiplied in bytes, where the machine can
-                    let tolerance = if name == "convnet-recogniser" {
-                        2e-2
-                    } else {
-                        1e-4
-                    };
-                    assert!(
-                        (a - b).abs() < tolerance,
-                        "{name}, number {n}: {a}, not {b}"
-                    );
+                assert_eq!(output.shape(), expected.shape, "{name}");
+                for (n, (a, b)) in output.iter().zip(&expected.values).enumerate() {
+                    assert!((a - b).abs() < 1e-4, "{name}, number {n}: {a}, not {b}");
                 }
-                network.run(picture(36, 48), &mut core).unwrap();
+                network.run(image(36, 48), &mut core).unwrap();
             }
-            assert!(network.run(picture(1, 1), &mut core).is_err(), "{name}");
+            assert!(network.run(image(1, 1), &mut core).is_err(), "{name}");
         }
     }
 
     #[test]
-    fn what_is_no_network_is_named() {
+    fn a_model_that_the_convolution_runtime_refuses_is_run_by_rten_and_the_reason_is_kept() {
+        let bytes = std::fs::read(reference("convnet-detector.onnx")).unwrap();
+        let ink = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/ink-recogniser.onnx");
+        let network = Network::load("toy", &ink, NumericMode::Auto).unwrap();
+        match &network.backend().convolutions {
+            Runtime::Rten { because } => assert!(!because.is_empty()),
+            Runtime::Conv(_) => panic!("it begins with a convolution"),
+        }
+        // cut short, it is no ONNX model
+        let (trunk, classifier) = compile_guarded(&bytes[..bytes.len() / 2], NumericMode::Auto);
+        let reason = trunk.err().expect("half a model");
+        assert!(reason.starts_with("it is no ONNX model"), "{reason}");
+        assert!(classifier.is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_no_model_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("model.onnx");
         for bytes in [
@@ -267,7 +345,7 @@ mod tests {
             &[0x3a, 0xff, 0xff, 0xff, 0x0f, 0x01],
         ] {
             std::fs::write(&path, bytes).unwrap();
-            let Err(error) = Network::load(&path) else {
+            let Err(error) = Network::load("toy", &path, NumericMode::Auto) else {
                 panic!("{bytes:?} is a network");
             };
             assert!(format!("{error:#}").contains("model.onnx"), "{error:#}");

@@ -1,4 +1,4 @@
-//! PP-OCRv4 (Baidu, mobile models) as the ONNX files of rapidocr-onnxruntime 1.4.4.
+//! PP-OCRv4 (Baidu's mobile models), from the ONNX files of rapidocr-onnxruntime 1.4.4.
 
 use std::path::Path;
 
@@ -8,56 +8,69 @@ use rten::{Dimension, Model};
 use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
 
+use super::backend::Backend;
 use super::boxes::{self, TextBox};
 use super::crop;
 use super::network::{Core, Cores, Network};
 use super::{OcrLine, TextReader, ctc};
+use crate::nn::conv::NumericMode;
 
-/// Counts up whenever the same models would read an image differently.
+/// Must be increased with every change after which the same models read an image differently.
 const CODE_VERSION: u32 = 2;
-/// Below this mean probability a reading is noise (RapidOCR's `text_score`).
+/// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 const MIN_CONFIDENCE: f32 = 0.5;
-/// A box this many times as high as wide may hold turned text.
+/// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;
-/// Width of all the line pictures that are read of one image, in pixels: some 450 words. The largest lines are read first,
-/// so that of a page of dense print the smallest are left.
+/// Greatest total width of the line images that are read of one image, in pixels: about 450 words. The largest lines are read first,
+/// so that on a page of dense print the smallest are left out.
 const MAX_WIDTH: usize = 60_000;
 
-/// A gap between characters in which the space has this probability parts two words.
+/// A gap between characters separates two words if the space has at least this probability in it.
 ///
-/// PP-OCRv4 was taught mostly on Chinese and is shy of spaces: between English words it gives them .02 to
-/// .4, within words less. By best path alone it runs words together: on the 25 sample images word recall
-/// is .66 then, .92 with this; anything from .01 to .05 gives .90 to .93.
+/// PP-OCRv4 was trained mostly on Chinese and underestimates spaces: between English words it gives them a probability of .02 to
+/// .4, within words less. The best path alone joins words: on the 25 sample images its word recall is .66, and .92 with this
+/// threshold; thresholds from .01 to .05 give .90 to .93.
 const WORD_GAP: f32 = 0.02;
 
-/// The PP-OCRv4 detector and recogniser. The recogniser's file carries its characters.
+/// The PP-OCRv4 detector and recogniser. The recogniser's file contains its alphabet.
 pub struct PpOcr {
     detector: Network,
     recogniser: Network,
-    /// The characters of labels 1 and up.
+    /// The characters of the labels from 1 on.
     alphabet: Vec<String>,
     producer: String,
+    backends: [Backend; 2],
     cores: Cores,
 }
 
 impl PpOcr {
-    /// The producer that the models with that sha will be.
+    /// The producer of a reader of the models with this sha.
     pub fn producer_of(sha: &str) -> String {
         format!("ppocr-v4 code {CODE_VERSION} {sha}")
     }
 
-    /// Loads detector and recogniser; `sha` names both files' contents in [`TextReader::producer`].
+    /// Loads detector and recogniser, with int8 products where the machine has instructions for them. `sha` identifies the
+    /// contents of both files in [`TextReader::producer`].
     ///
     /// # Errors
-    /// A file that cannot be read, is no model, or is not of the shape of this one's part.
+    /// A file cannot be read, is no model, or its input and output have not the shapes of a detector or of a recogniser.
     pub fn load(det: &Path, rec: &Path, sha: &str) -> Result<PpOcr> {
-        let detector = Network::load(det)?;
+        Self::load_with(det, rec, sha, NumericMode::Auto)
+    }
+
+    /// As [`PpOcr::load`], in the numbers that `mode` allows.
+    ///
+    /// # Errors
+    /// As for [`PpOcr::load`].
+    pub fn load_with(det: &Path, rec: &Path, sha: &str, mode: NumericMode) -> Result<PpOcr> {
+        let detector = Network::load("detector", det, mode)?;
         expect_ranks(detector.model(), 4, 4)
             .with_context(|| format!("{} is not a PP-OCR detector", det.display()))?;
-        let recogniser = Network::load(rec)?;
+        let recogniser = Network::load("recogniser", rec, mode)?;
         let alphabet = alphabet_of(recogniser.model())
             .with_context(|| format!("{} is not a PP-OCR recogniser", rec.display()))?;
         Ok(PpOcr {
+            backends: [detector.backend().clone(), recogniser.backend().clone()],
             detector,
             recogniser,
             alphabet,
@@ -71,22 +84,22 @@ impl PpOcr {
         self.recognise(image, &found, core).context("reading lines")
     }
 
-    /// The boxes of the texts in an image, in its pixels and in reading order.
+    /// The boxes of text in an image, in its pixels and in reading order.
     fn detect(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<TextBox>> {
         let scale = crop::detector_scale(image.width(), image.height());
-        let input = crop::detector_input(image, scale, &mut core.memory)?;
+        let input = crop::detector_input(image, scale, &mut core.pool)?;
         let output = self.detector.run(input, core)?;
         let map: NdTensorView<f32, 4> = output.view().try_into()?;
         ensure!(
             map.size(0) == 1 && map.size(1) == 1,
-            "a map of shape {:?}",
+            "the detector's output has shape {:?}",
             map.shape()
         );
         let found = boxes::find(map.slice((0, 0)));
         Ok(found.iter().map(|text| text.scaled(1.0 / scale)).collect())
     }
 
-    /// Reads each box, a tall one in three directions of which the surest counts.
+    /// Reads each box. A tall one is read in three directions, of which the one with the highest confidence counts.
     fn recognise(
         &self,
         image: &RgbImage,
@@ -102,10 +115,10 @@ impl PpOcr {
                 directions.push((i, downwards.turned().turned()));
             }
         }
-        // by the height of a line: the shorter side of a box, whichever way its text runs
+        // the shorter side of a box is the height of its line, whichever way its text runs
         let height = |text: &TextBox| text.height.min(text.width);
         directions.sort_by(|(_, a), (_, b)| height(b).total_cmp(&height(a)));
-        let mut surest: Vec<Option<OcrLine>> = vec![None; found.len()];
+        let mut best: Vec<Option<OcrLine>> = vec![None; found.len()];
         let mut read = 0;
         for (i, text) in &directions {
             let width = crop::line_width(text);
@@ -114,12 +127,12 @@ impl PpOcr {
             }
             read += width;
             let (words, confidence) = self.read_line(image, text, core)?;
-            let best = &mut surest[*i];
-            if best
+            let line = &mut best[*i];
+            if line
                 .as_ref()
                 .is_none_or(|line| line.confidence < confidence)
             {
-                *best = Some(OcrLine {
+                *line = Some(OcrLine {
                     text: words.trim().to_owned(),
                     confidence,
                     corners: text.corners().map(|(x, y)| {
@@ -132,22 +145,22 @@ impl PpOcr {
             }
         }
         let legible = |line: &OcrLine| line.confidence >= MIN_CONFIDENCE && !line.text.is_empty();
-        Ok(surest.into_iter().flatten().filter(legible).collect())
+        Ok(best.into_iter().flatten().filter(legible).collect())
     }
 
-    /// The text of a box, and how sure it is.
+    /// The text of a box, and its mean probability.
     fn read_line(
         &self,
         image: &RgbImage,
         text: &TextBox,
         core: &mut Core,
     ) -> Result<(String, f32)> {
-        let line = crop::line(image, text, &mut core.memory);
+        let line = crop::line(image, text, &mut core.pool);
         let output = self.recogniser.run(line, core)?;
         let probabilities: NdTensorView<f32, 3> = output.view().try_into()?;
         ensure!(
             probabilities.size(0) == 1,
-            "an output of shape {:?}",
+            "the recogniser's output has shape {:?}",
             probabilities.shape()
         );
         Ok(ctc::decode(
@@ -163,6 +176,10 @@ impl TextReader for PpOcr {
         self.producer.clone()
     }
 
+    fn backends(&self) -> &[Backend] {
+        &self.backends
+    }
+
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
         if image.width() == 0 || image.height() == 0 {
             return Ok(Vec::new());
@@ -171,7 +188,8 @@ impl TextReader for PpOcr {
     }
 }
 
-/// Checks that a model takes `input` axes of which the second is 3 colours, and gives `output` axes.
+/// Checks that a model's input has `input` axes, of which the second is 3 colours, and its output `output` axes. Returns the
+/// output's shape, if the model declares it.
 fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec<Dimension>>> {
     let (&[takes], &[gives]) = (model.input_ids(), model.output_ids()) else {
         bail!(
@@ -198,7 +216,7 @@ fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec
     Ok(given)
 }
 
-/// The recogniser's characters: one a line in its metadata, then the space, which is not listed.
+/// The recogniser's characters: those in its metadata, one a line, and then the space, which is not listed.
 fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
     let output = expect_ranks(recogniser, 4, 3)?;
     let listed = recogniser

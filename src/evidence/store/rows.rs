@@ -1,4 +1,4 @@
-//! Evidence as rows: one document written, one document read.
+//! Writes and reads the evidence of one document as rows.
 
 use std::path::PathBuf;
 
@@ -82,6 +82,15 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
                     fault.what
                 ])?;
         }
+    }
+    if let (Some(_), Some(backend)) = (&record.ocr, &record.ocr_backend) {
+        c.prepare_cached("INSERT OR REPLACE INTO backend VALUES (?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                Channel::Ocr.word(),
+                backend.name,
+                backend.numeric.word()
+            ])?;
     }
     write_values(c, id, record)
 }
@@ -206,18 +215,18 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
     Ok(())
 }
 
-/// What is read of a document beside its words and its picture.
+/// What is read of a document besides its words and its picture statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub rankings: bool,
     pub clip: bool,
     pub sentences: bool,
-    /// By VADER and by AFINN.
+    /// VADER's and AFINN's.
     pub sentiment: bool,
 }
 
 impl Wanted {
-    /// Everything.
+    /// All of it.
     pub const ALL: Wanted = Wanted {
         rankings: true,
         clip: true,
@@ -289,7 +298,7 @@ pub(super) fn read_document(
     Ok(Some(evidence))
 }
 
-/// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+/// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
 pub(super) fn read_words(
     c: &Connection,
     id: &DocId,
@@ -426,7 +435,7 @@ fn hex_colour([r, g, b]: [u8; 3]) -> String {
     format!("{r:02x}{g:02x}{b:02x}")
 }
 
-/// Black for what is no colour.
+/// Parses rrggbb. Anything else is black.
 fn colour_of(hex: &str) -> [u8; 3] {
     let [_, r, g, b] = u32::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes();
     [r, g, b]

@@ -1,13 +1,15 @@
-//! An ONNX graph, with its constants and who reads what.
+//! An ONNX graph with its constants and the readers of each tensor.
 
 use std::collections::HashMap;
 
 use rten_onnx::onnx::{GraphProto, NodeProto, TensorProto};
 
-use super::conv::{Classes, Weights};
-use super::kernel::BLOCK;
+use super::NumericMode;
+use super::classifier::Classifier;
+use super::dense::Weights;
+use super::kernel::CHANNEL_BLOCK;
 
-/// A constant of the graph.
+/// A constant tensor of 32-bit floats.
 pub struct Constant {
     pub dims: Vec<usize>,
     pub data: Vec<f32>,
@@ -15,11 +17,13 @@ pub struct Constant {
 
 pub struct Graph<'a> {
     pub proto: &'a GraphProto,
+    /// Initialisers and the outputs of Constant nodes, by name; only those of 32-bit floats.
     pub constants: HashMap<&'a str, Constant>,
-    /// The nodes that read each name; [`usize::MAX`] is who reads the graph's output.
+    /// The indices of the nodes that read each tensor, by its name; [`usize::MAX`] stands for the graph's output.
     pub readers: HashMap<&'a str, Vec<usize>>,
 }
 
+/// A node's attribute that is a list of integers, if it is there and none is negative.
 pub fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
     let found = node
         .attribute
@@ -54,6 +58,10 @@ pub fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a str> {
         .as_deref()
 }
 
+/// ONNX's number for 32-bit floats.
+const FLOAT: i32 = 1;
+
+/// None if the tensor has another type or not as many numbers as its dimensions say.
 fn constant(tensor: &TensorProto) -> Option<Constant> {
     let dims: Vec<usize> = tensor
         .dims
@@ -73,8 +81,7 @@ fn constant(tensor: &TensorProto) -> Option<Constant> {
             .collect(),
         None => tensor.float_data.clone(),
     };
-    // numbers of other types are nobody's weights; who looks for them finds nothing
-    (data.len() == count && tensor.data_type.is_some_and(|t| t.0 == 1))
+    (data.len() == count && tensor.data_type.is_some_and(|t| t.0 == FLOAT))
         .then_some(Constant { dims, data })
 }
 
@@ -99,7 +106,7 @@ impl<'a> Graph<'a> {
             }
         }
         for output in &proto.output {
-            // read from outside: no node's to absorb
+            // so that no node's output is folded away that the caller reads
             let name = output.name.as_deref().unwrap_or_default();
             readers.entry(name).or_default().push(usize::MAX);
         }
@@ -110,9 +117,9 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The product that the graph ends in, if it ends in softmax(x · weights + bias).
-    pub fn classes(&self) -> Option<Classes> {
-        let maker = |name: &str, kind: &str| {
+    /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis.
+    pub fn classifier(&self, mode: NumericMode) -> Option<Classifier> {
+        let producer = |name: &str, kind: &str| {
             self.proto.node.iter().find(|node| {
                 node.op_type.as_deref() == Some(kind) && node.output.iter().any(|o| o == name)
             })
@@ -120,9 +127,9 @@ impl<'a> Graph<'a> {
         let [output] = self.proto.output.as_slice() else {
             return None;
         };
-        let softmax = maker(output.name.as_deref()?, "Softmax")?;
-        let sum = maker(softmax.input.first()?, "Add")?;
-        let product = sum.input.iter().find_map(|name| maker(name, "MatMul"))?;
+        let softmax = producer(output.name.as_deref()?, "Softmax")?;
+        let sum = producer(softmax.input.first()?, "Add")?;
+        let product = sum.input.iter().find_map(|name| producer(name, "MatMul"))?;
         let bias = sum
             .input
             .iter()
@@ -131,31 +138,33 @@ impl<'a> Graph<'a> {
             [input, weights] => (input, self.constants.get(weights.as_str())?),
             _ => return None,
         };
-        let (&[rows, labels], &[biases]) = (weights.dims.as_slice(), bias.dims.as_slice()) else {
+        let (&[features, labels], &[biases]) = (weights.dims.as_slice(), bias.dims.as_slice())
+        else {
             return None;
         };
-        // (batch, step, label): the last axis is the labels'
-        let last = matches!(attribute_int(softmax, "axis"), Some(2 | -1));
-        if !last || biases != labels || rows == 0 || labels == 0 {
+        // the output is (batch, step, label)
+        let over_labels = matches!(attribute_int(softmax, "axis"), Some(2 | -1));
+        if !over_labels || biases != labels || features == 0 || labels == 0 {
             return None;
         }
-        // a transposition before it is often one with the product in other runtimes, and then no map of theirs
-        let turned = maker(input, "Transpose")
+        // Other runtimes fuse a transposition with the product after it, and then cannot return the tensor between them. So x is
+        // the tensor before the transposition.
+        let transposed = producer(input, "Transpose")
             .filter(|node| attribute_ints(node, "perm").as_deref() == Some(&[0, 2, 1]))
             .and_then(|node| node.input.first());
-        let columns = labels.next_multiple_of(BLOCK);
-        let mut padded = vec![0.0; rows * columns];
+        let columns = labels.next_multiple_of(CHANNEL_BLOCK);
+        let mut padded = vec![0.0; features * columns];
         for (to, from) in padded.chunks_mut(columns).zip(weights.data.chunks(labels)) {
             to[..labels].copy_from_slice(from);
         }
-        let mut biases = bias.data.clone();
-        biases.resize(columns, 0.0);
-        Some(Classes {
-            input_name: turned.unwrap_or(input).clone(),
-            turned: turned.is_some(),
-            rows,
+        let mut padded_bias = bias.data.clone();
+        padded_bias.resize(columns, 0.0);
+        Some(Classifier {
+            input_name: transposed.unwrap_or(input).clone(),
+            transposed: transposed.is_some(),
+            features,
             labels,
-            weights: Weights::new(&padded, biases, true),
+            weights: Weights::new(&padded, padded_bias, mode),
         })
     }
 }

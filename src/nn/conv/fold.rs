@@ -1,20 +1,25 @@
-//! What follows a convolution and becomes part of it.
+//! Finds the operators after a convolution that can be folded into it.
 
 use rten_onnx::onnx::NodeProto;
 
 use super::graph::{Graph, attribute_float};
 use super::kernel::Activation;
 
-/// A change of each number by itself.
-pub enum Change {
-    /// Scale and shift for each channel.
+/// An elementwise operator.
+pub enum Elementwise {
+    /// A scale and a shift for each channel.
     Affine(Vec<(f32, f32)>),
     Activation(Activation),
 }
 
 impl Graph<'_> {
-    /// What alone reads a name, if it changes each number by itself: its nodes, and the name of the result.
-    pub fn change(&self, name: &str, channels: usize) -> Option<(Vec<usize>, &str, Change)> {
+    /// The elementwise operator that alone reads a tensor of so many channels: its nodes, the name of its output, and what it
+    /// computes. None if there is none, or if another node reads the tensor too.
+    pub fn elementwise_reader(
+        &self,
+        name: &str,
+        channels: usize,
+    ) -> Option<(Vec<usize>, &str, Elementwise)> {
         let readers = self.readers.get(name)?;
         if let &[add, gate] = readers.as_slice() {
             return self.hard_swish(name, add, gate);
@@ -23,32 +28,33 @@ impl Graph<'_> {
             return None;
         };
         let node = self.proto.node.get(n)?;
-        let change = match node.op_type.as_deref()? {
-            "Relu" => Change::Activation(Activation::Relu),
-            "HardSigmoid" => Change::Activation(Activation::HardSigmoid {
+        let operator = match node.op_type.as_deref()? {
+            "Relu" => Elementwise::Activation(Activation::Relu),
+            "HardSigmoid" => Elementwise::Activation(Activation::HardSigmoid {
                 scale: attribute_float(node, "alpha").unwrap_or(0.2),
                 shift: attribute_float(node, "beta").unwrap_or(0.5),
             }),
-            "Mul" => Change::Affine(
-                self.other(node, name, channels)?
+            "Mul" => Elementwise::Affine(
+                self.constant_operand(node, name, channels)?
                     .into_iter()
-                    .map(|by| (by, 0.0))
+                    .map(|scale| (scale, 0.0))
                     .collect(),
             ),
-            "Add" => Change::Affine(
-                self.other(node, name, channels)?
+            "Add" => Elementwise::Affine(
+                self.constant_operand(node, name, channels)?
                     .into_iter()
-                    .map(|plus| (1.0, plus))
+                    .map(|shift| (1.0, shift))
                     .collect(),
             ),
             "BatchNormalization" => {
-                let part = |n: usize| {
+                let parameter = |n: usize| {
                     let data = &self.constants.get(node.input.get(n)?.as_str())?.data;
                     (data.len() == channels).then_some(data)
                 };
-                let (scale, shift, mean, variance) = (part(1)?, part(2)?, part(3)?, part(4)?);
+                let (scale, shift) = (parameter(1)?, parameter(2)?);
+                let (mean, variance) = (parameter(3)?, parameter(4)?);
                 let epsilon = attribute_float(node, "epsilon").unwrap_or(1e-5);
-                Change::Affine(
+                Elementwise::Affine(
                     (0..channels)
                         .map(|c| {
                             let by = scale[c] / (variance[c] + epsilon).sqrt();
@@ -59,11 +65,11 @@ impl Graph<'_> {
             }
             _ => return None,
         };
-        Some((vec![n], node.output.first()?, change))
+        Some((vec![n], node.output.first()?, operator))
     }
 
-    /// The other, constant, input of a sum or product, for each channel.
-    fn other(&self, node: &NodeProto, name: &str, channels: usize) -> Option<Vec<f32>> {
+    /// The constant operand of a sum or product with the tensor `name`, as a number for each channel.
+    fn constant_operand(&self, node: &NodeProto, name: &str, channels: usize) -> Option<Vec<f32>> {
         let other = node.input.iter().find(|input| *input != name)?;
         let constant = self.constants.get(other.as_str())?;
         match constant.dims.as_slice() {
@@ -73,20 +79,21 @@ impl Graph<'_> {
         }
     }
 
-    /// `x · clip(x + 3, 0, 6) / 6`, as four nodes.
+    /// `x · clip(x + 3, 0, 6) / 6`, which is exported as the four nodes Add, Clip, Mul and Div. `add` and `gate` are the two that
+    /// read x.
     fn hard_swish(
         &self,
         name: &str,
         add: usize,
         gate: usize,
-    ) -> Option<(Vec<usize>, &str, Change)> {
-        let of = |n: usize, kind: &str| {
+    ) -> Option<(Vec<usize>, &str, Elementwise)> {
+        let node = |n: usize, kind: &str| {
             self.proto
                 .node
                 .get(n)
                 .filter(|node| node.op_type.as_deref() == Some(kind))
         };
-        let only = |name: &str| match self.readers.get(name)?.as_slice() {
+        let only_reader = |name: &str| match self.readers.get(name)?.as_slice() {
             &[n] => Some(n),
             _ => None,
         };
@@ -94,23 +101,23 @@ impl Graph<'_> {
             &[x] => Some(x),
             _ => None,
         };
-        let first = of(add, "Add")?;
-        let three = first.input.iter().find(|input| *input != name)?;
-        let clip = only(first.output.first()?)?;
-        let clipped = of(clip, "Clip")?;
+        let sum = node(add, "Add")?;
+        let three = sum.input.iter().find(|input| *input != name)?;
+        let clip = only_reader(sum.output.first()?)?;
+        let clipped = node(clip, "Clip")?;
         let limits = (
             scalar(clipped.input.get(1)?)?,
             scalar(clipped.input.get(2)?)?,
         );
-        let product = of(gate, "Mul")?;
-        let same = only(clipped.output.first()?)? == gate;
-        let div = only(product.output.first()?)?;
-        let last = of(div, "Div")?;
-        let six = scalar(last.input.get(1)?)?;
-        (scalar(three)? == 3.0 && limits == (0.0, 6.0) && same && six == 6.0).then_some((
+        let product = node(gate, "Mul")?;
+        let multiplied = only_reader(clipped.output.first()?)? == gate;
+        let div = only_reader(product.output.first()?)?;
+        let quotient = node(div, "Div")?;
+        let six = scalar(quotient.input.get(1)?)?;
+        (scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0).then_some((
             vec![add, clip, gate, div],
-            last.output.first()?.as_str(),
-            Change::Activation(Activation::HardSwish {
+            quotient.output.first()?.as_str(),
+            Elementwise::Activation(Activation::HardSwish {
                 scale: 1.0,
                 shift: 0.0,
             }),

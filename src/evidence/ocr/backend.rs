@@ -1,0 +1,162 @@
+//! Which runtime computes a reader's networks, and in which numbers.
+
+use std::fmt;
+
+use crate::nn::conv::Numeric;
+
+/// The runtime that computes a part of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// The convolution runtime, [`crate::nn::conv`].
+    Conv(Numeric),
+    /// rten, in floats.
+    Rten {
+        /// Why the convolution runtime does not compute this part.
+        because: String,
+    },
+}
+
+impl Runtime {
+    fn numeric(&self) -> Numeric {
+        match self {
+            Runtime::Conv(numeric) => *numeric,
+            Runtime::Rten { .. } => Numeric::Float,
+        }
+    }
+}
+
+/// What computes one network of a reader. Layers that neither part covers are computed by rten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The network's part in reading: detector or recogniser.
+    pub network: &'static str,
+    /// Computes the network from its input on.
+    pub convolutions: Runtime,
+    /// Computes the softmax over labels at the end; None if the network has no such layer.
+    pub output_layer: Option<Runtime>,
+}
+
+impl Backend {
+    /// Int8 if either part has products in int8.
+    pub fn numeric(&self) -> Numeric {
+        let output_layer = self.output_layer.as_ref().map(Runtime::numeric);
+        self.convolutions
+            .numeric()
+            .max(output_layer.unwrap_or(Numeric::Float))
+    }
+
+    /// Whether the convolution runtime computes every part that it is meant for.
+    fn is_conv(&self) -> bool {
+        let is_conv = |runtime: &Runtime| matches!(runtime, Runtime::Conv(_));
+        is_conv(&self.convolutions) && self.output_layer.as_ref().is_none_or(is_conv)
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} (", self.network, self.numeric())?;
+        match &self.convolutions {
+            Runtime::Conv(_) => f.write_str("convolution runtime")?,
+            Runtime::Rten { because } => write!(f, "rten, because {because}")?,
+        }
+        match (&self.convolutions, &self.output_layer) {
+            (_, Some(Runtime::Rten { because })) => {
+                write!(f, "; output layer by rten, because {because}")?;
+            }
+            (Runtime::Rten { .. }, Some(Runtime::Conv(_))) => {
+                f.write_str("; output layer by the convolution runtime")?;
+            }
+            (_, None) | (Runtime::Conv(_), Some(Runtime::Conv(_))) => {}
+        }
+        f.write_str(")")
+    }
+}
+
+/// The backends of a reader's networks in one line, with the reasons for those that are not computed by the convolution runtime.
+pub fn describe(backends: &[Backend]) -> String {
+    let listed = |text: fn(&Backend) -> String| {
+        let texts: Vec<String> = backends.iter().map(text).collect();
+        texts.join(", ")
+    };
+    if backends.iter().all(Backend::is_conv) {
+        let networks = listed(|backend| format!("{} {}", backend.network, backend.numeric()));
+        format!("{networks} (convolution runtime)")
+    } else {
+        listed(Backend::to_string)
+    }
+}
+
+/// The backends of a reader's networks as they are stored with what it read: without reasons.
+pub fn name(backends: &[Backend]) -> String {
+    let names: Vec<String> = backends
+        .iter()
+        .map(|backend| {
+            let runtime = match backend.convolutions {
+                Runtime::Conv(_) => "conv",
+                Runtime::Rten { .. } => "rten",
+            };
+            format!("{} {runtime} {}", backend.network, backend.numeric())
+        })
+        .collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rten(because: &str) -> Runtime {
+        Runtime::Rten {
+            because: because.to_owned(),
+        }
+    }
+
+    fn backend(network: &'static str, convolutions: Runtime, output: Option<Runtime>) -> Backend {
+        Backend {
+            network,
+            convolutions,
+            output_layer: output,
+        }
+    }
+
+    #[test]
+    fn networks_of_the_convolution_runtime_are_described_by_their_numbers() {
+        let detector = backend("detector", Runtime::Conv(Numeric::Int8), None);
+        // one layer in int8 makes a network int8
+        let output = Some(Runtime::Conv(Numeric::Int8));
+        let recogniser = backend("recogniser", Runtime::Conv(Numeric::Float), output);
+        let both = [detector, recogniser];
+        assert_eq!(
+            describe(&both),
+            "detector int8, recogniser int8 (convolution runtime)"
+        );
+        assert_eq!(name(&both), "detector conv int8, recogniser conv int8");
+    }
+
+    #[test]
+    fn a_network_that_is_refused_is_described_with_the_reason() {
+        let detector = backend("detector", Runtime::Conv(Numeric::Int8), None);
+        let recogniser = backend("recogniser", rten("it is no ONNX model"), None);
+        let both = [detector, recogniser];
+        assert_eq!(
+            describe(&both),
+            "detector int8 (convolution runtime), recogniser float (rten, because it is no ONNX model)"
+        );
+        assert_eq!(name(&both), "detector conv int8, recogniser rten float");
+    }
+
+    #[test]
+    fn an_output_layer_on_another_runtime_is_named() {
+        let conv = Runtime::Conv(Numeric::Int8);
+        let refused = backend("recogniser", conv.clone(), Some(rten("x is fused")));
+        assert_eq!(
+            describe(&[refused]),
+            "recogniser int8 (convolution runtime; output layer by rten, because x is fused)"
+        );
+        let alone = backend("recogniser", rten("it is dilated"), Some(conv));
+        assert_eq!(
+            alone.to_string(),
+            "recogniser int8 (rten, because it is dilated; output layer by the convolution runtime)"
+        );
+    }
+}

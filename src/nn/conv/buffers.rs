@@ -1,0 +1,139 @@
+//! Feature maps, and the pool of the buffers that hold them.
+
+use std::ops::{Deref, DerefMut};
+
+use super::quantised::Quantisation;
+
+/// A feature map of one image, (height, width, channels) with channels innermost; the network's input is one too.
+///
+/// Row follows row and pixel follows pixel, each pixel `stride` numbers after the one before. The numbers of a pixel from
+/// `channels` to `stride` are padding: they are finite, and the weights for them are zero.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureMap {
+    pub height: usize,
+    pub width: usize,
+    pub channels: usize,
+    pub stride: usize,
+    pub data: Buffer,
+}
+
+impl FeatureMap {
+    /// A map without padding, every number of which is `value`.
+    pub fn filled(height: usize, width: usize, channels: usize, value: f32) -> FeatureMap {
+        FeatureMap {
+            height,
+            width,
+            channels,
+            stride: channels,
+            data: vec![value; height * width * channels].into(),
+        }
+    }
+
+    /// The number at row `y`, column `x` and `channel`.
+    ///
+    /// # Panics
+    /// If the map has no such pixel.
+    pub fn at(&self, y: usize, x: usize, channel: usize) -> f32 {
+        self.data[(y * self.width + x) * self.stride + channel]
+    }
+
+    /// Row `y`: (width, stride).
+    pub(super) fn row(&self, y: usize) -> &[f32] {
+        let length = self.width * self.stride;
+        &self.data[y * length..(y + 1) * length]
+    }
+}
+
+/// The first numbers of an allocation that may be larger.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    numbers: Vec<f32>,
+    length: usize,
+}
+
+impl From<Vec<f32>> for Buffer {
+    fn from(numbers: Vec<f32>) -> Self {
+        Buffer {
+            length: numbers.len(),
+            numbers,
+        }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.numbers[..self.length]
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.numbers[..self.length]
+    }
+}
+
+/// Allocations that are reused from layer to layer and from image to image.
+#[derive(Default)]
+pub struct BufferPool {
+    free: Vec<Vec<f32>>,
+    /// Scratch space for quantised inputs.
+    pub(super) bytes: Vec<u8>,
+    pub(super) quantisations: Vec<Quantisation>,
+}
+
+/// Free buffers that are kept: more than the OCR networks use at a time.
+const MAX_FREE: usize = 24;
+
+impl BufferPool {
+    /// A map with arbitrary finite contents.
+    pub fn map(
+        &mut self,
+        height: usize,
+        width: usize,
+        channels: usize,
+        stride: usize,
+    ) -> FeatureMap {
+        FeatureMap {
+            height,
+            width,
+            channels,
+            stride,
+            data: self.take(height * width * stride),
+        }
+    }
+
+    /// A map without padding and with arbitrary finite contents, to be filled with an image.
+    pub fn image(&mut self, height: usize, width: usize, channels: usize) -> FeatureMap {
+        self.map(height, width, channels, channels)
+    }
+
+    /// Takes the map's buffer back.
+    pub fn recycle(&mut self, map: FeatureMap) {
+        self.give_back(map.data);
+    }
+
+    /// A buffer of `length` numbers with arbitrary finite contents: the smallest free one that is large enough, or a new one.
+    pub(super) fn take(&mut self, length: usize) -> Buffer {
+        let fitting = (0..self.free.len())
+            .filter(|&n| self.free[n].len() >= length)
+            .min_by_key(|&n| self.free[n].len());
+        Buffer {
+            numbers: match fitting {
+                Some(n) => self.free.swap_remove(n),
+                None => vec![0.0; length],
+            },
+            length,
+        }
+    }
+
+    /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.
+    pub(super) fn give_back(&mut self, buffer: Buffer) {
+        if self.free.len() == MAX_FREE {
+            let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].len());
+            smallest.map(|n| self.free.swap_remove(n));
+        }
+        self.free.push(buffer.numbers);
+    }
+}

@@ -1,0 +1,74 @@
+//! The output layer of a network that predicts labels.
+
+use anyhow::{Context, Result, ensure};
+use rten_simd::SimdOp;
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, NdTensorView};
+use rten_vecmath::Softmax;
+
+use super::Numeric;
+use super::buffers::BufferPool;
+use super::dense::{Pixels, Weights};
+use super::kernel::Activation;
+
+/// softmax(x · weights + bias) over labels, for each of several feature vectors.
+pub struct Classifier {
+    pub(super) input_name: String,
+    /// x is (1, features, steps) and not (1, steps, features).
+    pub(super) transposed: bool,
+    pub(super) features: usize,
+    pub(super) labels: usize,
+    /// (features, labels), labels padded with zeros
+    pub(super) weights: Weights,
+}
+
+impl Classifier {
+    /// The name of x in the model file.
+    pub fn input_name(&self) -> &str {
+        &self.input_name
+    }
+
+    /// Whether the product is computed in int8 or in floats.
+    pub fn numeric(&self) -> Numeric {
+        self.weights.numeric()
+    }
+
+    /// The probability of each label at each step, (1, steps, labels). `x` is (1, steps, features), or (1, features, steps) if
+    /// the model transposes it first.
+    ///
+    /// # Errors
+    /// `x` has another batch size than 1, or another number of features than the weights.
+    pub fn run(
+        &self,
+        x: NdTensorView<'_, f32, 3>,
+        pool: &mut BufferPool,
+    ) -> Result<NdTensor<f32, 3>> {
+        let x = if self.transposed {
+            x.permuted([0, 2, 1])
+        } else {
+            x
+        };
+        let [batch, steps, features] = x.shape();
+        ensure!(
+            batch == 1 && features == self.features,
+            "the output layer takes (1, steps, {}), not (1, steps, {features}) in a batch of {batch}",
+            self.features
+        );
+        let columns = self.weights.columns();
+        let mut out = vec![0.0; steps * columns];
+        let x = x.to_contiguous();
+        Pixels {
+            numbers: x.data(),
+            length: features,
+            step: features,
+            count: steps,
+        }
+        .multiply(&self.weights, Activation::None, &mut out, pool);
+        for row in out.chunks_mut(columns) {
+            Softmax::new_mut(&mut row[..self.labels]).dispatch();
+        }
+        let strides = [steps * columns, columns, 1];
+        NdTensor::from_data_with_strides([1, steps, self.labels], out, strides)
+            .context("laying out the probabilities of labels")
+    }
+}

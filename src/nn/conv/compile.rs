@@ -1,0 +1,441 @@
+//! Translates an ONNX graph into steps, from its input on, as far as the operators are known.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::{Context, Result, bail};
+use rten_onnx::onnx::{ModelProto, NodeProto};
+
+use super::NumericMode;
+use super::classifier::Classifier;
+use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
+use super::kernel::CHANNEL_BLOCK;
+use super::steps::{ConvNet, Operator, Step, ValueId};
+use super::sums::Term;
+
+/// The parts of an ONNX model that are computed here.
+pub struct Compiled {
+    /// The network from its input to its output, or to the last feature map that everything after it is computed from; or why no
+    /// part of it is computed here.
+    pub trunk: Result<ConvNet>,
+    /// The output layer, if the network ends in one.
+    pub classifier: Option<Classifier>,
+}
+
+/// Compiles an ONNX model, with int8 products as far as `mode` and the machine allow.
+///
+/// # Errors
+/// The bytes are no ONNX model.
+pub fn compile(onnx: &[u8], mode: NumericMode) -> Result<Compiled> {
+    let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
+    let graph = model.graph.context("it is an ONNX model without a graph")?;
+    let graph = Graph::new(&graph);
+    Ok(Compiled {
+        trunk: Compiler::new(&graph, mode).compile(),
+        classifier: graph.classifier(mode),
+    })
+}
+
+/// Greatest side of a kernel, stride, padding and upsampling that is compiled. Real networks stay far below; a damaged file
+/// could otherwise ask for any amount of memory.
+pub(super) const MAX_EXTENT: usize = 64;
+
+/// What a tensor name of the graph stands for.
+#[derive(Clone)]
+enum Binding {
+    Map(ValueId),
+    /// A concatenation of sums, not computed yet: later operators may still become part of it.
+    Sum(Vec<Vec<Term>>),
+}
+
+/// What is known of a value before the network runs.
+pub(super) struct ValueInfo {
+    /// The name of the tensor in the graph.
+    pub name: String,
+    pub channels: usize,
+    /// Numbers from a pixel to the next one.
+    pub stride: usize,
+    /// Its height and width are 1, whatever the image's.
+    pub one_pixel: bool,
+}
+
+pub(super) struct Compiler<'a> {
+    pub(super) graph: &'a Graph<'a>,
+    pub(super) mode: NumericMode,
+    /// By tensor name. A tensor that cannot be computed here has none.
+    bindings: HashMap<String, Binding>,
+    /// The nodes that were folded into the step of an earlier one.
+    pub(super) folded: HashSet<usize>,
+    steps: Vec<Step>,
+    pub(super) values: Vec<ValueInfo>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(graph: &'a Graph<'a>, mode: NumericMode) -> Self {
+        Compiler {
+            graph,
+            mode,
+            bindings: HashMap::new(),
+            folded: HashSet::new(),
+            steps: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// # Errors
+    /// The graph contradicts itself, or nothing of it can be computed here.
+    fn compile(mut self) -> Result<ConvNet> {
+        let inputs: Vec<_> = self
+            .graph
+            .proto
+            .input
+            .iter()
+            .filter_map(|input| input.name.as_deref())
+            .filter(|name| !self.graph.constants.contains_key(name))
+            .collect();
+        let (&[input], [output]) = (inputs.as_slice(), self.graph.proto.output.as_slice()) else {
+            bail!(
+                "the network has {} inputs and {} outputs",
+                inputs.len(),
+                self.graph.proto.output.len()
+            );
+        };
+        let output = output.name.as_deref().context("the output has no name")?;
+        let in_channels = self
+            .graph
+            .readers
+            .get(input)
+            .and_then(|readers| self.graph.proto.node.get(*readers.first()?))
+            .filter(|node| node.op_type.as_deref() == Some("Conv"))
+            .and_then(|node| self.graph.constants.get(node.input.get(1)?.as_str()))
+            .and_then(|weights| weights.dims.get(1).copied())
+            .context("the first operator is no convolution with constant weights")?;
+        self.values.push(ValueInfo {
+            name: input.to_owned(),
+            channels: in_channels,
+            stride: in_channels,
+            one_pixel: false,
+        });
+        self.bindings.insert(input.to_owned(), Binding::Map(0));
+        for n in 0..self.graph.proto.node.len() {
+            if !self.folded.contains(&n) {
+                self.node(n)?;
+            }
+        }
+        if self.bindings.contains_key(output) {
+            self.materialise(output);
+        }
+        let last = self
+            .cut(input, output)
+            .context("no feature map that is computed here leads to the output by itself")?;
+        Ok(self.finish(in_channels, last))
+    }
+
+    /// The last value that every path from the input to the output passes.
+    fn cut(&self, input: &str, output: &str) -> Option<ValueId> {
+        let producers: HashMap<&str, &NodeProto> = self
+            .graph
+            .proto
+            .node
+            .iter()
+            .flat_map(|node| node.output.iter().map(move |o| (o.as_str(), node)))
+            .collect();
+        (1..self.values.len()).rev().find(|&value| {
+            let cut = &self.values[value].name;
+            let mut seen = HashSet::new();
+            let mut open = vec![output];
+            while let Some(name) = open.pop() {
+                if name == input {
+                    return false;
+                }
+                if name != cut
+                    && seen.insert(name)
+                    && let Some(producer) = producers.get(name)
+                {
+                    open.extend(producer.input.iter().map(String::as_str));
+                }
+            }
+            !cut.is_empty()
+        })
+    }
+
+    /// Drops the steps that `output` does not depend on, finds the last reader of each value, and joins each depthwise convolution
+    /// with the pointwise one after it.
+    fn finish(self, in_channels: usize, output: ValueId) -> ConvNet {
+        let mut needed = HashSet::from([output]);
+        let mut readers: HashMap<ValueId, usize> = HashMap::new();
+        let mut steps: Vec<Step> = Vec::new();
+        for mut step in self.steps.into_iter().rev() {
+            if needed.contains(&step.output) {
+                let mut reads = step.reads();
+                reads.sort_unstable();
+                reads.dedup();
+                reads
+                    .iter()
+                    .for_each(|value| *readers.entry(*value).or_default() += 1);
+                // the steps are visited from the last to the first, so the first reader that is met is the last to run
+                reads.retain(|value| needed.insert(*value));
+                step.last_reads = reads;
+                steps.push(step);
+            }
+        }
+        let mut joined: Vec<Step> = Vec::new();
+        for step in steps.into_iter().rev() {
+            let follows_depthwise = joined.last().is_some_and(|before| {
+                matches!(before.operator, Operator::Depthwise(_))
+                    && step.input == Some(before.output)
+                    && readers.get(&before.output) == Some(&1)
+                    && before.output != output
+            });
+            match step.operator {
+                Operator::Conv(conv) if follows_depthwise && conv.window.is_pointwise() => {
+                    if let Some(Step {
+                        operator: Operator::Depthwise(depthwise),
+                        input,
+                        last_reads,
+                        ..
+                    }) = joined.pop()
+                    {
+                        joined.push(Step {
+                            operator: Operator::Separable(depthwise, conv),
+                            input,
+                            output: step.output,
+                            last_reads,
+                        });
+                    }
+                }
+                operator => joined.push(Step { operator, ..step }),
+            }
+        }
+        let output_name = self.values[output].name.clone();
+        ConvNet {
+            steps: joined,
+            values: self.values.len(),
+            in_channels,
+            output,
+            output_name,
+        }
+    }
+
+    /// Adds a step; its output gets the name `name`.
+    pub(super) fn push(
+        &mut self,
+        operator: Operator,
+        input: Option<ValueId>,
+        channels: usize,
+        one_pixel: bool,
+        name: &str,
+    ) -> ValueId {
+        let output = self.values.len();
+        let stride = match operator {
+            Operator::ConvTranspose(_) if channels == 1 => 1,
+            Operator::Sigmoid | Operator::GlobalMean | Operator::AveragePool { .. } => {
+                input.map_or(channels, |input| self.values[input].stride)
+            }
+            _ => channels.next_multiple_of(CHANNEL_BLOCK),
+        };
+        self.values.push(ValueInfo {
+            name: name.to_owned(),
+            channels,
+            stride,
+            one_pixel,
+        });
+        self.steps.push(Step {
+            operator,
+            input,
+            output,
+            last_reads: Vec::new(),
+        });
+        self.bindings.insert(name.to_owned(), Binding::Map(output));
+        output
+    }
+
+    /// The value of that name; adds a step for a sum that is not computed yet. None if the tensor cannot be computed here.
+    pub(super) fn materialise(&mut self, name: &str) -> Option<ValueId> {
+        match self.bindings.get(name)?.clone() {
+            Binding::Map(value) => Some(value),
+            Binding::Sum(parts) => {
+                let channels = parts
+                    .iter()
+                    .map(|part| self.values[part[0].map].channels)
+                    .sum();
+                Some(self.push(Operator::Sum(parts), None, channels, false, name))
+            }
+        }
+    }
+
+    /// The tensor as a sum of terms. None if it is a concatenation, or cannot be computed here.
+    fn terms(&self, name: &str) -> Option<Vec<Term>> {
+        match self.bindings.get(name)? {
+            Binding::Map(map) => Some(vec![Term {
+                map: *map,
+                gate: None,
+                constant: 1.0,
+                upsampling: 1,
+            }]),
+            Binding::Sum(parts) => (parts.len() == 1).then(|| parts[0].clone()),
+        }
+    }
+
+    /// Compiles a node. Does nothing for an operator that is not known here: its output stays unbound, and what is computed from it.
+    fn node(&mut self, n: usize) -> Result<()> {
+        let node = &self.graph.proto.node[n];
+        let input = |n: usize| node.input.get(n).map(String::as_str);
+        let (Some(first), Some(output)) = (input(0), node.output.first()) else {
+            return Ok(());
+        };
+        match node.op_type.as_deref().unwrap_or_default() {
+            "Conv" => self.conv(node)?,
+            "ConvTranspose" => self.conv_transpose(node)?,
+            "GlobalAveragePool" => {
+                if let Some(map) = self.materialise(first) {
+                    self.push(
+                        Operator::GlobalMean,
+                        Some(map),
+                        self.values[map].channels,
+                        true,
+                        output,
+                    );
+                }
+            }
+            "AveragePool" => self.average_pool(node, first, output),
+            "Sigmoid" => {
+                if let Some(map) = self.materialise(first) {
+                    let ValueInfo {
+                        channels,
+                        one_pixel,
+                        ..
+                    } = self.values[map];
+                    self.push(Operator::Sigmoid, Some(map), channels, one_pixel, output);
+                }
+            }
+            "Mul" => {
+                if let Some(second) = input(1) {
+                    self.gate(first, second, output);
+                }
+            }
+            "Add" => {
+                if let Some(second) = input(1) {
+                    self.add(first, second, output);
+                }
+            }
+            "Resize" => {
+                if let Some(scales) = input(2) {
+                    self.upsample(node, first, scales, output);
+                }
+            }
+            "Concat" if attribute_int(node, "axis") == Some(1) => {
+                if let Some(parts) = node.input.iter().map(|name| self.terms(name)).collect() {
+                    self.bindings.insert(output.clone(), Binding::Sum(parts));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Mean over windows that neither overlap nor are padded.
+    fn average_pool(&mut self, node: &NodeProto, input: &str, output: &str) {
+        let (Some(kernel), Some(strides)) = (
+            attribute_ints(node, "kernel_shape"),
+            attribute_ints(node, "strides"),
+        ) else {
+            return;
+        };
+        let plain = kernel == strides
+            && attribute_ints(node, "pads").is_none_or(|pads| pads.iter().all(|&p| p == 0))
+            && attribute_int(node, "ceil_mode").unwrap_or(0) == 0;
+        if let (true, &[rows, columns]) = (plain, kernel.as_slice())
+            && (1..=MAX_EXTENT).contains(&rows)
+            && (1..=MAX_EXTENT).contains(&columns)
+            && let Some(map) = self.materialise(input)
+        {
+            self.push(
+                Operator::AveragePool {
+                    kernel: (rows, columns),
+                },
+                Some(map),
+                self.values[map].channels,
+                false,
+                output,
+            );
+        }
+    }
+
+    /// The product of a map and a map of one pixel, in either order (squeeze and excitation): a term with a gate.
+    fn gate(&mut self, first: &str, second: &str, output: &str) {
+        for (map, gate) in [(first, second), (second, first)] {
+            let Some(&Binding::Map(gate)) = self.bindings.get(gate) else {
+                continue;
+            };
+            if !self.values[gate].one_pixel {
+                continue;
+            }
+            let Some(mut terms) = self.terms(map) else {
+                continue;
+            };
+            if let [term] = terms.as_mut_slice()
+                && self.values[term.map].channels == self.values[gate].channels
+                && self.values[term.map].stride == self.values[gate].stride
+                && term.gate.is_none()
+                && term.constant == 1.0
+            {
+                (term.gate, term.constant) = (Some(gate), 0.0);
+                self.bindings
+                    .insert(output.to_owned(), Binding::Sum(vec![terms]));
+                return;
+            }
+        }
+    }
+
+    /// The sum of two tensors: terms of the same map become one.
+    fn add(&mut self, first: &str, second: &str, output: &str) {
+        let (Some(mut terms), Some(others)) = (self.terms(first), self.terms(second)) else {
+            return;
+        };
+        for other in others {
+            let same = terms.iter_mut().find(|term| {
+                (term.map, term.upsampling) == (other.map, other.upsampling)
+                    && (term.gate.is_none() || other.gate.is_none())
+            });
+            match same {
+                Some(term) => {
+                    term.constant += other.constant;
+                    term.gate = term.gate.or(other.gate);
+                }
+                None => terms.push(other),
+            }
+        }
+        self.bindings
+            .insert(output.to_owned(), Binding::Sum(vec![terms]));
+    }
+
+    /// Upsampling by a whole factor, by nearest neighbour: each term of the input is upsampled when it is added.
+    fn upsample(&mut self, node: &NodeProto, input: &str, scales: &str, output: &str) {
+        let nearest = attribute_text(node, "mode").unwrap_or("nearest") == "nearest"
+            && attribute_text(node, "coordinate_transformation_mode") == Some("asymmetric")
+            && attribute_text(node, "nearest_mode") == Some("floor");
+        let scales = self.graph.constants.get(scales);
+        let factor = match scales.map(|scales| scales.data.as_slice()) {
+            Some(&[1.0, 1.0, down, across])
+                if down == across
+                    && down.fract() == 0.0
+                    && (1.0..=MAX_EXTENT as f32).contains(&down) =>
+            {
+                down as usize
+            }
+            _ => return,
+        };
+        if !nearest {
+            return;
+        }
+        // a sum of several maps is computed before it is upsampled, where it has fewer pixels
+        if self.terms(input).is_none_or(|terms| terms.len() > 1) {
+            self.materialise(input);
+        }
+        if let Some(mut terms) = self.terms(input) {
+            terms.iter_mut().for_each(|term| term.upsampling *= factor);
+            self.bindings
+                .insert(output.to_owned(), Binding::Sum(vec![terms]));
+        }
+    }
+}

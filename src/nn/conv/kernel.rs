@@ -1,0 +1,668 @@
+//! The inner loops in floats: a matrix product whose left operand is a window that slides over a feature map, and a
+//! depthwise convolution.
+//!
+//! Channels are innermost and padded with zeros to a multiple of [`CHANNEL_BLOCK`], so that the channels of a pixel are a
+//! whole number of vectors on every machine and no loop has a remainder.
+//!
+//! The loops load and store through raw pointers. Every entry point asserts first that all windows lie within the input and
+//! all results within the output, and takes the output's pointer once from its `&mut` slice, which it does not use again.
+
+#![expect(
+    unsafe_code,
+    reason = "vectors are loaded and stored by pointer; each entry point asserts the bounds once"
+)]
+
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, SimdOp};
+
+/// Channels are padded to a multiple of this number: the lanes of the widest vectors.
+pub const CHANNEL_BLOCK: usize = 16;
+
+/// The function that is applied to each sum before it is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// The identity.
+    None,
+    /// `max(x, 0)`
+    Relu,
+    /// `scale · x · min(max(x + 3, 0), 6) / 6 + shift`
+    HardSwish { scale: f32, shift: f32 },
+    /// `min(max(scale · x + shift, 0), 1)`
+    HardSigmoid { scale: f32, shift: f32 },
+}
+
+#[inline(always)]
+fn activate<I: Isa>(isa: I, x: I::F32, activation: Activation) -> I::F32 {
+    let ops = isa.f32();
+    match activation {
+        Activation::None => x,
+        Activation::Relu => ops.max(x, ops.zero()),
+        Activation::HardSwish { scale, shift } => {
+            let gate = ops.clamp(ops.add(x, ops.splat(3.0)), ops.zero(), ops.splat(6.0));
+            let product = ops.mul(x, gate);
+            ops.mul_add(product, ops.splat(scale / 6.0), ops.splat(shift))
+        }
+        Activation::HardSigmoid { scale, shift } => {
+            let gate = ops.mul_add(x, ops.splat(scale), ops.splat(shift));
+            ops.clamp(gate, ops.zero(), ops.one())
+        }
+    }
+}
+
+/// Whether a slice of `available` numbers holds `count` runs of `length` numbers that begin `step` numbers apart.
+pub(super) fn holds(available: usize, count: usize, step: usize, length: usize) -> bool {
+    match count.checked_sub(1) {
+        None => true,
+        Some(steps) => steps
+            .checked_mul(step)
+            .and_then(|start| start.checked_add(length))
+            .is_some_and(|end| end <= available),
+    }
+}
+
+/// The left operand of a product, a matrix of `count` rows.
+///
+/// Row `m` of the matrix is a window: for each of `rows` in turn, the `length` numbers from `m · step` on. For a convolution,
+/// `rows` are the rows of the feature map under the kernel; for a plain product, one slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows<'a, T> {
+    pub rows: &'a [&'a [T]],
+    /// Numbers that a window takes from each row.
+    pub length: usize,
+    /// Numbers from the start of a window to the start of the next one.
+    pub step: usize,
+    /// Number of windows.
+    pub count: usize,
+}
+
+impl<T> Windows<'_, T> {
+    /// Numbers in a window: columns of the matrix.
+    pub fn size(&self) -> usize {
+        self.rows.len() * self.length
+    }
+
+    /// Whether every window lies within every row.
+    pub fn fit(&self) -> bool {
+        self.rows
+            .iter()
+            .all(|row| holds(row.len(), self.count, self.step, self.length))
+    }
+}
+
+/// The right operand of a product and its bias, laid out in panels of one to three vectors of this machine.
+///
+/// Invariant: `bias` has as many numbers as the panels have columns, `data` has `rows` numbers for each column.
+#[derive(Clone, Debug)]
+pub struct PackedWeights {
+    /// Numbers in a vector of the instructions that the panels are for.
+    lanes: usize,
+    /// Vectors across each panel.
+    panels: Vec<usize>,
+    /// Panel after panel; within a panel, row after row.
+    data: Vec<f32>,
+    bias: Vec<f32>,
+    rows: usize,
+}
+
+/// Evaluates to the number of lanes of this machine's vectors of floats.
+struct Lanes;
+
+impl SimdOp for Lanes {
+    type Output = usize;
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> usize {
+        isa.f32().len()
+    }
+}
+
+/// Divides `vectors` vectors of columns into panels of at most `widest` vectors, and four into two and two.
+pub(super) fn panels(vectors: usize, widest: usize) -> Vec<usize> {
+    let mut panels = Vec::new();
+    let mut left = vectors;
+    while left > 0 {
+        let width = if left == 4 && widest == 3 {
+            2
+        } else {
+            left.min(widest)
+        };
+        panels.push(width);
+        left -= width;
+    }
+    panels
+}
+
+impl PackedWeights {
+    /// Packs a (rows, columns) matrix for this machine; `bias` has a number for each column.
+    ///
+    /// # Panics
+    /// If the number of columns is zero or no multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
+    pub fn new(weights: &[f32], bias: Vec<f32>) -> PackedWeights {
+        PackedWeights::with_lanes(weights, bias, Lanes.dispatch())
+    }
+
+    fn with_lanes(weights: &[f32], bias: Vec<f32>, lanes: usize) -> PackedWeights {
+        let columns = bias.len();
+        assert!(
+            columns > 0
+                && columns.is_multiple_of(CHANNEL_BLOCK)
+                && CHANNEL_BLOCK.is_multiple_of(lanes)
+                && weights.len().is_multiple_of(columns)
+        );
+        // tiles of three vectors by eight rows, or of two by twelve, fill 32 registers; two by six fill 16
+        let widest = if lanes == 8 { 2 } else { 3 };
+        let panels = panels(columns / lanes, widest);
+        let mut data = Vec::with_capacity(weights.len());
+        let mut first = 0;
+        for width in &panels {
+            for row in weights.chunks(columns) {
+                data.extend_from_slice(&row[first..first + width * lanes]);
+            }
+            first += width * lanes;
+        }
+        PackedWeights {
+            lanes,
+            panels,
+            data,
+            rows: weights.len() / columns,
+            bias,
+        }
+    }
+
+    /// Columns of the matrix, a multiple of [`CHANNEL_BLOCK`].
+    pub fn columns(&self) -> usize {
+        self.bias.len()
+    }
+}
+
+/// `out[m] = activation(bias + Σ window m · weights)` for each window.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    pub windows: Windows<'a, f32>,
+    pub weights: &'a PackedWeights,
+    pub activation: Activation,
+    /// Numbers from the results of a window to those of the next one.
+    pub out_step: usize,
+}
+
+impl Product<'_> {
+    /// Computes the product into `out`.
+    ///
+    /// # Panics
+    /// If a window reaches beyond its rows or has not as many numbers as the weights have rows, or if the results do not fit
+    /// into `out`.
+    pub fn run(self, out: &mut [f32]) {
+        ProductInto { product: self, out }.dispatch();
+    }
+}
+
+struct ProductInto<'a, 'b> {
+    product: Product<'a>,
+    out: &'b mut [f32],
+}
+
+impl SimdOp for ProductInto<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let ProductInto { product, out } = self;
+        let Product {
+            windows,
+            weights,
+            activation,
+            out_step,
+        } = product;
+        let lanes = isa.f32().len();
+        let columns = weights.columns();
+        assert!(weights.lanes == lanes && windows.size() == weights.rows);
+        assert!(windows.fit());
+        assert!(out_step >= columns && holds(out.len(), windows.count, out_step, columns));
+        let (narrow, wide) = if lanes == 8 { (6, 6) } else { (12, 8) };
+        let out = out.as_mut_ptr();
+        let mut from = 0;
+        // Both tile heights divide the groups of windows, and the windows of a group stay in the first-level cache.
+        while from < windows.count {
+            let group = (windows.count - from).min(narrow.max(wide) * 2);
+            let (mut column, mut data) = (0, weights.data.as_slice());
+            for &width in &weights.panels {
+                let height = if width == 3 { wide } else { narrow };
+                let (mut m, end) = (from, from + group);
+                while m < end {
+                    let left = end - m;
+                    // SAFETY: `tile` needs its windows below `count`, and the arms take at most `left` of them; its columns
+                    // below `columns`, and the panels' widths add up to that; and `data` to begin with the panel, which
+                    // the slicing below keeps true. `out` has room for all results by the assertion above.
+                    m += unsafe {
+                        match (width, left) {
+                            (3, 8..) if height == 8 => {
+                                product.tile::<I, 8, 3>(isa, m, column, data, out)
+                            }
+                            (3, 4..) => product.tile::<I, 4, 3>(isa, m, column, data, out),
+                            (3, 2..) => product.tile::<I, 2, 3>(isa, m, column, data, out),
+                            (3, _) => product.tile::<I, 1, 3>(isa, m, column, data, out),
+                            (2, 12..) if height == 12 => {
+                                product.tile::<I, 12, 2>(isa, m, column, data, out)
+                            }
+                            (2, 6..) => product.tile::<I, 6, 2>(isa, m, column, data, out),
+                            (2, 2..) => product.tile::<I, 2, 2>(isa, m, column, data, out),
+                            (2, _) => product.tile::<I, 1, 2>(isa, m, column, data, out),
+                            (_, 12..) if height == 12 => {
+                                product.tile::<I, 12, 1>(isa, m, column, data, out)
+                            }
+                            (_, 4..) => product.tile::<I, 4, 1>(isa, m, column, data, out),
+                            _ => product.tile::<I, 1, 1>(isa, m, column, data, out),
+                        }
+                    };
+                }
+                column += width * lanes;
+                data = &data[width * lanes * weights.rows..];
+            }
+            if activation != Activation::None {
+                let ops = isa.f32();
+                for m in from..from + group {
+                    for column in (0..columns).step_by(lanes) {
+                        // SAFETY: m < count and column + lanes <= columns, so the vector lies within the results, for which
+                        // `out` has room; the tiles have written it.
+                        unsafe {
+                            let result = out.add(m * out_step + column);
+                            let x = activate(isa, ops.load_ptr(result), activation);
+                            ops.store_ptr(x, result);
+                        }
+                    }
+                }
+            }
+            from += group;
+        }
+    }
+}
+
+impl Product<'_> {
+    /// Computes `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on. Returns `HEIGHT`.
+    ///
+    /// The activation is not applied here: with more than a store after the loop, the compiler keeps the sums in memory
+    /// during the loop, which halves the speed.
+    ///
+    /// # Safety
+    /// - The windows fit into their rows (`Windows::fit`), their size is the number of the weights' rows, and
+    ///   `first + HEIGHT <= count`.
+    /// - `column + WIDTH · lanes <= columns`, and `panel` begins with the panel of these columns: `WIDTH · lanes` numbers for
+    ///   each row of the weights.
+    /// - `out` may be written up to the last result of window `first + HEIGHT - 1`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn tile<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        isa: I,
+        first: usize,
+        column: usize,
+        panel: &[f32],
+        out: *mut f32,
+    ) -> usize {
+        let ops = isa.f32();
+        let lanes = ops.len();
+        debug_assert!(first + HEIGHT <= self.windows.count);
+        debug_assert!(column + WIDTH * lanes <= self.weights.columns());
+        debug_assert!(panel.len() >= WIDTH * lanes * self.weights.rows);
+        // SAFETY: the bias has a number for each column. Window `first + m` is within each row up to `length` numbers from its
+        // start. `weights` advances by WIDTH vectors for each number of a window, that is for each row of the panel. The
+        // results are within `out`.
+        unsafe {
+            let mut sums = [[ops.zero(); WIDTH]; HEIGHT];
+            let bias = self.weights.bias.as_ptr().add(column);
+            for v in 0..WIDTH {
+                let b = ops.load_ptr(bias.add(v * lanes));
+                for m in 0..HEIGHT {
+                    sums[m][v] = b;
+                }
+            }
+            let mut weights = panel.as_ptr();
+            let step = self.windows.step;
+            for row in self.windows.rows {
+                let base = row.as_ptr().add(first * step);
+                for k in 0..self.windows.length {
+                    let x = base.add(k);
+                    let mut w = [ops.zero(); WIDTH];
+                    for v in 0..WIDTH {
+                        w[v] = ops.load_ptr(weights.add(v * lanes));
+                    }
+                    for m in 0..HEIGHT {
+                        let a = ops.splat(*x.add(m * step));
+                        for v in 0..WIDTH {
+                            sums[m][v] = ops.mul_add(a, w[v], sums[m][v]);
+                        }
+                    }
+                    weights = weights.add(WIDTH * lanes);
+                }
+            }
+            let out = out.add(first * self.out_step + column);
+            for m in 0..HEIGHT {
+                for v in 0..WIDTH {
+                    ops.store_ptr(sums[m][v], out.add(m * self.out_step + v * lanes));
+                }
+            }
+        }
+        HEIGHT
+    }
+}
+
+/// A depthwise convolution of one row of output pixels: for each pixel and channel, the bias and the sum over the kernel's
+/// rows and columns of the channel's inputs times its weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Depthwise<'a> {
+    /// The input rows under the kernel, each (pixels, channels) and padded on both sides.
+    pub rows: &'a [&'a [f32]],
+    /// Columns of the kernel.
+    pub columns: usize,
+    /// Channels, a multiple of [`CHANNEL_BLOCK`].
+    pub channels: usize,
+    /// Input pixels from a window to the next one.
+    pub stride: usize,
+    /// (kernel rows, kernel columns, channels)
+    pub weights: &'a [f32],
+    /// One number for each channel.
+    pub bias: &'a [f32],
+    pub activation: Activation,
+}
+
+impl Depthwise<'_> {
+    /// Computes the row into `out`, (pixels, channels).
+    ///
+    /// # Panics
+    /// If a window reaches beyond its rows, the channels are no multiple of [`CHANNEL_BLOCK`], or the weights, the bias or
+    /// `out` have another shape.
+    pub fn run(self, out: &mut [f32]) {
+        DepthwiseInto { row: self, out }.dispatch();
+    }
+}
+
+struct DepthwiseInto<'a, 'b> {
+    row: Depthwise<'a>,
+    out: &'b mut [f32],
+}
+
+impl SimdOp for DepthwiseInto<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let DepthwiseInto { row, out } = self;
+        let channels = row.channels;
+        assert!(channels.is_multiple_of(CHANNEL_BLOCK) && row.bias.len() == channels);
+        assert!(CHANNEL_BLOCK.is_multiple_of(isa.f32().len()));
+        assert!(row.weights.len() == row.rows.len() * row.columns * channels);
+        let width = out.len() / channels;
+        assert!(out.len() == width * channels);
+        for input in row.rows {
+            let pixels = input.len() / channels;
+            assert!(holds(pixels, width, row.stride, row.columns));
+        }
+        let out = out.as_mut_ptr();
+        let mut x = 0;
+        while x < width {
+            // SAFETY: the assertions above hold for all windows and results below `width`, and each arm takes at most
+            // `width - x` of them.
+            x += unsafe {
+                match (row.columns, row.stride, width - x) {
+                    (3, 1, 6..) => row.tile::<I, 3, 1, 6>(isa, x, out),
+                    (3, 1, _) => row.tile::<I, 3, 1, 1>(isa, x, out),
+                    (3, 2, 4..) => row.tile::<I, 3, 2, 4>(isa, x, out),
+                    (3, 2, _) => row.tile::<I, 3, 2, 1>(isa, x, out),
+                    (5, 1, 5..) => row.tile::<I, 5, 1, 5>(isa, x, out),
+                    (5, 1, _) => row.tile::<I, 5, 1, 1>(isa, x, out),
+                    (5, 2, 4..) => row.tile::<I, 5, 2, 4>(isa, x, out),
+                    (5, 2, _) => row.tile::<I, 5, 2, 1>(isa, x, out),
+                    _ => row.any_kernel(isa, x, out),
+                }
+            };
+        }
+    }
+}
+
+impl Depthwise<'_> {
+    /// Computes `PIXELS` output pixels from `first` on, for a kernel of `COLUMNS` columns. Returns `PIXELS`.
+    ///
+    /// # Safety
+    /// - `COLUMNS` and `STRIDE` are those of the convolution, and the weights and the bias have their documented shapes.
+    /// - The windows of the pixels lie within `rows`.
+    /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn tile<I: Isa, const COLUMNS: usize, const STRIDE: usize, const PIXELS: usize>(
+        &self,
+        isa: I,
+        first: usize,
+        out: *mut f32,
+    ) -> usize {
+        let ops = isa.f32();
+        debug_assert!(self.columns == COLUMNS && self.stride == STRIDE);
+        debug_assert!(self.channels.is_multiple_of(ops.len()));
+        debug_assert!(
+            self.rows.iter().all(|row| {
+                row.len() >= ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels
+            })
+        );
+        // SAFETY: `channel` is below `channels`, a multiple of the lanes, so that a vector from there on lies within the bias,
+        // within the channels of each pixel under the windows, and within those of each result. `weights` advances by
+        // `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
+        // beyond the end, which `wrapping_add` allows as long as nothing is read there.
+        unsafe {
+            let mut channel = 0;
+            while channel < self.channels {
+                let mut sums = [ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS];
+                let mut weights = self.weights.as_ptr().add(channel);
+                for row in self.rows {
+                    let base = row.as_ptr().add(first * STRIDE * self.channels + channel);
+                    for column in 0..COLUMNS {
+                        let w = ops.load_ptr(weights);
+                        for pixel in 0..PIXELS {
+                            let x =
+                                ops.load_ptr(base.add((pixel * STRIDE + column) * self.channels));
+                            sums[pixel] = ops.mul_add(x, w, sums[pixel]);
+                        }
+                        weights = weights.wrapping_add(self.channels);
+                    }
+                }
+                let out = out.add(first * self.channels + channel);
+                for pixel in 0..PIXELS {
+                    ops.store_ptr(
+                        activate(isa, sums[pixel], self.activation),
+                        out.add(pixel * self.channels),
+                    );
+                }
+                channel += ops.len();
+            }
+        }
+        PIXELS
+    }
+
+    /// Computes one output pixel for a kernel of any width. Returns 1.
+    ///
+    /// # Safety
+    /// As for [`Depthwise::tile`], for one pixel.
+    #[inline(always)]
+    unsafe fn any_kernel<I: Isa>(&self, isa: I, first: usize, out: *mut f32) -> usize {
+        let ops = isa.f32();
+        debug_assert!(self.channels.is_multiple_of(ops.len()));
+        // SAFETY: as in `tile`.
+        unsafe {
+            let mut channel = 0;
+            while channel < self.channels {
+                let mut sum = ops.load_ptr(self.bias.as_ptr().add(channel));
+                let mut weights = self.weights.as_ptr().add(channel);
+                for row in self.rows {
+                    let base = row
+                        .as_ptr()
+                        .add(first * self.stride * self.channels + channel);
+                    for column in 0..self.columns {
+                        sum = ops.mul_add(
+                            ops.load_ptr(base.add(column * self.channels)),
+                            ops.load_ptr(weights),
+                            sum,
+                        );
+                        weights = weights.wrapping_add(self.channels);
+                    }
+                }
+                ops.store_ptr(
+                    activate(isa, sum, self.activation),
+                    out.add(first * self.channels + channel),
+                );
+                channel += ops.len();
+            }
+        }
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rten_simd::isa::GenericIsa;
+
+    use super::super::tests::{below, cases, numbers};
+    use super::*;
+
+    fn hard_swish(x: f32) -> f32 {
+        2.0 * x * (x + 3.0).clamp(0.0, 6.0) / 6.0 - 0.25
+    }
+
+    const HARD_SWISH: Activation = Activation::HardSwish {
+        scale: 2.0,
+        shift: -0.25,
+    };
+
+    /// The product with this machine's widest vectors, and with the portable ones of four lanes.
+    fn on_both(windows: Windows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2] {
+        let isa = GenericIsa::new();
+        let packed = [
+            PackedWeights::new(weights, bias.to_vec()),
+            PackedWeights::with_lanes(weights, bias.to_vec(), isa.f32().len()),
+        ];
+        let [fast, portable] = packed.each_ref().map(|weights| Product {
+            windows,
+            weights,
+            activation: HARD_SWISH,
+            out_step: bias.len(),
+        });
+        let mut results = [(); 2].map(|()| vec![f32::NAN; windows.count * bias.len()]);
+        let [fast_out, portable_out] = &mut results;
+        fast.run(fast_out);
+        ProductInto {
+            product: portable,
+            out: portable_out,
+        }
+        .eval(isa);
+        results
+    }
+
+    proptest! {
+        #![proptest_config(cases())]
+
+        #[test]
+        fn a_product_is_the_sum_of_products(
+            rows in 1usize..4, length in 1usize..below(20, 5), step in 1usize..below(9, 5), count in 0usize..below(40, 28),
+            blocks in 1usize..below(7, 4), seed: u64
+        ) {
+            let columns = blocks * CHANNEL_BLOCK;
+            // exactly as many numbers as the windows need, so that a read beyond them leaves the allocation
+            let width = count.saturating_sub(1) * step + length;
+            let map: Vec<Vec<f32>> = (0..rows).map(|n| numbers(width, seed ^ n as u64)).collect();
+            let weights = numbers(rows * length * columns, seed.rotate_left(9));
+            let bias = numbers(columns, seed.rotate_left(17));
+            let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
+            let windows = Windows { rows: &slices, length, step, count };
+            for out in on_both(windows, &weights, &bias) {
+                for m in 0..count {
+                    for n in 0..columns {
+                        let sum: f64 = (0..rows * length)
+                            .map(|k| {
+                                let x = map[k / length][m * step + k % length];
+                                f64::from(x) * f64::from(weights[k * columns + n])
+                            })
+                            .sum();
+                        let expected = hard_swish(sum as f32 + bias[n]);
+                        prop_assert!((out[m * columns + n] - expected).abs() < 1e-4, "{m} {n}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn a_depthwise_convolution_keeps_channels_apart(
+            rows in 1usize..below(6, 4), columns in 1usize..6, stride in 1usize..4, width in 0usize..below(20, 14),
+            blocks in 1usize..below(4, 3), seed: u64
+        ) {
+            let channels = blocks * CHANNEL_BLOCK;
+            let length = (width.saturating_sub(1) * stride + columns) * channels;
+            let map: Vec<Vec<f32>> = (0..rows).map(|n| numbers(length, seed ^ n as u64)).collect();
+            let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
+            let weights = numbers(rows * columns * channels, seed.rotate_left(9));
+            let bias = numbers(channels, seed.rotate_left(17));
+            let row = Depthwise {
+                rows: &slices, columns, channels, stride, weights: &weights, bias: &bias, activation: Activation::Relu,
+            };
+            let mut fast = vec![f32::NAN; width * channels];
+            row.run(&mut fast);
+            let mut portable = vec![f32::NAN; width * channels];
+            DepthwiseInto { row, out: &mut portable }.eval(GenericIsa::new());
+            for out in [fast, portable] {
+                for x in 0..width {
+                    for c in 0..channels {
+                        let mut sum = bias[c];
+                        for (row, map) in map.iter().enumerate() {
+                            for column in 0..columns {
+                                sum += map[(x * stride + column) * channels + c]
+                                    * weights[(row * columns + column) * channels + c];
+                            }
+                        }
+                        prop_assert!((out[x * channels + c] - sum.max(0.0)).abs() < 1e-4, "{x} {c}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the product over windows that end one number beyond their row, or into an output that is one number too short.
+    fn run_short(row: usize, out: usize) {
+        let map = vec![1.0; row];
+        let weights = PackedWeights::new(&[1.0; 3 * CHANNEL_BLOCK], vec![0.0; CHANNEL_BLOCK]);
+        let windows = Windows {
+            rows: &[&map],
+            length: 3,
+            step: 2,
+            count: 4,
+        };
+        Product {
+            windows,
+            weights: &weights,
+            activation: Activation::None,
+            out_step: CHANNEL_BLOCK,
+        }
+        .run(&mut vec![0.0; out]);
+    }
+
+    #[test]
+    fn windows_that_fit_exactly_are_computed() {
+        run_short(9, 4 * CHANNEL_BLOCK);
+    }
+
+    #[test]
+    #[should_panic = "windows.fit()"]
+    fn a_window_beyond_its_row_is_refused() {
+        run_short(8, 4 * CHANNEL_BLOCK);
+    }
+
+    #[test]
+    #[should_panic = "out_step"]
+    fn an_output_that_is_too_short_is_refused() {
+        run_short(9, 4 * CHANNEL_BLOCK - 1);
+    }
+
+    #[test]
+    fn bounds_that_overflow_do_not_hold() {
+        assert!(holds(0, 0, 5, 5));
+        assert!(holds(7, 3, 2, 3));
+        assert!(!holds(6, 3, 2, 3));
+        assert!(!holds(100, usize::MAX, 2, 1));
+        assert!(!holds(100, 2, usize::MAX, 1));
+    }
+}

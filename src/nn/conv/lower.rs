@@ -1,0 +1,302 @@
+//! Translates the graph's convolutions into steps, with their weights laid out for the kernels.
+
+use anyhow::{Result, ensure};
+use rten_onnx::onnx::NodeProto;
+
+use super::NumericMode;
+use super::compile::{Compiler, MAX_EXTENT, ValueInfo};
+use super::dense::{Conv, ConvTranspose, Weights, Window};
+use super::depthwise::DepthwiseConv;
+use super::fold::Elementwise;
+use super::graph::{attribute_int, attribute_ints, attribute_text};
+use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights};
+use super::steps::Operator;
+
+/// The constant operands of a convolution node.
+struct ConvWeights {
+    /// (output channels, input channels of a group, rows, columns); for a transposed convolution the first two are swapped.
+    dims: [usize; 4],
+    data: Vec<f32>,
+    bias: Option<Vec<f32>>,
+}
+
+impl Compiler<'_> {
+    /// None if the weights or the bias are not constants of the graph.
+    fn weights(&self, node: &NodeProto) -> Option<ConvWeights> {
+        let weights = self.graph.constants.get(node.input.get(1)?.as_str())?;
+        let bias = match node.input.get(2).filter(|name| !name.is_empty()) {
+            Some(name) => Some(self.graph.constants.get(name.as_str())?.data.clone()),
+            None => None,
+        };
+        Some(ConvWeights {
+            dims: weights.dims.as_slice().try_into().ok()?,
+            data: weights.data.clone(),
+            bias,
+        })
+    }
+
+    /// None if the convolution is dilated or padded automatically, or a number is beyond [`MAX_EXTENT`].
+    fn window(node: &NodeProto, kernel: (usize, usize)) -> Option<Window> {
+        let plain = attribute_ints(node, "dilations").is_none_or(|d| d.iter().all(|&d| d == 1))
+            && attribute_text(node, "auto_pad").is_none_or(|pad| pad == "NOTSET");
+        let strides = attribute_ints(node, "strides").unwrap_or(vec![1, 1]);
+        let padding = attribute_ints(node, "pads").unwrap_or(vec![0; 4]);
+        let (&[down, across], Ok(padding)) = (strides.as_slice(), <[usize; 4]>::try_from(padding))
+        else {
+            return None;
+        };
+        let plausible = kernel.0.max(kernel.1) <= MAX_EXTENT
+            && (1..=MAX_EXTENT).contains(&down)
+            && (1..=MAX_EXTENT).contains(&across)
+            && padding.iter().all(|&side| side <= MAX_EXTENT);
+        (plain && plausible).then_some(Window {
+            kernel,
+            stride: (down, across),
+            padding,
+        })
+    }
+
+    /// Adds a step for a dense or a depthwise convolution. Does nothing for one of another kind, or of which the input is not
+    /// computed here.
+    ///
+    /// # Errors
+    /// Weights, bias and input contradict each other.
+    pub(super) fn conv(&mut self, node: &NodeProto) -> Result<()> {
+        let Some(input) = node.input.first() else {
+            return Ok(());
+        };
+        let Some(ConvWeights {
+            dims,
+            mut data,
+            bias,
+        }) = self.weights(node)
+        else {
+            return Ok(());
+        };
+        let [out_channels, group_channels, rows, columns] = dims;
+        let Some(window) = Self::window(node, (rows, columns)) else {
+            return Ok(());
+        };
+        let groups = attribute_int(node, "group").unwrap_or(1) as usize;
+        let depthwise = groups == out_channels && group_channels == 1 && groups > 1;
+        if !depthwise && groups != 1 || dims.contains(&0) {
+            return Ok(());
+        }
+        let Some(map) = self.materialise(input) else {
+            return Ok(());
+        };
+        let ValueInfo {
+            channels,
+            stride,
+            one_pixel,
+            ..
+        } = self.values[map];
+        let padded_out = out_channels.next_multiple_of(CHANNEL_BLOCK);
+        if depthwise && stride != padded_out {
+            return Ok(());
+        }
+        ensure!(
+            channels == group_channels * groups,
+            "a convolution takes {} channels and reads a map of {channels}",
+            group_channels * groups
+        );
+        let mut bias = bias.unwrap_or(vec![0.0; out_channels]);
+        ensure!(
+            bias.len() == out_channels,
+            "a convolution has {out_channels} output channels and {} biases",
+            bias.len()
+        );
+        let kernel_size = group_channels * rows * columns;
+        let (activation, name) = self.fold_elementwise(
+            node,
+            |channel, scale, shift| {
+                data[channel * kernel_size..(channel + 1) * kernel_size]
+                    .iter_mut()
+                    .for_each(|w| *w *= scale);
+                bias[channel] = bias[channel] * scale + shift;
+            },
+            out_channels,
+        );
+        bias.resize(padded_out, 0.0);
+        let operator = if depthwise {
+            // (channels, rows, columns) to (rows, columns, padded channels)
+            let mut weights = vec![0.0; rows * columns * padded_out];
+            for (channel, kernel) in data.chunks(kernel_size).enumerate() {
+                for (n, w) in kernel.iter().enumerate() {
+                    weights[n * padded_out + channel] = *w;
+                }
+            }
+            Operator::Depthwise(DepthwiseConv {
+                window,
+                channels,
+                weights,
+                bias,
+                activation,
+            })
+        } else {
+            // Windows of several pixels share one quantisation, whose range the padding of channels must not widen.
+            let unpadded = channels == stride && channels.is_multiple_of(CHANNEL_BLOCK);
+            let mode = if window.is_pointwise() || unpadded {
+                self.mode
+            } else {
+                NumericMode::Float
+            };
+            // (output channels, input channels, rows, columns) to (rows, columns, input channels, padded output channels)
+            let stride = if window.is_pointwise() {
+                channels
+            } else {
+                stride
+            };
+            let mut weights = vec![0.0; rows * columns * stride * padded_out];
+            for (out, kernels) in data.chunks(kernel_size).enumerate() {
+                for (channel, kernel) in kernels.chunks(rows * columns).enumerate() {
+                    for (n, w) in kernel.iter().enumerate() {
+                        weights[(n * stride + channel) * padded_out + out] = *w;
+                    }
+                }
+            }
+            Operator::Conv(Conv {
+                window,
+                in_channels: channels,
+                out_channels,
+                weights: Weights::new(&weights, bias, mode),
+                activation,
+            })
+        };
+        let one_pixel =
+            one_pixel && matches!(&operator, Operator::Conv(conv) if conv.window.is_pointwise());
+        self.push(operator, Some(map), out_channels, one_pixel, &name);
+        Ok(())
+    }
+
+    /// Adds a step for a transposed convolution with a 2 × 2 kernel and stride 2. Does nothing for one of another kind, or of
+    /// which the input is not computed here.
+    ///
+    /// # Errors
+    /// Weights, bias and input contradict each other.
+    pub(super) fn conv_transpose(&mut self, node: &NodeProto) -> Result<()> {
+        let Some(input) = node.input.first() else {
+            return Ok(());
+        };
+        let Some(ConvWeights {
+            dims,
+            mut data,
+            bias,
+        }) = self.weights(node)
+        else {
+            return Ok(());
+        };
+        let [in_channels, out_channels, rows, columns] = dims;
+        let Some(window) = Self::window(node, (rows, columns)) else {
+            return Ok(());
+        };
+        let supported = (rows, columns) == (2, 2)
+            && !dims.contains(&0)
+            && window.stride == (2, 2)
+            && window.padding == [0; 4]
+            && attribute_int(node, "group").unwrap_or(1) == 1
+            && attribute_ints(node, "output_padding").is_none_or(|p| p.iter().all(|&p| p == 0));
+        if !supported {
+            return Ok(());
+        }
+        let Some(map) = self.materialise(input) else {
+            return Ok(());
+        };
+        ensure!(
+            self.values[map].channels == in_channels,
+            "a transposed convolution takes {in_channels} channels and reads a map of {}",
+            self.values[map].channels
+        );
+        let mut bias = bias.unwrap_or(vec![0.0; out_channels]);
+        ensure!(
+            bias.len() == out_channels,
+            "a transposed convolution has {out_channels} output channels and {} biases",
+            bias.len()
+        );
+        let (activation, name) = self.fold_elementwise(
+            node,
+            |channel, scale, shift| {
+                for kernels in data.chunks_mut(out_channels * 4) {
+                    kernels[channel * 4..(channel + 1) * 4]
+                        .iter_mut()
+                        .for_each(|w| *w *= scale);
+                }
+                bias[channel] = bias[channel] * scale + shift;
+            },
+            out_channels,
+        );
+        let one_channel = out_channels == 1;
+        let stride = if one_channel {
+            1
+        } else {
+            out_channels.next_multiple_of(CHANNEL_BLOCK)
+        };
+        // the elements of the kernel that each product computes: all four, or the upper and then the lower two
+        let products: &[&[usize]] = if one_channel {
+            &[&[0, 1, 2, 3]]
+        } else {
+            &[&[0, 1], &[2, 3]]
+        };
+        let weights = products
+            .iter()
+            .map(|elements| {
+                let columns = (elements.len() * stride).next_multiple_of(CHANNEL_BLOCK);
+                let mut matrix = vec![0.0; in_channels * columns];
+                let mut biases = vec![0.0; columns];
+                for (n, element) in elements.iter().enumerate() {
+                    for channel in 0..out_channels {
+                        biases[n * stride + channel] = bias[channel];
+                        for (row, kernels) in data.chunks(out_channels * 4).enumerate() {
+                            matrix[row * columns + n * stride + channel] =
+                                kernels[channel * 4 + element];
+                        }
+                    }
+                }
+                PackedWeights::new(&matrix, biases)
+            })
+            .collect();
+        let operator = Operator::ConvTranspose(ConvTranspose {
+            in_channels,
+            out_channels,
+            weights,
+            activation,
+        });
+        self.push(operator, Some(map), out_channels, false, &name);
+        Ok(())
+    }
+
+    /// Folds the elementwise operators after a convolution into it, as far as they can be: scales and shifts of channels are
+    /// passed to `scale_channel` (channel, scale, shift), then one activation may follow. Returns the activation and the name
+    /// of the last folded node's output.
+    fn fold_elementwise(
+        &mut self,
+        node: &NodeProto,
+        mut scale_channel: impl FnMut(usize, f32, f32),
+        channels: usize,
+    ) -> (Activation, String) {
+        let mut name = node.output[0].clone();
+        let mut activation = Activation::None;
+        while let Some((nodes, output, operator)) = self.graph.elementwise_reader(&name, channels) {
+            match (operator, &mut activation) {
+                (Elementwise::Affine(changes), Activation::None) => {
+                    for (channel, (scale, shift)) in changes.into_iter().enumerate() {
+                        scale_channel(channel, scale, shift);
+                    }
+                }
+                (Elementwise::Affine(changes), Activation::HardSwish { scale, shift }) => {
+                    // a hard swish has one scale and one shift for all channels
+                    let (by, plus) = changes.first().copied().unwrap_or((1.0, 0.0));
+                    if changes.iter().any(|&change| change != (by, plus)) {
+                        break;
+                    }
+                    (*scale, *shift) = (*scale * by, *shift * by + plus);
+                }
+                (Elementwise::Activation(found), Activation::None) => activation = found,
+                _ => break,
+            }
+            self.folded.extend(nodes);
+            name = output.to_owned();
+        }
+        (activation, name)
+    }
+}

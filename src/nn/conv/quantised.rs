@@ -1,0 +1,808 @@
+//! Matrix products in int8, on machines whose vectors multiply bytes four at a time (AVX-512 VNNI or AVX-VNNI).
+//!
+//! Weights are signed bytes with a scale for each column. Inputs are unsigned bytes with a scale and a zero point for each
+//! window, taken from the range of its numbers, so that a bright pixel does not cost the others precision. The sums of
+//! products are exact 32-bit integers; the only loss is in rounding both operands to 8 bits.
+//!
+//! As in [`super::kernel`], each entry point asserts the bounds once and takes the output's pointer once from its `&mut` slice.
+
+#![expect(
+    unsafe_code,
+    reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; each entry point asserts the bounds once"
+)]
+
+use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
+
+/// The right operand of an int8 product and its bias, laid out for this machine's instructions.
+///
+/// Invariant: `scale`, `sum` and `bias` have a number for each column, a multiple of [`CHANNEL_BLOCK`]; `data` has `rows`
+/// bytes for each column; and the machine has the `instructions`.
+#[derive(Clone, Debug)]
+pub struct Int8Weights {
+    instructions: Instructions,
+    /// Vectors across each panel.
+    panels: Vec<usize>,
+    /// Panel after panel. Within a panel: four rows of a column next to each other, then the next column, then the next
+    /// four rows.
+    data: Vec<i8>,
+    /// Scale of each column: weight = byte · scale.
+    scale: Vec<f32>,
+    /// Sum of the bytes of each column.
+    sum: Vec<f32>,
+    bias: Vec<f32>,
+    /// Rows, padded with zeros to a multiple of four.
+    rows: usize,
+}
+
+/// Instructions that multiply bytes. A value of this type exists only where the machine has them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Arrays in place of vectors: slower than floats, so only for tests.
+    #[cfg(test)]
+    Portable,
+}
+
+impl Instructions {
+    /// The fastest that this machine has; None where int8 would not be faster than floats.
+    fn detect() -> Option<Instructions> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vnni")
+            {
+                return Some(Instructions::Avx512);
+            }
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("avxvnni")
+            {
+                return Some(Instructions::Avx2);
+            }
+        }
+        None
+    }
+
+    /// 32-bit numbers in a vector.
+    fn lanes(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => avx512::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => avx2::LANES,
+            #[cfg(test)]
+            Instructions::Portable => portable::LANES,
+        }
+    }
+}
+
+impl Int8Weights {
+    /// Quantises and packs a (rows, columns) matrix; `bias` has a number for each column. None on machines without
+    /// instructions that multiply bytes.
+    ///
+    /// # Panics
+    /// If the number of columns is zero or no multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
+    pub fn new(weights: &[f32], bias: Vec<f32>) -> Option<Int8Weights> {
+        Some(Int8Weights::pack(weights, bias, Instructions::detect()?))
+    }
+
+    fn pack(weights: &[f32], bias: Vec<f32>, instructions: Instructions) -> Int8Weights {
+        let lanes = instructions.lanes();
+        let columns = bias.len();
+        assert!(
+            columns > 0
+                && columns.is_multiple_of(CHANNEL_BLOCK)
+                && CHANNEL_BLOCK.is_multiple_of(lanes)
+                && weights.len().is_multiple_of(columns)
+        );
+        let rows = weights.len() / columns;
+        let mut scale = vec![0f32; columns];
+        for row in weights.chunks(columns) {
+            for (scale, weight) in scale.iter_mut().zip(row) {
+                *scale = scale.max(weight.abs() / 127.0);
+            }
+        }
+        let byte = |row: usize, column: usize| match weights.get(row * columns + column) {
+            Some(weight) if scale[column] > 0.0 => (weight / scale[column]).round() as i8,
+            _ => 0,
+        };
+        let widest = if lanes == 8 { 2 } else { 3 };
+        let panels = panels(columns / lanes, widest);
+        let mut data = Vec::with_capacity(rows.next_multiple_of(4) * columns);
+        let mut first = 0;
+        for width in &panels {
+            for four in (0..rows).step_by(4) {
+                for column in first..first + width * lanes {
+                    data.extend((four..four + 4).map(|row| byte(row, column)));
+                }
+            }
+            first += width * lanes;
+        }
+        let sum = (0..columns)
+            .map(|column| (0..rows).map(|row| f32::from(byte(row, column))).sum())
+            .collect();
+        Int8Weights {
+            instructions,
+            panels,
+            data,
+            scale,
+            sum,
+            bias,
+            rows: rows.next_multiple_of(4),
+        }
+    }
+
+    /// Columns of the matrix, a multiple of [`CHANNEL_BLOCK`].
+    pub fn columns(&self) -> usize {
+        self.bias.len()
+    }
+
+    /// Rows of the matrix, padded to a multiple of four: bytes in a window of the left operand.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+/// How floats are mapped to unsigned bytes: number = (byte - zero_point) · scale.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantisation {
+    pub scale: f32,
+    /// A whole number in [0, 255].
+    pub zero_point: f32,
+}
+
+impl Quantisation {
+    /// Maps the range from `low` to `high`, which includes zero, to [0, 255].
+    pub fn of_range(low: f32, high: f32) -> Quantisation {
+        let scale = ((high - low) / 255.0).max(f32::MIN_POSITIVE);
+        Quantisation {
+            scale,
+            // rounded to the nearest: low is not above zero, so the sum is positive
+            zero_point: (0.5 - low / scale) as i32 as f32,
+        }
+    }
+
+    /// The byte that stands for zero.
+    pub fn zero_byte(self) -> u8 {
+        self.zero_point as u8
+    }
+}
+
+impl Int8Weights {
+    /// Quantises `count` pixels, each by the range of its own numbers.
+    ///
+    /// Pixel `p` is the `length` numbers from `p · step` on. `bytes` becomes (count, [`Int8Weights::rows`]); its padding is
+    /// multiplied by zero. `quantisations` gets one entry for each pixel.
+    ///
+    /// # Panics
+    /// If a pixel lies beyond the numbers or has another length than the weights have rows.
+    pub fn quantise_pixels(
+        &self,
+        numbers: &[f32],
+        length: usize,
+        step: usize,
+        count: usize,
+        bytes: &mut Vec<u8>,
+        quantisations: &mut Vec<Quantisation>,
+    ) {
+        assert!(length.next_multiple_of(4) == self.rows);
+        assert!(holds(numbers.len(), count, step, length));
+        bytes.resize(count * self.rows, 0);
+        quantisations.clear();
+        for (pixel, to) in bytes.chunks_mut(self.rows).enumerate() {
+            let from = &numbers[pixel * step..pixel * step + length];
+            let (low, high) = self.range(from);
+            let quantisation = Quantisation::of_range(low, high);
+            self.quantise(from, quantisation, to);
+            quantisations.push(quantisation);
+        }
+    }
+
+    /// The least and the greatest of the numbers and zero.
+    pub fn range(&self, numbers: &[f32]) -> (f32, f32) {
+        match self.instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+            Instructions::Avx512 => unsafe { avx512::range(numbers) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above
+            Instructions::Avx2 => unsafe { avx2::range(numbers) },
+            #[cfg(test)]
+            // SAFETY: needs no instructions
+            Instructions::Portable => unsafe { portable::range(numbers) },
+        }
+    }
+
+    /// Quantises the numbers into the first bytes of `to`.
+    ///
+    /// # Panics
+    /// If there are fewer bytes than numbers.
+    pub fn quantise(&self, numbers: &[f32], quantisation: Quantisation, to: &mut [u8]) {
+        let to = &mut to[..numbers.len()];
+        match self.instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+            Instructions::Avx512 => unsafe { avx512::quantise(numbers, quantisation, to) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above
+            Instructions::Avx2 => unsafe { avx2::quantise(numbers, quantisation, to) },
+            #[cfg(test)]
+            // SAFETY: needs no instructions
+            Instructions::Portable => unsafe { portable::quantise(numbers, quantisation, to) },
+        }
+    }
+}
+
+/// `out[m] = activation(bias + Σ window m · weights)` for each window, as [`super::kernel::Product`], with the operands in
+/// bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Int8Product<'a> {
+    /// `length` must be a multiple of four.
+    pub windows: Windows<'a, u8>,
+    /// How each window was quantised, or a single entry for all.
+    pub quantisations: &'a [Quantisation],
+    pub weights: &'a Int8Weights,
+    pub activation: Activation,
+    /// Numbers from the results of a window to those of the next one.
+    pub out_step: usize,
+}
+
+impl Int8Product<'_> {
+    /// Computes the product into `out`.
+    ///
+    /// # Panics
+    /// If a window reaches beyond its rows or has not as many bytes as the weights have rows, if there are neither one
+    /// quantisation nor enough of them, or if the results do not fit into `out`.
+    pub fn run(self, out: &mut [f32]) {
+        let windows = self.windows;
+        let columns = self.weights.columns();
+        assert!(windows.length.is_multiple_of(4) && windows.size() == self.weights.rows);
+        assert!(windows.fit());
+        assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
+        assert!(
+            self.out_step >= columns && holds(out.len(), windows.count, self.out_step, columns)
+        );
+        match self.weights.instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
+            Instructions::Avx512 => unsafe { avx512::product(self, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above
+            Instructions::Avx2 => unsafe { avx2::product(self, out) },
+            #[cfg(test)]
+            // SAFETY: needs no instructions; the bounds are asserted above
+            Instructions::Portable => unsafe { portable::product(self, out) },
+        }
+    }
+}
+
+/// Defines a module with the kernels for vectors of one width. The arguments after the tile heights are the module's
+/// intrinsics, by what they do.
+macro_rules! kernels {
+    ($name:ident, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
+     $float:ty,
+     $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
+     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $dot:ident, $to_float:ident, |$x:ident, $to:ident| $narrowed:expr) => {
+        mod $name {
+            #[allow(clippy::wildcard_imports)]
+            use $intrinsics::*;
+
+            use super::{Activation, Int8Product, Quantisation};
+
+            /// 32-bit numbers in a vector.
+            pub const LANES: usize = $lanes;
+
+            /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module. `LANES` bytes may be written at `$to`.
+            #[$attribute]
+            unsafe fn store_bytes($x: $float, $to: *mut u8) {
+                // SAFETY: the store is of `LANES` bytes
+                unsafe { $narrowed }
+            }
+
+            /// The least and the greatest of the numbers and zero.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module.
+            #[$attribute]
+            pub unsafe fn range(numbers: &[f32]) -> (f32, f32) {
+                let (parts, rest) = numbers.as_chunks::<LANES>();
+                let (mut low, mut high) = ($zero(), $zero());
+                for part in parts {
+                    // SAFETY: a part has as many numbers as a vector
+                    let x = unsafe { $load(part.as_ptr()) };
+                    (low, high) = ($min(low, x), $max(high, x));
+                }
+                let (mut lows, mut highs) = ([0f32; LANES], [0f32; LANES]);
+                // SAFETY: the arrays have as many numbers as a vector
+                unsafe {
+                    $store(lows.as_mut_ptr(), low);
+                    $store(highs.as_mut_ptr(), high);
+                }
+                let low = lows.iter().chain(rest).fold(0f32, |a, &b| a.min(b));
+                let high = highs.iter().chain(rest).fold(0f32, |a, &b| a.max(b));
+                (low, high)
+            }
+
+            /// Quantises numbers into as many bytes.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module.
+            #[$attribute]
+            pub unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
+                debug_assert!(numbers.len() == to.len());
+                let per_step = by.scale.recip();
+                let (parts, rest) = numbers.as_chunks::<LANES>();
+                let (to_parts, to_rest) = to.as_chunks_mut::<LANES>();
+                for (part, to) in parts.iter().zip(to_parts) {
+                    // SAFETY: a part has as many numbers as a vector, and as many bytes
+                    unsafe {
+                        let x = $fma($load(part.as_ptr()), $set(per_step), $set(by.zero_point));
+                        store_bytes(x, to.as_mut_ptr());
+                    }
+                }
+                for (number, to) in rest.iter().zip(to_rest) {
+                    *to = number.mul_add(per_step, by.zero_point).round_ties_even() as u8;
+                }
+            }
+
+            /// Computes the product into `out`.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
+            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; and
+            /// `out_step >= columns`, and the results fit into `out`.
+            #[$attribute]
+            // for some widths, the heights of narrow and wide tiles are the same
+            #[allow(unreachable_patterns)]
+            pub unsafe fn product(of: Int8Product, out: &mut [f32]) {
+                let weights = of.weights;
+                let count = of.windows.count;
+                let out = out.as_mut_ptr();
+                let mut from = 0;
+                while from < count {
+                    let group = (count - from).min($narrow * 2);
+                    let (mut column, mut data) = (0, weights.data.as_slice());
+                    for &width in &weights.panels {
+                        let (mut m, end) = (from, from + group);
+                        while m < end {
+                            // SAFETY: the arms take at most `end - m` windows, which end at `count`; the panels' widths add
+                            // up to the columns; `data` begins with the panel, which the slicing below keeps true; and the
+                            // caller warrants the rest.
+                            m += unsafe {
+                                match (width, end - m) {
+                                    (3, $wide..) => tile::<$wide, 3>(&of, m, column, data, out),
+                                    (3, 4..) => tile::<4, 3>(&of, m, column, data, out),
+                                    (3, _) => tile::<1, 3>(&of, m, column, data, out),
+                                    (2, $narrow..) => tile::<$narrow, 2>(&of, m, column, data, out),
+                                    (2, 4..) => tile::<4, 2>(&of, m, column, data, out),
+                                    (2, _) => tile::<1, 2>(&of, m, column, data, out),
+                                    (_, $narrow..) => tile::<$narrow, 1>(&of, m, column, data, out),
+                                    (_, 4..) => tile::<4, 1>(&of, m, column, data, out),
+                                    _ => tile::<1, 1>(&of, m, column, data, out),
+                                }
+                            };
+                        }
+                        column += width * LANES;
+                        data = &data[width * LANES * weights.rows..];
+                    }
+                    for m in from..from + group {
+                        // SAFETY: m < count, and the tiles have written the sums of all columns of window m
+                        unsafe { finish(&of, m, out) };
+                    }
+                    from += group;
+                }
+            }
+
+            /// Replaces the integer sums of window `m` by the results: dequantised, with bias and activation.
+            ///
+            /// # Safety
+            /// As for [`product`]. `m < count`, `out` points to the results, and those of the window are 32-bit integers.
+            #[$attribute]
+            unsafe fn finish(of: &Int8Product, m: usize, out: *mut f32) {
+                let weights = of.weights;
+                debug_assert!(m < of.windows.count);
+                let one = of.quantisations.len() == 1;
+                let Quantisation { scale, zero_point } = of.quantisations[if one { 0 } else { m }];
+                for column in (0..weights.columns()).step_by(LANES) {
+                    // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
+                    // weights' sums, scales and biases and within the window's results
+                    unsafe {
+                        let out = out.add(m * of.out_step + column);
+                        let sum = $to_float($load_int(out.cast()));
+                        let total = $load(weights.sum.as_ptr().add(column));
+                        let exact = $sub(sum, $mul(total, $set(zero_point)));
+                        let scales = $mul($load(weights.scale.as_ptr().add(column)), $set(scale));
+                        let x = $fma(exact, scales, $load(weights.bias.as_ptr().add(column)));
+                        let x = match of.activation {
+                            Activation::None => x,
+                            Activation::Relu => $max(x, $zero()),
+                            Activation::HardSwish { scale, shift } => {
+                                let gate = $min($max($add(x, $set(3.0)), $zero()), $set(6.0));
+                                $fma($mul(x, gate), $set(scale / 6.0), $set(shift))
+                            }
+                            Activation::HardSigmoid { scale, shift } => {
+                                $min($max($fma(x, $set(scale), $set(shift)), $zero()), $set(1.0))
+                            }
+                        };
+                        $store(out, x);
+                    }
+                }
+            }
+
+            /// Computes the integer sums of `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on.
+            /// Returns `HEIGHT`.
+            ///
+            /// # Safety
+            /// As for [`product`]. `first + HEIGHT <= count`, `column + WIDTH · LANES <= columns`, and `panel` begins with
+            /// the panel of these columns: `WIDTH · LANES` bytes for each row of the weights. `out` points to the results.
+            #[$attribute]
+            #[allow(clippy::needless_range_loop)]
+            unsafe fn tile<const HEIGHT: usize, const WIDTH: usize>(
+                of: &Int8Product,
+                first: usize,
+                column: usize,
+                panel: &[i8],
+                out: *mut f32,
+            ) -> usize {
+                let (step, length) = (of.windows.step, of.windows.length);
+                debug_assert!(first + HEIGHT <= of.windows.count && length % 4 == 0);
+                debug_assert!(column + WIDTH * LANES <= of.weights.columns());
+                debug_assert!(panel.len() >= WIDTH * LANES * of.weights.rows);
+                // SAFETY: window `first + m` is within each row up to `length` bytes from its start, and four bytes are read
+                // at multiples of four below that. `panel` advances by WIDTH vectors for each four bytes of a window, that is
+                // for each four rows of the panel. The results are within `out`.
+                unsafe {
+                    let mut sums = [[$zero_int(); WIDTH]; HEIGHT];
+                    let mut panel = panel.as_ptr();
+                    for row in of.windows.rows {
+                        let base = row.as_ptr().add(first * step);
+                        for four in (0..length).step_by(4) {
+                            let mut w = [$zero_int(); WIDTH];
+                            for v in 0..WIDTH {
+                                w[v] = $load_int(panel.add(v * LANES * 4).cast());
+                            }
+                            for m in 0..HEIGHT {
+                                let a = $set_int(
+                                    base.add(m * step + four).cast::<i32>().read_unaligned(),
+                                );
+                                for v in 0..WIDTH {
+                                    sums[m][v] = $dot(sums[m][v], a, w[v]);
+                                }
+                            }
+                            panel = panel.add(WIDTH * LANES * 4);
+                        }
+                    }
+                    // The integers are stored where their results will be, and `finish` goes over them again: with more than
+                    // a store after the loop, the compiler keeps the sums in memory during the loop, which halves the speed.
+                    let out = out.add(first * of.out_step + column);
+                    for m in 0..HEIGHT {
+                        for v in 0..WIDTH {
+                            $store_int(out.add(m * of.out_step + v * LANES).cast(), sums[m][v]);
+                        }
+                    }
+                }
+                HEIGHT
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+kernels!(
+    avx512,
+    target_feature(enable = "avx512f,avx512bw,avx512vnni"),
+    std::arch::x86_64,
+    lanes 16,
+    narrow 12,
+    wide 8,
+    __m512,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_set1_ps,
+    _mm512_setzero_ps,
+    _mm512_add_ps,
+    _mm512_sub_ps,
+    _mm512_mul_ps,
+    _mm512_fmadd_ps,
+    _mm512_min_ps,
+    _mm512_max_ps,
+    _mm512_loadu_si512,
+    _mm512_storeu_si512,
+    _mm512_setzero_si512,
+    _mm512_set1_epi32,
+    _mm512_dpbusd_epi32,
+    _mm512_cvtepi32_ps,
+    |x, to| _mm_storeu_si128(
+        to.cast(),
+        _mm512_cvtusepi32_epi8(_mm512_max_epi32(
+            _mm512_cvtps_epi32(x),
+            _mm512_setzero_si512()
+        ))
+    )
+);
+#[cfg(target_arch = "x86_64")]
+kernels!(
+    avx2,
+    target_feature(enable = "avx2,fma,avxvnni"),
+    std::arch::x86_64,
+    lanes 8,
+    narrow 6,
+    wide 4,
+    __m256,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_set1_ps,
+    _mm256_setzero_ps,
+    _mm256_add_ps,
+    _mm256_sub_ps,
+    _mm256_mul_ps,
+    _mm256_fmadd_ps,
+    _mm256_min_ps,
+    _mm256_max_ps,
+    _mm256_loadu_si256,
+    _mm256_storeu_si256,
+    _mm256_setzero_si256,
+    _mm256_set1_epi32,
+    _mm256_dpbusd_avx_epi32,
+    _mm256_cvtepi32_ps,
+    |x, to| {
+        let whole = _mm256_cvtps_epi32(x);
+        let words = _mm_packus_epi32(
+            _mm256_castsi256_si128(whole),
+            _mm256_extracti128_si256::<1>(whole),
+        );
+        _mm_storel_epi64(to.cast(), _mm_packus_epi16(words, words))
+    }
+);
+// The same kernels over arrays: the reference for the vectors, and what Miri can run.
+#[cfg(test)]
+kernels!(
+    portable,
+    inline,
+    super::arrays,
+    lanes 4,
+    narrow 6,
+    wide 4,
+    Floats,
+    load,
+    store,
+    set,
+    zero,
+    add,
+    sub,
+    mul,
+    fma,
+    min,
+    max,
+    load_int,
+    store_int,
+    zero_int,
+    set_int,
+    dot,
+    to_float,
+    |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8))
+);
+
+/// Arrays in place of vectors, with the operations that the kernels use; rounding is that of the instructions.
+#[cfg(test)]
+mod arrays {
+    use std::array::from_fn;
+
+    pub type Floats = [f32; 4];
+    pub type Ints = [i32; 4];
+
+    pub unsafe fn load(from: *const f32) -> Floats {
+        // SAFETY: the caller's
+        unsafe { from.cast::<Floats>().read() }
+    }
+
+    pub unsafe fn store(to: *mut f32, x: Floats) {
+        // SAFETY: the caller's
+        unsafe { to.cast::<Floats>().write(x) }
+    }
+
+    pub unsafe fn load_int(from: *const Ints) -> Ints {
+        // SAFETY: the caller's; four bytes at a time of the weights need no alignment
+        unsafe { from.read_unaligned() }
+    }
+
+    pub unsafe fn store_int(to: *mut Ints, x: Ints) {
+        // SAFETY: the caller's
+        unsafe { to.write(x) }
+    }
+
+    pub fn set(x: f32) -> Floats {
+        [x; 4]
+    }
+
+    pub fn zero() -> Floats {
+        [0.0; 4]
+    }
+
+    pub fn add(a: Floats, b: Floats) -> Floats {
+        from_fn(|n| a[n] + b[n])
+    }
+
+    pub fn sub(a: Floats, b: Floats) -> Floats {
+        from_fn(|n| a[n] - b[n])
+    }
+
+    pub fn mul(a: Floats, b: Floats) -> Floats {
+        from_fn(|n| a[n] * b[n])
+    }
+
+    pub fn fma(a: Floats, b: Floats, c: Floats) -> Floats {
+        from_fn(|n| a[n].mul_add(b[n], c[n]))
+    }
+
+    pub fn min(a: Floats, b: Floats) -> Floats {
+        from_fn(|n| if a[n] < b[n] { a[n] } else { b[n] })
+    }
+
+    pub fn max(a: Floats, b: Floats) -> Floats {
+        from_fn(|n| if a[n] > b[n] { a[n] } else { b[n] })
+    }
+
+    pub fn zero_int() -> Ints {
+        [0; 4]
+    }
+
+    pub fn set_int(x: i32) -> Ints {
+        [x; 4]
+    }
+
+    /// Adds the products of four unsigned by four signed bytes to each sum.
+    pub fn dot(sums: Ints, a: Ints, w: Ints) -> Ints {
+        from_fn(|n| {
+            let pairs = a[n].to_ne_bytes().into_iter().zip(w[n].to_ne_bytes());
+            let products = pairs.map(|(a, w)| i32::from(a) * i32::from(w.cast_signed()));
+            sums[n] + products.sum::<i32>()
+        })
+    }
+
+    pub fn to_float(x: Ints) -> Floats {
+        x.map(|x| x as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::{below, cases};
+    use super::*;
+
+    /// The arrays, and the vectors that this machine has.
+    fn available() -> Vec<Instructions> {
+        let mut available = vec![Instructions::Portable];
+        available.extend(Instructions::detect());
+        #[cfg(target_arch = "x86_64")]
+        if available.contains(&Instructions::Avx512)
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("avxvnni")
+        {
+            available.push(Instructions::Avx2);
+        }
+        available
+    }
+
+    proptest! {
+        #![proptest_config(cases())]
+
+        /// The error is bounded by what rounding both operands to 8 bits can lose, for pixels of very different
+        /// brightness; and all instructions give the same bits.
+        #[test]
+        fn int8_products_are_near_those_of_floats_and_equal_for_all_instructions(
+            length in 1usize..below(70, 11), count in 1usize..below(40, 16), blocks in 1usize..below(7, 4),
+            seed in prop::collection::vec(-1f32..1.0, 64), bright in prop::collection::vec(0.01f32..100.0, 40)
+        ) {
+            let columns = blocks * CHANNEL_BLOCK;
+            let at = |n: usize| seed[n % 64] * seed[(n / 64 + 7 * n) % 64];
+            let weights: Vec<f32> = (0..length * columns).map(at).collect();
+            let bias: Vec<f32> = (0..columns).map(at).collect();
+            let step = length + 3;
+            let map: Vec<f32> = (0..(count - 1) * step + length).map(|n| at(n + 5) * bright[n / step]).collect();
+            let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+            let results: Vec<Vec<f32>> = available()
+                .into_iter()
+                .map(|instructions| {
+                    let weights = Int8Weights::pack(&weights, bias.clone(), instructions);
+                    weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
+                    let mut out = vec![f32::NAN; count * columns];
+                    let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
+                    Int8Product {
+                        windows, quantisations: &quantisations, weights: &weights, activation: Activation::None, out_step: columns,
+                    }
+                    .run(&mut out);
+                    out
+                })
+                .collect();
+            let bits = |out: &[f32]| out.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            for other in &results[1..] {
+                prop_assert_eq!(bits(&results[0]), bits(other));
+            }
+            for m in 0..count {
+                let pixel = &map[m * step..m * step + length];
+                for n in 0..columns {
+                    let column: Vec<f32> = (0..length).map(|k| weights[k * columns + n]).collect();
+                    let sum: f32 = pixel.iter().zip(&column).map(|(x, w)| x * w).sum();
+                    let greatest = column.iter().fold(0f32, |a, w| a.max(w.abs()));
+                    // half a step of each operand times the other operand, and the product of both
+                    let (x_step, w_step) = (quantisations[m].scale, greatest / 127.0);
+                    let lost: f32 = pixel.iter().zip(&column)
+                        .map(|(x, w)| x_step * w.abs() + w_step * x.abs() / 2.0 + x_step * w_step)
+                        .sum();
+                    let difference = (results[0][m * columns + n] - sum - bias[n]).abs();
+                    prop_assert!(difference <= lost + 1e-4, "{m} {n}: {difference}, at most {lost}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_activation_is_the_same_for_all_instructions() {
+        let (rows, columns, count) = (12, 3 * CHANNEL_BLOCK, 15);
+        let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
+        let weights: Vec<f32> = (0..rows * columns).map(number).collect();
+        let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
+        for activation in [
+            Activation::Relu,
+            Activation::HardSwish {
+                scale: 1.5,
+                shift: 0.25,
+            },
+            Activation::HardSigmoid {
+                scale: 0.2,
+                shift: 0.5,
+            },
+        ] {
+            let mut results = available().into_iter().map(|instructions| {
+                let weights = Int8Weights::pack(&weights, vec![0.5; columns], instructions);
+                let (low, high) = weights.range(&map);
+                let quantisation = Quantisation::of_range(low, high);
+                let mut bytes = vec![0; map.len()];
+                weights.quantise(&map, quantisation, &mut bytes);
+                let mut out = vec![f32::NAN; count * columns];
+                Int8Product {
+                    windows: Windows {
+                        rows: &[&bytes],
+                        length: rows,
+                        step: rows,
+                        count,
+                    },
+                    quantisations: &[quantisation],
+                    weights: &weights,
+                    activation,
+                    out_step: columns,
+                }
+                .run(&mut out);
+                out
+            });
+            let first = results.next().expect("arrays are always there");
+            assert!(first.iter().all(|x| x.is_finite()), "{activation:?}");
+            for other in results {
+                assert_eq!(first, other, "{activation:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn zero_has_a_byte_of_its_own() {
+        for (low, high) in [(0.0, 1.0), (-1.0, 0.0), (-3.0, 5.0), (0.0, 0.0)] {
+            let Quantisation { scale, zero_point } = Quantisation::of_range(low, high);
+            assert!((0.0..=255.0).contains(&zero_point) && zero_point.fract() == 0.0);
+            assert!(
+                scale > 0.0
+                    && f32::from(Quantisation { scale, zero_point }.zero_byte()) == zero_point
+            );
+        }
+    }
+}
