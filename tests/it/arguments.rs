@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use riposte::collection::arguments::{Argument, ArgumentCollection};
 use riposte::trec::{Fault, FaultKind, Stance};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 fn argument(id: &str, text: &str) -> String {
     format!(
@@ -197,7 +197,9 @@ fn portals_are_read_where_there_is_no_whole_file() {
 
 #[test]
 fn the_development_arguments_are_all_read() {
-    let Some(data) = data("args") else { return };
+    let Some(data) = need(Data("args")) else {
+        return;
+    };
     for (dir, count) in [(data.join("argquality20"), 1610), (data, 3040)] {
         let (arguments, faults) = read_path(&dir);
         assert_eq!(

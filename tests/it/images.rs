@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::development::data;
+use crate::sentence::MINILM;
+use crate::support::need::{Data, Model, need};
 
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -149,7 +150,7 @@ fn the_sample_makes_a_valid_run_without_any_model() {
 
 #[test]
 fn the_real_sample_makes_a_valid_run() {
-    let Some(real) = data("images/sample") else {
+    let Some(real) = need(Data("images/sample")) else {
         return;
     };
     let home = TempDir::new().unwrap();
@@ -485,10 +486,10 @@ fn shards_join_to_the_whole() {
 /// Two documents with one image, extracted one after the other and each by itself: the same evidence.
 #[test]
 fn an_image_seen_before_says_the_same() {
-    let Some(detector) = crate::ocr::weights("det.onnx") else {
+    let Some(ocr) = need(Model("ppocr-v4")) else {
         return;
     };
-    let models = detector.parent().and_then(Path::parent).unwrap();
+    let models = ocr.dir.parent().unwrap();
     let home = TempDir::new().unwrap();
     let input = home.path().join("collection");
     copy(&sample(), &input);
@@ -854,9 +855,9 @@ fn arguments() -> String {
 
 #[test]
 fn images_are_held_against_what_people_argued() {
-    if crate::sentence::minilm_dir().is_none() {
+    let Some(minilm) = need(Model(MINILM)) else {
         return;
-    }
+    };
     let home = TempDir::new().unwrap();
     let evidence = home.path().join("evidence.sqlite");
     fs::copy(root().join("tests/golden/evidence.sqlite"), &evidence).unwrap();
@@ -871,7 +872,7 @@ fn images_are_held_against_what_people_argued() {
         args.extend(more);
         let mut command = riposte(home.path(), &args);
         if with_models {
-            command.env_remove("RIPOSTE_MODELS");
+            command.env("RIPOSTE_MODELS", minilm.dir.parent().unwrap());
         }
         let output = command.output().unwrap();
         assert_eq!(code(&output), 0, "{}", stderr(&output));

@@ -19,7 +19,7 @@ use riposte::trec::run::{TextRunLine, read_texts};
 use riposte::trec::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
 
-use crate::development::data;
+use crate::support::need::{Data, Python, need};
 
 fn reference<T: for<'de> Deserialize<'de>>(name: &str) -> T {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
@@ -228,7 +228,7 @@ fn the_organisers_image_scripts_refuse_the_same_lines_and_write_the_same_bytes()
 
 #[test]
 fn the_official_runs_have_the_official_bytes() {
-    let Some(data) = data("images") else {
+    let Some(data) = need(Data("images")) else {
         return;
     };
     let cases = reference::<Organisers>("organisers.json").official;
@@ -300,8 +300,8 @@ fn the_organisers_ndcg_of_2025_is_theirs() {
 #[test]
 fn elronds_best_run_has_its_official_score() {
     let (Some(run), Some(judgements)) = (
-        data("args/runs/elrond-ekrun-2021.txt"),
-        data("args/touche2021-task1-51-100-relevance.qrels"),
+        need(Data("args/runs/elrond-ekrun-2021.txt")),
+        need(Data("args/touche2021-task1-51-100-relevance.qrels")),
     ) else {
         return;
     };
@@ -318,13 +318,13 @@ fn elronds_best_run_has_its_official_score() {
 
 #[test]
 fn the_runs_of_task_2_are_read_and_agree_with_the_independent_judge() {
-    let (Some(data), Some(judge)) = (data("passages"), data("../tools/judge.py")) else {
+    let (Some(data), Some(judge), Some(python)) = (
+        need(Data("passages")),
+        need(Data("../tools/judge.py")),
+        need(Python),
+    ) else {
         return;
     };
-    if std::process::Command::new("python3").output().is_err() {
-        eprintln!("skipped: the comparison with judge.py, because there is no python3");
-        return;
-    }
     let text = |name: &str| fs::read_to_string(data.join(name)).unwrap();
     let mut compared = 0;
     for entry in fs::read_dir(data.join("runs")).unwrap() {
@@ -342,7 +342,7 @@ fn the_runs_of_task_2_are_read_and_agree_with_the_independent_judge() {
         let copy = dir.path().join("run.txt");
         fs::write(&copy, plain.replace(" \n", " t\n")).unwrap();
         let ask = |what: &str, qrels: &str| {
-            let output = std::process::Command::new("python3")
+            let output = std::process::Command::new(&python)
                 .arg(&judge)
                 .arg(what)
                 .arg(data.join(qrels))

@@ -9,8 +9,8 @@ use riposte::evidence::pair::PairEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
 use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
-use crate::development::data;
 use crate::pair::real;
+use crate::support::need::{Data, Request, need};
 
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
     Model::committed().belief(&Objects::new(first, second), passage, None)
@@ -219,17 +219,17 @@ fn numbers(text: &str) -> (String, Vec<f64>) {
 /// last bits between processors, so that the numbers may by a little; on one machine they do not.
 #[test]
 fn training_again_gives_the_same_weights() {
-    if std::env::var_os("RIPOSTE_TRAIN").is_none() {
-        eprintln!(
-            "skipped: training object stance, because it takes minutes (RIPOSTE_TRAIN=1 runs it)"
-        );
+    let request = need(Request {
+        variable: "RIPOSTE_TRAIN",
+        reason: "training takes minutes",
+    });
+    if request.is_none() {
         return;
     }
+    let (Some(data), Some(_)) = (need(Data("")), real()) else {
+        return;
+    };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(data) = data("") else { return };
-    if real().is_none() {
-        return;
-    }
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("object-stance.toml");
     Command::cargo_bin("collection-tools")

@@ -3,42 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
-use etcetera::BaseStrategy;
 use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
 
-use crate::development::data;
+use crate::support::need::{Data, Model, need};
 
 const INK: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/it/data/ink-recogniser.onnx"
 );
 
-/// The file, or the reason on stderr why the test is passed over.
-fn there(path: PathBuf) -> Option<PathBuf> {
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!(
-        "skipped: this test needs a file that is not here, because {} is absent",
-        path.display()
-    );
-    None
-}
-
-pub fn weights(file: &str) -> Option<PathBuf> {
-    let models = match std::env::var_os("RIPOSTE_MODELS") {
-        Some(models) => PathBuf::from(models),
-        None => etcetera::choose_base_strategy()
-            .ok()?
-            .data_dir()
-            .join("riposte/models"),
-    };
-    there(models.join("ppocr-v4").join(file))
+/// The files of PP-OCRv4: detector and recogniser.
+fn weights() -> Option<[PathBuf; 2]> {
+    let model = need(Model("ppocr-v4"))?;
+    Some(["det.onnx", "rec.onnx"].map(|file| model.path(file)))
 }
 
 fn ppocr() -> Option<PpOcr> {
-    let (det, rec) = (weights("det.onnx")?, weights("rec.onnx")?);
+    let [det, rec] = weights()?;
     Some(PpOcr::load(&det, &rec, "0123abcd").expect("the real weights load"))
 }
 
@@ -217,7 +199,9 @@ fn threads_share_a_reader_and_read_alike() {
 
 #[test]
 fn the_development_pages_are_read_as_well_as_by_rapidocr() {
-    let Some(reader) = ppocr() else { return };
+    let (Some(reader), Some(data)) = (ppocr(), need(Data("ocr"))) else {
+        return;
+    };
     // RapidOCR's own rate on these two, by collection-tools/ocr_peers.py
     for (image, expected, most) in [
         (
@@ -227,22 +211,11 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
         ),
         ("tess-phototest.tif", "tess-phototest.txt", 0.0),
     ] {
-        let (Some(image), Some(expected)) = (
-            data(&format!("ocr/{image}")),
-            data(&format!("ocr/{expected}")),
-        ) else {
-            return;
-        };
-        let lines = reader
-            .read(&image::open(&image).unwrap().into_rgb8())
-            .unwrap();
-        let rate = character_error_rate(&text(&lines), &std::fs::read_to_string(expected).unwrap());
-        assert!(
-            rate <= most,
-            "{}: {rate:.4}\n{}",
-            image.display(),
-            text(&lines)
-        );
+        let pixels = image::open(data.join(image)).unwrap().into_rgb8();
+        let expected = std::fs::read_to_string(data.join(expected)).unwrap();
+        let read = text(&reader.read(&pixels).unwrap());
+        let rate = character_error_rate(&read, &expected);
+        assert!(rate <= most, "{image}: {rate:.4}\n{read}");
     }
 }
 
@@ -252,26 +225,26 @@ fn the_producer_names_route_code_and_weights() {
     assert_eq!(reader.producer(), "ppocr-v4 code 2 0123abcd");
 }
 
-#[test]
-fn wrong_and_damaged_weights_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let refusal = |det: &Path, rec: &Path| {
-        format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
-    };
+fn refusal(det: &Path, rec: &Path) -> String {
+    format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
+}
 
+#[test]
+fn absent_and_empty_weights_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent.onnx");
     assert!(refusal(&absent, &absent).contains("absent.onnx"));
     let empty = folder.path().join("empty.onnx");
     std::fs::write(&empty, b"").unwrap();
     assert!(refusal(&empty, &empty).contains("empty.onnx"));
+}
 
-    let (Some(det), Some(rec)) = (weights("det.onnx"), weights("rec.onnx")) else {
-        return;
-    };
-    // the two mistaken for one another
+#[test]
+fn swapped_and_truncated_weights_are_refused_by_name() {
+    let Some([det, rec]) = weights() else { return };
     assert!(refusal(&rec, &det).contains("is not a PP-OCR detector"));
     assert!(refusal(&det, &det).contains("is not a PP-OCR recogniser"));
-    // cut short
+    let folder = tempfile::tempdir().unwrap();
     let cut = folder.path().join("cut.onnx");
     let bytes = std::fs::read(&det).unwrap();
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
@@ -280,7 +253,7 @@ fn wrong_and_damaged_weights_are_refused_by_name() {
 
 #[test]
 fn the_ocrs_route_finds_words_with_the_published_detector() {
-    let Some(detection) = data("models/text-detection.rten") else {
+    let Some(detection) = need(Data("models/text-detection.rten")) else {
         return;
     };
     // its stand-in recogniser says "x" for each stroke of ink (collection-tools/ink_recogniser.py)
@@ -318,7 +291,7 @@ fn the_ocrs_route_finds_words_with_the_published_detector() {
 
 #[test]
 fn the_ocrs_route_refuses_models_of_others() {
-    let (Some(det), Some(detection)) = (weights("det.onnx"), data("models/text-detection.rten"))
+    let (Some([det, _]), Some(detection)) = (weights(), need(Data("models/text-detection.rten")))
     else {
         return;
     };

@@ -6,7 +6,7 @@ use std::time::Instant;
 use proptest::prelude::*;
 use riposte::evidence::page::{Found, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 const URL: &str = "https://img.example.org/2021/poster-voting-age.jpg";
 
@@ -34,7 +34,7 @@ fn subdirectories(dir: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_image_of_the_real_sample_is_found_in_its_page() {
-    let Some(images) = data("images/sample/images") else {
+    let Some(images) = need(Data("images/sample/images")) else {
         return;
     };
     let (mut pages, mut by_xpath, mut by_url, mut named, mut with_words) = (0, 0, 0, 0, 0);

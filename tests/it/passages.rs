@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use riposte::collection::passages::{Passage, PassageCollection};
 use riposte::trec::{Fault, FaultKind, objects, topic};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 fn line(id: &str) -> String {
     format!(
@@ -152,7 +152,7 @@ fn the_file_is_found_by_its_name() {
 
 #[test]
 fn the_development_topics_have_their_objects_in_the_title() {
-    let Some(data) = data("passages") else {
+    let Some(data) = need(Data("passages")) else {
         return;
     };
     let (passages, faults) = read_path(&data);

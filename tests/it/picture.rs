@@ -4,11 +4,11 @@ use std::fs;
 
 use riposte::evidence::picture::{decode, hamming, perceptual_hash};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 #[test]
 fn the_collections_own_hashes_come_out() {
-    let Some(images) = data("images/sample/images") else {
+    let Some(images) = need(Data("images/sample/images")) else {
         return;
     };
     let mut far = Vec::new();

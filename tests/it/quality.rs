@@ -7,7 +7,7 @@ use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 const GOOD: &str = "Raising the minimum wage would help working families. According to a study by the \
     university of Washington, wages rose by 3 percent after the increase, while the number of jobs stayed the same. \
@@ -81,7 +81,7 @@ proptest! {
 #[test]
 fn training_again_gives_the_same_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(data) = data("") else { return };
+    let Some(data) = need(Data("")) else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("quality.toml");
     Command::cargo_bin("collection-tools")

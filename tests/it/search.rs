@@ -17,7 +17,7 @@ use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::trec::{DocId, ScoredDoc, Stance};
 use serde_json::{Value, json};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
 const ALL: Cut = Cut {
@@ -76,7 +76,9 @@ fn doc(id: &str) -> DocId {
 
 #[test]
 fn bm25_ranks_as_bm25s_does() {
-    let Some(data) = data("args") else { return };
+    let Some(data) = need(Data("args")) else {
+        return;
+    };
     let reference: Value = serde_json::from_str(include_str!("../reference/bm25.json")).unwrap();
     let home = tempfile::tempdir().unwrap();
     let collection = TextCollection::Arguments(ArgumentCollection::open(&data).unwrap());

@@ -1,49 +1,20 @@
 //! Sentence vectors against sentence-transformers' (collection-tools/reference.py).
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use riposte::evidence::encoder::Road;
 use riposte::evidence::sentence::Sentences;
 use serde_json::json;
 
 use crate::clip::{TextReference, copy_of, edit_header, largest_difference, message, reference};
+use crate::support::need::{Model, need};
+
+/// The name of the sentence encoder in the catalogue.
+pub const MINILM: &str = "all-minilm-l6-v2";
 
 fn values(name: &str) -> Vec<TextReference> {
     serde_json::from_str(&fs::read_to_string(reference(name)).unwrap()).unwrap()
-}
-
-/// The real all-MiniLM-L6-v2, or `None` and a line that says why.
-pub fn minilm() -> Option<Sentences> {
-    Some(Sentences::load(&minilm_dir()?, "sha").unwrap())
-}
-
-/// Its directory, or `None` and a line that says why.
-pub fn minilm_dir() -> Option<PathBuf> {
-    let models = match std::env::var_os("RIPOSTE_MODELS") {
-        Some(models) => PathBuf::from(models),
-        None => data_directory()?.join("riposte/models"),
-    };
-    let dir = models.join("all-minilm-l6-v2");
-    if !dir.join("model.safetensors").exists() {
-        eprintln!(
-            "skipped: all-MiniLM-L6-v2, because {} is not there",
-            dir.display()
-        );
-        return None;
-    }
-    Some(dir)
-}
-
-fn data_directory() -> Option<PathBuf> {
-    use etcetera::BaseStrategy;
-    match etcetera::choose_base_strategy() {
-        Ok(strategy) => Some(strategy.data_dir()),
-        Err(error) => {
-            eprintln!("skipped: all-MiniLM-L6-v2, because {error}");
-            None
-        }
-    }
 }
 
 fn agree(model: &Sentences, expected: &[TextReference]) {
@@ -68,16 +39,21 @@ fn vectors_are_those_of_sentence_transformers() {
 
 #[test]
 fn the_real_model_agrees_with_sentence_transformers() {
-    let Some(dir) = minilm_dir() else { return };
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
     for road in [Road::Fastest, Road::Candle] {
-        let model = Sentences::load_by(&dir, "sha", road).unwrap();
+        let model = Sentences::load_by(&minilm.dir, "sha", road).unwrap();
         agree(&model, &values("minilm.json"));
     }
 }
 
 #[test]
 fn the_real_model_gives_a_text_the_same_bits_in_any_batch() {
-    let Some(model) = minilm() else { return };
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let model = Sentences::load(&minilm.dir, "sha").unwrap();
     let long = "why the death penalty should be abolished ".repeat(60);
     let texts: Vec<String> = (0..60)
         .map(|n| long.chars().skip(n).take(1 + n * n % 700).collect())

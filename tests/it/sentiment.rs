@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use serde::Deserialize;
 
-use crate::development::data;
+use crate::support::need::{Model, Request, need};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -65,14 +65,14 @@ fn afinn_finds_what_python_finds() {
 /// Lines of one's own, scored by the script's `score`: one JSON object a line.
 #[test]
 fn real_lines_agree_with_python() {
-    let Some(path) = std::env::var_os("RIPOSTE_SENTIMENT_LINES") else {
-        eprintln!(
-            "skipped: real_lines_agree_with_python, because RIPOSTE_SENTIMENT_LINES names no values"
-        );
+    let path = need(Request {
+        variable: "RIPOSTE_SENTIMENT_LINES",
+        reason: "the values of a file of one's own are not part of the repository",
+    });
+    let (Some(path), Some(list)) = (path, need(Model("afinn"))) else {
         return;
     };
-    let list = data("lexicon/AFINN-en-165.txt");
-    let afinn = list.map(|list| Afinn::load(&list).unwrap());
+    let afinn = Afinn::load(&list.path("AFINN-en-165.txt")).unwrap();
     let vader = Vader::new();
     let text = std::fs::read_to_string(path).unwrap();
     let (mut lines, mut worst) = (0, 0.0_f64);
@@ -90,10 +90,8 @@ fn real_lines_agree_with_python() {
             r.compound,
             r.text
         );
-        if let Some(afinn) = &afinn {
-            let found = afinn.valence(&r.text);
-            assert_eq!((found.sum, found.words), (r.sum, r.words), "{:?}", r.text);
-        }
+        let found = afinn.valence(&r.text);
+        assert_eq!((found.sum, found.words), (r.sum, r.words), "{:?}", r.text);
     }
     assert!(lines > 0);
     eprintln!(

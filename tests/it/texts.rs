@@ -9,6 +9,8 @@ use riposte::evidence::cross::Cross;
 use serde_json::{Value, json};
 
 use crate::clip::reference;
+use crate::sentence::MINILM;
+use crate::support::need::{Model, need};
 
 const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
@@ -404,18 +406,10 @@ fn what_cannot_be_done_is_said() {
 
 #[test]
 fn kept_vectors_serve_without_the_model() {
-    let models = riposte::weights::Models::at(None).unwrap();
-    if !matches!(
-        models.find("all-minilm-l6-v2"),
-        Ok(riposte::weights::Found::Ready(_))
-    ) {
-        eprintln!(
-            "skipped: ranking with sentence vectors, because all-minilm-l6-v2 is not in {}",
-            models.dir().display()
-        );
+    let Some(minilm) = need(Model(MINILM)) else {
         return;
-    }
-    let dir = models.dir().display().to_string();
+    };
+    let dir = minilm.dir.parent().unwrap().display().to_string();
     let (arguments, passages) = (Room::new(arguments_in), Room::new(passages_in));
     for (room, task) in [(&arguments, "controversial"), (&passages, "comparative")] {
         let with = room.task(task, &format!("--models {dir}"));

@@ -10,7 +10,7 @@ use riposte::judge::verify::{
 use riposte::trec::run::{TextRunLine, write_texts};
 use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
 
-use crate::development::data;
+use crate::support::need::{Data, need};
 
 fn rules() -> TextRules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
@@ -314,7 +314,7 @@ fn verify_as_a_user_types_it() {
 
 #[test]
 fn many_findings_of_a_kind_are_not_all_printed() {
-    let Some(run) = data("args/runs/elrond-ekrun-2021.txt") else {
+    let Some(run) = need(Data("args/runs/elrond-ekrun-2021.txt")) else {
         return;
     };
     let said = |verbose: bool| {

@@ -1,6 +1,6 @@
 //! A headless Chromium that looks at reports: what it asks for, what goes wrong in it, and what is on the page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,8 @@ use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde::de::DeserializeOwned;
+
+use crate::support::need::{Chromium, need};
 
 /// Opened in a browser; closed when it goes.
 pub struct Page {
@@ -19,24 +21,10 @@ pub struct Page {
     _profile: tempfile::TempDir,
 }
 
-/// The browser of this machine: $CHROMIUM, or what the package is called.
-fn chromium() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("CHROMIUM") {
-        return Some(path.into());
-    }
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let dirs: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    let mut files = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
-    files.find(|path| path.is_file())
-}
-
 impl Page {
-    /// A window of that size. None, with a line that says so, where there is no browser: `make test` installs one.
+    /// Opens an address in a window of that size; none where there is no browser.
     pub fn open(url: &str, size: (u32, u32)) -> Option<Page> {
-        let Some(path) = chromium() else {
-            eprintln!("skipped: there is no Chromium to look at {url} with");
-            return None;
-        };
+        let path = need(Chromium)?;
         let profile = tempfile::tempdir().unwrap();
         let options = LaunchOptions {
             path: Some(path),
