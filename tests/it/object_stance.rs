@@ -1,9 +1,7 @@
-//! Which of two objects a passage speaks for (src/score/object_stance.rs).
+//! Which of two objects a passage prefers (src/score/object_stance.rs).
 
 use std::fs;
-use std::path::Path;
 
-use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::evidence::pair::PairEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
@@ -11,7 +9,10 @@ use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
 use crate::pair::real;
 use crate::support::need::{Data, Request, need};
+use crate::support::program::trained;
+use crate::support::root;
 
+/// What the words alone tell.
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
     Model::committed().belief(&Objects::new(first, second), passage, None)
 }
@@ -27,7 +28,7 @@ fn belief_by_encoder(model: &PairEncoder, objects: &Objects, passage: &str) -> B
     Model::committed().belief(objects, passage, Some(logits.as_chunks::<2>().0))
 }
 
-/// Passages about cats and dogs with the stance that a reader sees.
+/// Passages that prefer cats to dogs.
 const FOR_CATS: [&str; 5] = [
     "Cats are better than dogs. I prefer cats because they are clean and quiet.",
     "Dogs are worse than cats in every way. They are slower and a dog is much noisier than a cat.",
@@ -44,14 +45,14 @@ fn better_than_names_the_better_one() {
         let swapped = belief("dogs", "cats", passage);
         assert_eq!(swapped.decision, Second, "{passage} {swapped:?}");
     }
-    // negation, and the direction of "than"
+    // a negation turns the comparison round
     let [first, second, ..] =
         belief("cats", "dogs", "Cats are not better than dogs.").probabilities;
     assert!(first < second, "{first} {second}");
 }
 
 #[test]
-fn objects_are_found_by_parts_plurals_and_possession() {
+fn objects_are_found_by_their_parts_plurals_and_genitives() {
     let found = |first: &str, second: &str, passage: &str| {
         let masked = Objects::new(first, second).masked(passage);
         masked
@@ -91,7 +92,7 @@ fn objects_are_found_by_parts_plurals_and_possession() {
 }
 
 #[test]
-fn lists_of_links_take_no_stance_and_both_sides_are_neutral() {
+fn a_list_of_links_takes_no_stance_and_praise_of_both_is_neutral() {
     let menu = "Cats Dogs Birds Fish Home About Us Contact Cat Breeds Dog Breeds Cat Food Reviews Dog Food \
         Reviews Forum Login Register Site Map Privacy Policy Photos Videos";
     assert_eq!(belief("cats", "dogs", menu).decision, No);
@@ -162,10 +163,10 @@ proptest! {
 }
 
 #[test]
-fn the_encoder_is_heard_and_swaps_too() {
+fn the_encoder_changes_probabilities_and_swaps_with_the_objects() {
     let Some(model) = real() else { return };
     let objects = Objects::new("cats", "dogs");
-    // short texts are read by the encoder alone, long ones by the steps
+    // a short passage is read by the encoder alone, a long one by the three models in turn
     let long = FOR_CATS.join(" ");
     let mut right = 0;
     for passage in FOR_CATS.iter().copied().chain([long.as_str()]) {
@@ -178,7 +179,7 @@ fn the_encoder_is_heard_and_swaps_too() {
         let other = belief_by_encoder(&model, &objects.swapped(), passage);
         assert_eq!(other, swapped(&found));
     }
-    // "less expensive than" is beyond it
+    // the encoder does not understand "less expensive than"
     assert!(right >= 5, "{right} of 6");
     let neither = belief_by_encoder(&model, &objects, "She has two cats and a dog.");
     assert_eq!(neither.decision, No, "{neither:?}");
@@ -186,8 +187,7 @@ fn the_encoder_is_heard_and_swaps_too() {
 
 #[test]
 fn weights_that_would_favour_an_object_are_refused() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/own/object-stance.toml");
-    let weights = fs::read_to_string(path).unwrap();
+    let weights = committed_weights();
     let biased = weights.replacen(
         "[lexical.which]\nbias = 0",
         "[lexical.which]\nbias = 0.1",
@@ -202,7 +202,11 @@ fn weights_that_would_favour_an_object_are_refused() {
     assert!(Model::parse("").is_err());
 }
 
-/// Numbers of a weight file, and what stands between them.
+fn committed_weights() -> String {
+    fs::read_to_string(root().join("models/own/object-stance.toml")).unwrap()
+}
+
+/// The numbers of a weight file, and the text between them.
 fn numbers(text: &str) -> (String, Vec<f64>) {
     let (mut rest, mut numbers) = (String::new(), Vec::new());
     for piece in text.split_inclusive([' ', ',', '\n', ']', '[']) {
@@ -215,8 +219,8 @@ fn numbers(text: &str) -> (String, Vec<f64>) {
     (rest, numbers)
 }
 
-/// The weights are what the command in their head makes of the data today, figures included. Vectors differ in their
-/// last bits between processors, so that the numbers may by a little; on one machine they do not.
+/// Vectors differ in their last bits between processors, so that the weights may differ a little; on one machine they are
+/// the same.
 #[test]
 fn training_again_gives_the_same_weights() {
     let request = need(Request {
@@ -229,19 +233,7 @@ fn training_again_gives_the_same_weights() {
     let (Some(data), Some(_)) = (need(Data("")), real()) else {
         return;
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("object-stance.toml");
-    Command::cargo_bin("collection-tools")
-        .unwrap()
-        .args(["train", "object-stance", "--data"])
-        .arg(&data)
-        .arg("-o")
-        .arg(&out)
-        .assert()
-        .success();
-    let made = fs::read_to_string(&out).unwrap();
-    let committed = fs::read_to_string(root.join("models/own/object-stance.toml")).unwrap();
+    let (made, committed) = (trained("object-stance", &data), committed_weights());
     let ((rest, made), (committed_rest, committed)) = (numbers(&made), numbers(&committed));
     assert_eq!(rest, committed_rest);
     assert_eq!(made.len(), committed.len());

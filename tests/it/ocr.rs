@@ -1,4 +1,4 @@
-//! Text in images, read by real weights where they are.
+//! Text in images, read by the real models.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,13 @@ use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
 
 use crate::support::need::{Data, Model, need};
+use crate::support::root;
 
-const INK: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/it/data/ink-recogniser.onnx"
-);
+/// A stand-in for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink
+/// (collection-tools/ink_recogniser.py).
+fn ink_recogniser() -> PathBuf {
+    root().join("tests/it/data/ink-recogniser.onnx")
+}
 
 /// The files of PP-OCRv4: detector and recogniser.
 fn weights() -> Option<[PathBuf; 2]> {
@@ -29,7 +31,7 @@ fn text(lines: &[OcrLine]) -> String {
     lines.join(" ")
 }
 
-/// Draws `words` with the baseline starting at `start`, turned clockwise by `degrees`.
+/// Draws words whose baseline begins at `start` and is turned clockwise by `degrees`.
 fn write(
     image: &mut RgbImage,
     words: &str,
@@ -41,7 +43,7 @@ fn write(
     let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("a font");
     let scaled = font.as_scaled(PxScale::from(size));
     let (sin, cos) = degrees.to_radians().sin_cos();
-    // Glyphs are drawn level, four times as large, and each pixel of the image asks what covers it.
+    // each glyph is drawn level and four times as large, and its points are turned into the image
     let fine = 4.0;
     let mut along = 0.0;
     for character in words.chars() {
@@ -83,7 +85,7 @@ fn poster(ground: [u8; 3], ink: [u8; 3], degrees: f32) -> RgbImage {
     image
 }
 
-/// Edit distance over the length of the expected text, blanks folded.
+/// The edit distance divided by the length of the expected text; runs of blanks count as one blank.
 fn character_error_rate(read: &str, expected: &str) -> f64 {
     let fold = |text: &str| {
         text.split_whitespace()
@@ -118,7 +120,7 @@ fn posters_of_any_colour_and_slant_are_read() {
     ] {
         let mut image = poster(ground, ink, degrees);
         if degrees < 0.0 {
-            // room above the rising lines
+            // rising lines need room above them
             image = RgbImage::from_pixel(640, 400, Rgb(ground));
             write(
                 &mut image,
@@ -151,7 +153,7 @@ fn corners_go_clockwise_from_the_upper_left_of_the_text() {
         .to_degrees();
     assert!((slant - 15.0).abs() < 2.0, "{slant}°");
     assert!(lower_left.1 > upper_left.1 && lower_right.1 > upper_right.1);
-    // the text starts at (70, 150) on its baseline
+    // the baseline of the text starts at (70, 150)
     assert!(
         (40.0..75.0).contains(&lower_left.0),
         "{:?}",
@@ -160,7 +162,7 @@ fn corners_go_clockwise_from_the_upper_left_of_the_text() {
 }
 
 #[test]
-fn text_turned_by_a_quarter_is_read_either_way() {
+fn text_turned_by_a_quarter_is_read_in_both_directions() {
     let Some(reader) = ppocr() else { return };
     let level = poster([255; 3], [0; 3], 0.0);
     for turned in [
@@ -182,7 +184,7 @@ fn images_without_text_or_of_odd_shape_give_no_lines() {
 }
 
 #[test]
-fn threads_share_a_reader_and_read_alike() {
+fn threads_that_share_a_reader_read_the_same() {
     let Some(reader) = ppocr() else { return };
     let image = poster([255; 3], [0; 3], 0.0);
     let alone = reader.read(&image).unwrap();
@@ -202,7 +204,7 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
     let (Some(reader), Some(data)) = (ppocr(), need(Data("ocr"))) else {
         return;
     };
-    // RapidOCR's own rate on these two, by collection-tools/ocr_peers.py
+    // the error rates of RapidOCR on these two, as collection-tools/ocr_peers.py computes them
     for (image, expected, most) in [
         (
             "ocrs-polar-bears.png",
@@ -220,7 +222,7 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
 }
 
 #[test]
-fn the_producer_names_route_code_and_weights() {
+fn the_producer_names_the_engine_the_code_and_the_weights() {
     let Some(reader) = ppocr() else { return };
     assert_eq!(reader.producer(), "ppocr-v4 code 2 0123abcd");
 }
@@ -252,19 +254,18 @@ fn swapped_and_truncated_weights_are_refused_by_name() {
 }
 
 #[test]
-fn the_ocrs_route_finds_words_with_the_published_detector() {
+fn ocrs_finds_words_with_the_published_detector() {
     let Some(detection) = need(Data("models/text-detection.rten")) else {
         return;
     };
-    // its stand-in recogniser says "x" for each stroke of ink (collection-tools/ink_recogniser.py)
-    let reader = OcrsReader::load(&detection, Path::new(INK), "4567cdef").unwrap();
+    let reader = OcrsReader::load(&detection, &ink_recogniser(), "4567cdef").unwrap();
     assert_eq!(reader.producer(), "ocrs code 1 4567cdef");
 
     let lines = reader.read(&poster([255; 3], [0; 3], 0.0)).unwrap();
     assert_eq!(lines.len(), 2, "{lines:?}");
     for (line, baseline) in lines.iter().zip([150.0, 230.0]) {
         assert!(
-            line.text.chars().all(|c| c == 'x') && !line.text.is_empty(),
+            !line.text.is_empty() && line.text.chars().all(|c| c == 'x'),
             "{line:?}"
         );
         assert!(line.confidence > 0.5);
@@ -290,13 +291,13 @@ fn the_ocrs_route_finds_words_with_the_published_detector() {
 }
 
 #[test]
-fn the_ocrs_route_refuses_models_of_others() {
+fn ocrs_refuses_the_models_of_another_engine() {
     let (Some([det, _]), Some(detection)) = (weights(), need(Data("models/text-detection.rten")))
     else {
         return;
     };
     let refusal =
         |a: &Path, b: &Path| format!("{:#}", OcrsReader::load(a, b, "").err().expect("an error"));
-    assert!(refusal(&det, Path::new(INK)).contains("is not an ocrs text detector"));
+    assert!(refusal(&det, &ink_recogniser()).contains("is not an ocrs text detector"));
     assert!(refusal(&detection, &det).contains("is not an ocrs recogniser"));
 }

@@ -1,13 +1,13 @@
-//! How well a text is written, as a reader would say (src/score/quality.rs).
+//! How well a text is written, as a reader would judge it (src/score/quality.rs).
 
 use std::fs;
-use std::path::Path;
 
-use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
 
 use crate::support::need::{Data, need};
+use crate::support::program::trained;
+use crate::support::root;
 
 const GOOD: &str = "Raising the minimum wage would help working families. According to a study by the \
     university of Washington, wages rose by 3 percent after the increase, while the number of jobs stayed the same. \
@@ -28,7 +28,7 @@ fn worse(worse: &str, than: &str) {
 }
 
 #[test]
-fn shouting_swearing_and_typos_push_down() {
+fn shouting_swearing_and_typos_lower_the_quality() {
     worse(&GOOD.to_uppercase(), GOOD);
     worse(&GOOD.replace(". ", "!!! "), GOOD);
     worse(&GOOD.replace("Critics", "Those fucking idiots"), GOOD);
@@ -56,7 +56,7 @@ fn an_argument_is_better_than_a_menu_or_a_headline() {
 }
 
 #[test]
-fn the_explanation_adds_up_to_the_number() {
+fn the_explanation_adds_up_to_the_quality() {
     for kind in [Kind::Argument, Kind::Passage] {
         let opened = quality::explain(kind, GOOD);
         assert_eq!(opened.value, quality::quality(kind, GOOD));
@@ -76,28 +76,13 @@ proptest! {
     }
 }
 
-/// The weights that come with the program are what the command in their head makes of the data today, figures
-/// included.
 #[test]
 fn training_again_gives_the_same_file() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(data) = need(Data("")) else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("quality.toml");
-    Command::cargo_bin("collection-tools")
-        .unwrap()
-        .args(["train", "quality", "--data"])
-        .arg(&data)
-        .arg("-o")
-        .arg(&out)
-        .assert()
-        .success();
-    let made = fs::read_to_string(&out).unwrap();
-    assert_eq!(
-        made,
-        fs::read_to_string(root.join("models/own/quality.toml")).unwrap()
-    );
-    // what the README says of it: pairs in the right order, topics left out
+    let made = trained("quality", &data);
+    let committed = fs::read_to_string(root().join("models/own/quality.toml")).unwrap();
+    assert_eq!(made, committed);
+    // the share of pairs in the right order on topics that were left out
     let pairs = |line: &str| -> f64 {
         let line = made
             .lines()

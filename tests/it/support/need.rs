@@ -337,7 +337,7 @@ mod tests {
             .unwrap()
     }
 
-    const DATA_TEST: &str = "picture::the_collections_own_hashes_come_out";
+    const DATA_TEST: &str = "picture::perceptual_hashes_are_those_of_the_collection";
 
     #[test]
     fn the_variables_decide_what_a_test_without_its_data_does() {
