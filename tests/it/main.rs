@@ -4,6 +4,7 @@ mod arguments;
 mod clip;
 mod collection_tools;
 mod cross;
+mod evaluate;
 mod floors;
 mod golden_texts;
 mod images;
