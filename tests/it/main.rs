@@ -5,6 +5,7 @@ mod clip;
 mod collection_tools;
 mod cross;
 mod evaluate;
+mod extraction;
 mod floors;
 mod golden_texts;
 mod images;
