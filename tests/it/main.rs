@@ -1,4 +1,4 @@
-//! One binary for all integration tests: each of them links the whole of riposte.
+//! All integration tests in one binary, since each binary links the whole of riposte.
 
 mod arguments;
 mod clip;
@@ -10,6 +10,8 @@ mod floors;
 mod golden_texts;
 mod images;
 mod index_files;
+mod index_images;
+mod index_killed;
 mod judge;
 mod measures;
 mod models;
