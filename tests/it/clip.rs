@@ -1,9 +1,9 @@
-//! CLIP against Hugging Face's: values of tests/reference/encoders.py, from the small random checkpoints beside them.
+//! CLIP compared with Hugging Face's implementation, on small random checkpoints (tests/reference/encoders.py).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, Pixels};
@@ -12,53 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Directory of a small checkpoint, or of the reference values.
-pub fn reference(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/reference")
-        .join(name)
-}
-
-pub fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max)
-}
-
-/// A copy of a small checkpoint that a test may damage.
-pub fn copy_of(name: &str) -> TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    for file in fs::read_dir(reference(name)).unwrap() {
-        let file = file.unwrap();
-        fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
-    }
-    copy
-}
-
-/// Rewrites the header of `model.safetensors`: the tensors' names, number types, shapes and offsets.
-pub fn edit_header(dir: &Path, edit: impl Fn(&mut serde_json::Map<String, Value>)) {
-    let path = dir.join("model.safetensors");
-    let bytes = fs::read(&path).unwrap();
-    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    let mut header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
-    edit(header.as_object_mut().unwrap());
-    let header = serde_json::to_vec(&header).unwrap();
-    let mut file = File::create(&path).unwrap();
-    file.write_all(&(header.len() as u64).to_le_bytes())
-        .unwrap();
-    file.write_all(&header).unwrap();
-    file.write_all(&bytes[8 + length..]).unwrap();
-}
-
-/// Everything an error says, causes included.
-pub fn message<T>(result: anyhow::Result<T>) -> String {
-    match result {
-        Ok(_) => panic!("no error"),
-        Err(error) => format!("{error:#}"),
-    }
-}
+use crate::support::checkpoint::{copy_of, edit_header, edit_json, largest_difference};
+use crate::support::files::json as read_json;
+use crate::support::{message, reference};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -113,15 +69,14 @@ fn load(name: &str) -> (Clip, Reference) {
 }
 
 fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
-    let values = fs::read_to_string(reference(&format!("{name}.json"))).unwrap();
-    (
-        Clip::load_with(&reference(name), "sha", backend).unwrap(),
-        serde_json::from_str(&values).unwrap(),
-    )
+    let expected: Reference = read_json(&reference(&format!("{name}.json")));
+    assert!(!expected.images.is_empty() && !expected.texts.is_empty());
+    let clip = Clip::load_with(&reference(name), "sha", backend).unwrap();
+    (clip, expected)
 }
 
-/// Each checkpoint by each backend.
-fn with_all_backends() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
+/// Each checkpoint, computed by each implementation.
+fn by_each_implementation() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
     CHECKPOINTS.iter().flat_map(|(name, ..)| {
         Backend::ALL.iter().map(move |&backend| {
             let (clip, expected) = load_with(name, backend);
@@ -147,7 +102,7 @@ fn pixels_are_those_of_pillow() {
                     at(c, y, x)
                 );
             }
-            // In whole levels: one level in one pixel changes two sums.
+            // in whole levels: a difference of one level in one pixel changes two sums
             let level = |c: usize, y, x| ((at(c, y, x) * std[c] + mean[c]) * 255.0).round() as i64;
             for c in 0..3 {
                 let rows: Vec<i64> = (0..height)
@@ -171,7 +126,7 @@ fn pixels_are_those_of_pillow() {
 
 #[test]
 fn image_vectors_are_those_of_hugging_face() {
-    for (name, clip, expected) in with_all_backends() {
+    for (name, clip, expected) in by_each_implementation() {
         let pixels: Vec<Pixels> = expected
             .images
             .iter()
@@ -195,13 +150,14 @@ fn image_vectors_are_those_of_hugging_face() {
 
 #[test]
 fn text_vectors_are_those_of_hugging_face() {
-    for (name, clip, expected) in with_all_backends() {
+    for (name, clip, expected) in by_each_implementation() {
         let texts: Vec<&str> = expected
             .texts
             .iter()
             .map(|text| text.text.as_str())
             .collect();
         let together = clip.embed_texts(&texts).unwrap();
+        assert_eq!(together.len(), texts.len());
         for ((vector, text), expected) in together.iter().zip(&texts).zip(&expected.texts) {
             let difference = largest_difference(vector, &expected.vector);
             assert!(difference < 1e-4, "{name}, {text:?}: {difference}");
@@ -215,7 +171,7 @@ fn text_vectors_are_those_of_hugging_face() {
 }
 
 #[test]
-fn an_image_has_the_same_bits_in_any_batch() {
+fn an_image_has_the_same_vector_in_any_batch() {
     let dir = checkpoint_of_width(96);
     let clip = Clip::load(dir.path(), "sha").unwrap();
     let pixels: Vec<Pixels> = (1..8)
@@ -322,10 +278,9 @@ fn an_absent_file_is_named() {
 fn a_configuration_that_does_not_fit_is_refused() {
     let refused = |file: &str, pointer: &str, value: Value| {
         let copy = copy_of("tiny-clip");
-        let path = copy.path().join(file);
-        let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        *config.pointer_mut(pointer).unwrap() = value;
-        fs::write(&path, config.to_string()).unwrap();
+        edit_json(&copy.path().join(file), |config| {
+            *config.pointer_mut(pointer).unwrap() = value.clone();
+        });
         message(Clip::load(copy.path(), "sha"))
     };
     let config = |pointer, value| refused("config.json", pointer, value);
@@ -367,9 +322,9 @@ fn pixels_of_another_model_are_refused() {
     );
 }
 
-/// The published configurations, shortened to what the published files themselves say.
+/// The published configurations, with the keys that the published files have.
 #[test]
-fn published_sizes_match_their_headers() {
+fn published_configurations_ask_for_the_published_tensors() {
     let towers = |text: [usize; 4], vision: [usize; 5], projection: usize| {
         let [width, inner, layers, heads] = text;
         let text = json!({"hidden_size": width, "intermediate_size": inner, "num_hidden_layers": layers,
@@ -382,7 +337,7 @@ fn published_sizes_match_their_headers() {
     };
     let base = [512, 2048, 12, 8];
     let large = [768, 3072, 12, 12];
-    // (configuration, parameters of both towers and the projections: those the papers' checkpoints hold, less the one of logit_scale)
+    // the number of parameters of both towers and the projections: that of the published checkpoint without logit_scale
     let cases = [
         (json!({}), 151_277_312),
         (towers(base, [768, 3072, 12, 12, 16], 512), 149_620_736),
@@ -416,7 +371,7 @@ fn published_sizes_match_their_headers() {
     }
 }
 
-/// Tensor names and shapes of a Hugging Face CLIP checkpoint, written down from `CLIPModel.state_dict()`.
+/// The names and shapes of the tensors in a Hugging Face CLIP checkpoint, as `CLIPModel.state_dict()` lists them.
 fn clip_shapes(config: &Value) -> BTreeMap<String, Vec<usize>> {
     let number = |tower: &str, key: &str, default: usize| {
         config[tower][key]
@@ -494,7 +449,7 @@ fn clip_shapes(config: &Value) -> BTreeMap<String, Vec<usize>> {
     shapes
 }
 
-/// The header of f32 tensors of these shapes; returns where their bytes begin and how many there are.
+/// Writes the header of 32-bit tensors of these shapes; returns the open file and the number of bytes that must follow.
 fn write_header(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) -> (File, u64) {
     let mut header = serde_json::Map::new();
     let mut end = 0;
@@ -514,14 +469,14 @@ fn write_header(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) -> (File, u64
     (file, end as u64)
 }
 
-/// A checkpoint of the right size whose weights take no room on the disk.
+/// Writes a checkpoint of the right size whose weights take no room on the disk.
 fn write_sparse(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) {
     let (file, bytes) = write_header(dir, shapes);
     let header = file.metadata().unwrap().len();
     file.set_len(header + bytes).unwrap();
 }
 
-/// A random checkpoint with matrices as wide as real ones have them, four layers of a vision tower of `width`.
+/// A random checkpoint whose vision tower has four layers of `width`, wide enough for the code that real models run.
 fn checkpoint_of_width(width: usize) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let config = json!({"projection_dim": width,

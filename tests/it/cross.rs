@@ -8,7 +8,9 @@ use riposte::reading::cross::Cross;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clip::{copy_of, edit_header, message, reference};
+use crate::support::checkpoint::{copy_of, edit_header, edit_json, texts_of_many_lengths};
+use crate::support::files::json as read_json;
+use crate::support::{message, reference};
 
 #[derive(Deserialize)]
 struct Pair {
@@ -23,8 +25,7 @@ fn tiny() -> Cross {
 
 #[test]
 fn scores_are_those_of_sentence_transformers() {
-    let expected = fs::read_to_string(reference("tiny-cross.json")).unwrap();
-    let expected: Vec<Pair> = serde_json::from_str(&expected).unwrap();
+    let expected: Vec<Pair> = read_json(&reference("tiny-cross.json"));
     assert_eq!(expected.len(), 9);
     for &backend in Backend::ALL {
         let model = Cross::load_with(&reference("tiny-cross"), "sha", backend).unwrap();
@@ -54,12 +55,10 @@ fn scores_are_those_of_sentence_transformers() {
 #[test]
 fn a_text_has_the_same_score_in_any_batch() {
     let model = tiny();
-    let long = "why the death penalty should be abolished ".repeat(9);
-    let texts: Vec<String> = (0..60)
-        .map(|n| long.chars().skip(n).take(n * n % 300).collect())
-        .collect();
+    let texts = texts_of_many_lengths(300);
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let together = model.score("Death penalty?", &texts).unwrap();
+    assert_eq!(together.len(), texts.len());
     for (text, score) in texts.iter().zip(&together) {
         let alone = model.score("Death penalty?", &[text]).unwrap()[0];
         assert!((alone - score).abs() < 1e-6, "{text:?}: {alone}, {score}");
@@ -67,23 +66,17 @@ fn a_text_has_the_same_score_in_any_batch() {
 }
 
 #[test]
-fn the_order_of_topic_and_text_counts() {
+fn topic_and_text_cannot_be_swapped_and_long_texts_are_cut() {
     let model = tiny();
     let score = |topic: &str, text: &str| model.score(topic, &[text]).unwrap()[0];
     assert_ne!(score("people", "guns"), score("guns", "people"));
-    // 48 tokens in all: [CLS] people [SEP] 44 words [SEP]
+    // the longest input has 48 tokens: [CLS] people [SEP] 44 words [SEP]
     let full = "the ".repeat(44);
     assert_eq!(
         score("people", &full),
         score("people", &format!("{full} cat cat"))
     );
     assert_ne!(score("people", &full), score("people", &"the ".repeat(43)));
-}
-
-fn edit(path: &Path, change: impl Fn(&mut Value)) {
-    let mut value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, value.to_string()).unwrap();
 }
 
 #[test]
@@ -115,10 +108,10 @@ fn a_damaged_checkpoint_is_named() {
         &|dir| fs::remove_file(dir.join("model.safetensors")).unwrap(),
         "model.safetensors",
     );
-    // Three special tokens and no room for a word, though a single text would have some.
+    // a pair needs three special tokens and has no room for a word then, though a single text would
     refused(
         &|dir| {
-            edit(&dir.join("config.json"), |config| {
+            edit_json(&dir.join("config.json"), |config| {
                 config["max_position_embeddings"] = json!(3);
             });
         },
@@ -130,7 +123,7 @@ fn a_damaged_checkpoint_is_named() {
 fn a_tokenizer_that_does_not_fit_is_an_error() {
     let special = |change: &dyn Fn(&mut Value)| {
         let copy = copy_of("tiny-cross");
-        edit(&copy.path().join("tokenizer.json"), |tokenizer| {
+        edit_json(&copy.path().join("tokenizer.json"), |tokenizer| {
             change(&mut tokenizer["post_processor"]);
         });
         let model = Cross::load(copy.path(), "sha").unwrap();

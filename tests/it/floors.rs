@@ -1,9 +1,9 @@
-//! The invariants that the imports show (ARCHITECTURE.md).
+//! The invariants of ARCHITECTURE.md that concern imports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms by floor. A file may import lower floors and its own room.
+/// The modules of `src/` by floor. A file may import from lower floors and from its own module.
 const FLOORS: [&[&str]; 7] = [
     &["trec"],
     &["collection", "nn", "weights"],
@@ -31,7 +31,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The room of each `crate::room` that the file names, with its line.
+/// The modules that the file names as `crate::module`, each with its line.
 fn imports(text: &str) -> Vec<(usize, String)> {
     let mut imports = Vec::new();
     for (n, line) in text.lines().enumerate() {
@@ -79,7 +79,7 @@ fn a_file_imports_lower_floors_or_its_own_room() {
     }
     assert!(
         seen > 30,
-        "only {seen} imports were found: is the reading of them right?"
+        "only {seen} imports were found: does this test still recognise them?"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,50 +1,38 @@
-//! The text tasks' golden runs: every approach over a small generated collection, held against what tests/golden/make_texts.py wrote.
+//! The golden runs of the text tasks: every approach ranks a small generated collection as it did when
+//! tests/golden/make_texts.py wrote the runs.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
-use serde_json::Value;
-
-use crate::tools::collection_tools;
+use crate::support::files::{entries, json_lines, text};
+use crate::support::program::{collection_tools, riposte, succeed};
+use crate::support::root;
 
 /// The largest difference between an explained score and its golden one.
-const NEAR: f64 = 1e-9;
+const TOLERANCE: f64 = 1e-9;
 
 fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/texts")
+    root().join("tests/golden/texts")
 }
 
-/// The collection that the golden runs were made from: COUNT and SEED of make_texts.py.
+/// Generates the collection that the golden runs were made from, with COUNT and SEED of make_texts.py.
 fn generate(what: &str, dir: &Path) {
-    Command::new(collection_tools())
-        .args([what, "--count", "160", "--seed", "7"])
-        .arg(dir)
-        .assert()
-        .success();
+    let args = [what, "--count", "160", "--seed", "7", text(dir)];
+    succeed(&mut collection_tools(&args));
 }
 
-/// Runs one approach and describes what is not as the golden run says.
+/// Runs one approach and describes the differences to its golden run.
 fn differences(task: &str, home: &Path, expected: &Path) -> Vec<String> {
     let name = expected.file_stem().unwrap().to_str().unwrap();
-    let none = home.join("none");
-    Command::cargo_bin("riposte")
-        .unwrap()
-        .env("RIPOSTE_MODELS", &none)
-        .env("WNSEARCHDIR", &none)
-        .current_dir(home)
-        .args([task, "-q", "-i", task, "-o", "out", "--index", "kept"])
-        .args(["--explain", "explain.jsonl", "--approach", name, "--topics"])
-        .arg(golden().join(task).join("topics.xml"))
-        .assert()
-        .success();
+    let topics = golden().join(task).join("topics.xml");
+    let mut command = riposte(home, &[task, "-q", "-i", task, "-o", "out"]);
+    command
+        .args(["--index", "kept", "--explain", "explain.jsonl"])
+        .args(["--approach", name, "--topics", text(&topics)]);
+    succeed(command.current_dir(home));
     let mut explained: HashMap<(String, String), f64> = HashMap::new();
-    for line in fs::read_to_string(home.join("explain.jsonl"))
-        .unwrap()
-        .lines()
-    {
-        let of: Value = serde_json::from_str(line).unwrap();
+    for of in json_lines(&fs::read_to_string(home.join("explain.jsonl")).unwrap()) {
         let text = |key: &str| of[key].as_str().unwrap().to_owned();
         let score = of["score"]["value"].as_f64().unwrap();
         explained.insert((text("topic"), text("document")), score);
@@ -70,7 +58,7 @@ fn differences(task: &str, home: &Path, expected: &Path) -> Vec<String> {
         }
         let opened = explained.get(&(topic.to_owned(), document.to_owned()));
         let same = match (opened, wanted[4].parse::<f64>()) {
-            (Some(opened), Ok(wanted)) => (opened - wanted).abs() <= NEAR,
+            (Some(opened), Ok(wanted)) => (opened - wanted).abs() <= TOLERANCE,
             (opened, wanted) => opened.is_none() && wanted.is_err(),
         };
         if !same {
@@ -81,9 +69,8 @@ fn differences(task: &str, home: &Path, expected: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_approach_ranks_texts_as_its_golden_run_does() {
+fn every_approach_ranks_texts_as_in_its_golden_run() {
     let home = tempfile::tempdir().unwrap();
-    fs::create_dir(home.path().join("none")).unwrap();
     let mut wrong = Vec::new();
     let mut seen = 0;
     for (task, what) in [
@@ -91,15 +78,10 @@ fn every_approach_ranks_texts_as_its_golden_run_does() {
         ("comparative", "generate-passages"),
     ] {
         generate(what, &home.path().join(task));
-        let mut runs: Vec<PathBuf> = fs::read_dir(golden().join(task))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|ending| ending == "tsv"))
-            .collect();
-        runs.sort();
-        for expected in runs {
+        let runs = entries(&golden().join(task));
+        for expected in runs.iter().filter(|path| text(path).ends_with(".tsv")) {
             seen += 1;
-            wrong.extend(differences(task, home.path(), &expected));
+            wrong.extend(differences(task, home.path(), expected));
         }
     }
     assert!(seen >= 17, "only {seen} golden runs");

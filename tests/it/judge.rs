@@ -1,7 +1,9 @@
-//! Runs verified and evaluated: against the organisers' scores, and against an independent judge.
+//! Runs of the image task: their scores compared with the published ones and with an independent judge, and the rules that
+//! they are verified by.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use proptest::prelude::*;
@@ -11,7 +13,7 @@ use riposte::judge::verify::{Finding, ImageRules, Severity, is_valid};
 use riposte::trec::run::{ImageRunLine, read_images, write_images};
 use riposte::trec::{DocId, Stance, TopicId, qrels};
 
-use crate::development::data;
+use crate::support::need::{Data, Python, need};
 
 fn evaluate(qrels: &str, run: &str) -> ImageEvaluation {
     let (qrels, errors) = qrels::read_images(qrels);
@@ -29,51 +31,60 @@ fn rounded(precision: [f64; 3]) -> [String; 3] {
     precision.map(|p| format!("{p:.3}"))
 }
 
+/// The official runs of 2022: path and precision of the three measures as published.
+fn official_runs() -> Option<Vec<(PathBuf, [String; 3])>> {
+    let runs = need(Data("images/runs"))?;
+    let published = fs::read_to_string(runs.join("expected-p10.tsv")).unwrap();
+    let published: Vec<_> = published
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [on_topic, argumentative, on_stance] = [1, 2, 3].map(|n| fields[n].to_owned());
+            (runs.join(fields[0]), [on_topic, argumentative, on_stance])
+        })
+        .collect();
+    assert_eq!(published.len(), 7);
+    Some(published)
+}
+
 #[test]
 fn official_runs_have_their_official_scores_and_are_valid() {
-    let (Some(runs), Some(qrels)) = (data("images/runs"), data("images/qrels-2022.txt")) else {
+    let (Some(runs), Some(qrels)) = (official_runs(), need(Data("images/qrels-2022.txt"))) else {
         return;
     };
     let qrels = fs::read_to_string(qrels).unwrap();
-    let expected = fs::read_to_string(runs.join("expected-p10.tsv")).unwrap();
-    let judge = data("../tools/judge.py").filter(|_| {
-        let there = Command::new("python3").arg("--version").output().is_ok();
-        if !there {
-            eprintln!("skipped: the comparison with judge.py, because there is no python3");
-        }
-        there
-    });
-    let mut compared = 0;
-    for line in expected.lines().skip(1) {
-        let fields: Vec<&str> = line.split('\t').collect();
-        let path = runs.join(fields[0]);
+    for (path, official) in runs {
         let run = fs::read_to_string(&path).unwrap();
-        let official = rounded(evaluate(&qrels, &run).official());
-        assert_eq!(official, fields[1..4], "{}", fields[0]);
+        let found = rounded(evaluate(&qrels, &run).official());
+        assert_eq!(found, official, "{}", path.display());
 
         let findings = verify_images(&run, &ImageRules::edition(Edition::Touche2022));
         let errors: Vec<&Finding> = findings
             .iter()
             .filter(|f| f.severity == Severity::Error)
             .collect();
-        assert!(errors.is_empty(), "{}: {errors:?}", fields[0]);
-
-        if let Some(judge) = &judge {
-            let output = Command::new("python3")
-                .arg(judge)
-                .arg("images")
-                .arg(data("images/qrels-2022.txt").unwrap())
-                .arg(&path)
-                .output()
-                .unwrap();
-            let said = String::from_utf8(output.stdout).unwrap();
-            let [on, argues, stance] = official;
-            let same = format!("P@10 on topic {on}  argumentative {argues}  on stance {stance}  ");
-            assert!(said.contains(&same), "{}: {said}", fields[0]);
-        }
-        compared += 1;
+        assert!(errors.is_empty(), "{}: {errors:?}", path.display());
     }
-    assert_eq!(compared, 7);
+}
+
+#[test]
+fn an_independent_judge_gives_official_runs_the_same_scores() {
+    let (Some(runs), Some(qrels)) = (official_runs(), need(Data("images/qrels-2022.txt"))) else {
+        return;
+    };
+    let (Some(judge), Some(python)) = (need(Data("../tools/judge.py")), need(Python)) else {
+        return;
+    };
+    for (path, [on_topic, argumentative, on_stance]) in runs {
+        let mut command = Command::new(&python);
+        command.arg(&judge).arg("images").arg(&qrels).arg(&path);
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let same = format!(
+            "P@10 on topic {on_topic}  argumentative {argumentative}  on stance {on_stance}  "
+        );
+        assert!(said.contains(&same), "{}: {said}", path.display());
+    }
 }
 
 /// Topic 1: `a` is both, `b` on topic only, `c` marked PRO though off topic, `d` CON. Topic 2: `e` PRO.
@@ -85,8 +96,8 @@ const QRELS: &str = "1 ONTOPIC a 1\n1 PRO a 1\n1 CON a 1\n\
 
 #[test]
 fn precision_counted_by_hand() {
-    // PRO: a hits all three; b is on topic; c is nothing; d argues, but for the other side; x is unjudged.
-    // CON: a hits all three, too.
+    // PRO: a counts for all three; b is on topic; c counts for none; d argues for the other side; x is not judged.
+    // CON: a counts for all three.
     let run = "1 PRO a 1 9 t\n1 PRO b 2 8 t\n1 PRO c 3 7 t\n1 PRO d 4 6 t\n1 PRO x 5 5 t\n1 CON a 1 9 t\n";
     let found = evaluate(QRELS, run);
     let twentieths = |hits: [f64; 3]| hits.map(|h| h / 20.0);
@@ -102,7 +113,7 @@ fn precision_counted_by_hand() {
 
 #[test]
 fn only_the_ten_best_ranks_of_a_list_count() {
-    // Eleven lines, the hit on the worst rank and first in the file.
+    // eleven lines: the relevant image has the lowest rank and is first in the file
     let mut run = "1 PRO a 11 0 t\n".to_owned();
     for rank in 1..=10 {
         run += &format!("1 PRO x{rank} {rank} {} t\n", 20 - rank);
@@ -111,7 +122,7 @@ fn only_the_ten_best_ranks_of_a_list_count() {
 }
 
 #[test]
-fn the_2023_edition_counts_every_grade_from_one_on() {
+fn the_2023_edition_counts_grades_of_one_and_more() {
     let (qrels, _) = qrels::read_images("51 ONTOPIC a 2\n51 PRO a 2\n51 CON a 0\n");
     let (run, _) = read_images("51 PRO a 1 1 t\n");
     let on_stance = |edition| evaluate_images(&run, &qrels, edition).official()[2];
@@ -120,7 +131,7 @@ fn the_2023_edition_counts_every_grade_from_one_on() {
 }
 
 #[test]
-fn judgements_that_cannot_be_read_are_named_by_line() {
+fn judgements_that_cannot_be_read_are_named_with_their_lines() {
     let (qrels, errors) = qrels::read_images(
         "1 ONTOPIC a 1\n\n1 TOPIC a 1\n9 WHAT a 1\n1 PRO a one\n1 ONTOPIC a 0\n1 PRO\n",
     );
@@ -130,7 +141,7 @@ fn judgements_that_cannot_be_read_are_named_by_line() {
 }
 
 #[test]
-fn runs_as_teams_write_them_are_read() {
+fn runs_with_tabs_quotes_and_lower_case_stances_are_read() {
     let run = "\u{feff}34\tpro\tI0\t0\t1.5e1\t\"my best run\"\r\n\r\n35  CON I1  2 -3 t\r\n";
     let (lines, errors) = read_images(run);
     assert_eq!(errors, []);
@@ -161,7 +172,7 @@ fn runs_as_teams_write_them_are_read() {
 }
 
 #[test]
-fn a_line_that_would_not_be_one_is_not_written() {
+fn a_line_that_would_be_malformed_is_not_written() {
     let line = |tag: &str, score| ImageRunLine {
         topic: TopicId("1".into()),
         stance: Stance::Pro,
@@ -210,7 +221,7 @@ fn two_topics() -> ImageRules {
     ImageRules::edition(Edition::Touche2022).with_topics(topics)
 }
 
-/// What is worse than a note.
+/// The findings that are more than a note.
 fn complaints(run: &str) -> Vec<Finding> {
     let mut findings = verify_images(run, &two_topics());
     findings.retain(|f| f.severity > Severity::Note);
@@ -219,7 +230,7 @@ fn complaints(run: &str) -> Vec<Finding> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_valid_and_reads_back(lines in valid_run()) {
+    fn a_written_run_is_valid_and_reads_back(lines in valid_run()) {
         let run = write_images(&lines).unwrap();
         prop_assert_eq!(complaints(&run), []);
         let (read, errors) = read_images(&run);
@@ -232,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_run_is_found_at_the_damaged_line(
+    fn damage_to_an_image_run_is_found_at_its_line(
         lines in valid_run(),
         at in any::<prop::sample::Index>(),
         field in 0usize..6,
@@ -256,7 +267,7 @@ proptest! {
         if damage < 5 {
             rows[at] = fields.join(" ");
         }
-        // A changed first tag shows where the second line has another.
+        // a changed tag in the first line is reported at the second line, whose tag differs from it
         if damage == 1 && field == 5 && at == 0 {
             line = 2;
             prop_assume!(rows.len() > 1);
@@ -291,7 +302,7 @@ const I: [&str; 3] = [
     "I0000000000000002",
 ];
 
-/// The findings of one severity for these lines of topic 1, PRO; `rest` is "rank score".
+/// The findings of one severity for lines of topic 1, PRO: image, and rank and score.
 fn findings_of(severity: Severity, lines: &[(&str, &str)]) -> Vec<(u64, String)> {
     let run: String = lines
         .iter()
@@ -357,7 +368,7 @@ fn every_official_rule_is_an_error_at_its_line() {
 }
 
 #[test]
-fn what_the_organisers_overlook_is_a_warning() {
+fn faults_that_the_organisers_do_not_check_are_warnings() {
     let [a, b, c] = I;
     let warning = |lines: &[(&str, &str)]| findings_of(Severity::Warning, lines);
     assert_eq!(warning(&[(a, "1 9"), (b, "2 8.5"), (c, "3 8.25")]), []);
@@ -368,7 +379,7 @@ fn what_the_organisers_overlook_is_a_warning() {
         "{repeated:?}"
     );
 
-    // b > a, so trec_eval turns the first pair round and keeps the second as it is
+    // of equal scores trec_eval ranks the larger id first: it swaps the first pair and keeps the second
     let turned = warning(&[(a, "1 9"), (b, "2 9")]);
     assert!(
         matches!(&turned[..], [(2, what)] if what.contains("before the one above")),
@@ -380,7 +391,7 @@ fn what_the_organisers_overlook_is_a_warning() {
         "{kept:?}"
     );
 
-    // 16777217 is the first whole number that a 32-bit float cannot hold
+    // 16777217 is the smallest whole number that a 32-bit float cannot represent
     let close = warning(&[(a, "1 16777217"), (b, "2 16777216")]);
     assert!(
         matches!(&close[..], [(2, what)] if what.contains("32-bit")),
@@ -400,7 +411,7 @@ fn what_the_organisers_overlook_is_a_warning() {
 }
 
 #[test]
-fn the_run_as_a_whole_is_looked_at_too() {
+fn missing_topics_short_lists_and_overlap_are_reported_for_the_whole_run() {
     let [a, b, _] = I;
     let run = format!("1 PRO {a} 1 9 t\n1 PRO {b} 2 8 t\n1 CON {a} 1 9 t\n");
     let found = verify_images(&run, &two_topics());
@@ -428,7 +439,7 @@ fn the_run_as_a_whole_is_looked_at_too() {
 }
 
 #[test]
-fn the_2023_edition_has_its_own_topics_and_longer_ids() {
+fn the_2023_edition_has_other_topics_and_longer_ids() {
     let line = |topic: u32, id: &str| format!("{topic} PRO {id} 1 1 t\n");
     let long = "I0123456789abcdef01234567";
     let valid = |run: &str, edition| is_valid(&verify_images(run, &ImageRules::edition(edition)));

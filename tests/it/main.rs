@@ -1,13 +1,16 @@
-//! One binary for all integration tests: each of them links the whole of riposte.
+//! All integration tests in one binary, since each binary links the whole of riposte.
 
 mod arguments;
 mod clip;
 mod cross;
-mod development;
+mod evaluate;
+mod extraction;
 mod floors;
 mod golden_texts;
 mod images;
 mod index_files;
+mod index_images;
+mod index_killed;
 mod judge;
 mod measures;
 mod models;
@@ -23,6 +26,6 @@ mod report;
 mod search;
 mod sentence;
 mod sentiment;
+mod support;
 mod texts;
-mod tools;
 mod verify;

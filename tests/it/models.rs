@@ -1,4 +1,4 @@
-//! Models fetched from a server on the loopback interface, and found or refused on disk.
+//! Models are fetched from a server on the loopback interface, and found or refused on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,24 +7,28 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use riposte::weights::{
     Catalogue, FetchReport, Found, Models, Outcome, Progress, Trust, fetch, list,
 };
 use sha2::{Digest, Sha256};
 
-/// How the server answers for one path.
+use crate::support::need::{Model, need};
+
+/// A port of this machine on which nobody listens.
+const UNREACHABLE: &str = "127.0.0.1:9";
+
+/// What the server answers to requests for one path.
 #[derive(Clone, Default)]
 struct Page {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// The connection is cut after that many bytes of the body, so often.
+    /// After how many bytes of the body the connection is closed, and for how many requests.
     cut: Option<(usize, usize)>,
 }
 
-/// A server of these pages; it remembers each request as `path` or `path range`.
+/// A server of pages. It records each request as `path`, or as `path offset` if a range is asked for.
 struct Server {
     address: String,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
@@ -41,7 +45,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shown, heard) = (shown.clone(), heard.clone());
-                // A client that hangs up early is no matter of the server.
+                // a client may hang up early
                 thread::spawn(move || answer(stream, &shown, &heard).ok());
             }
         });
@@ -144,7 +148,7 @@ fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A model `m` of role ocr with these files: name, pinned lines, addresses.
+/// A catalogue with one model, `m`, of these files: name, lines that pin it, addresses.
 fn models(dir: &Path, files: &[(&str, String, Vec<String>)]) -> Models {
     let mut toml = "[[model]]\nname = \"m\"\nrole = \"ocr\"\ndefault = true\ngives = \"text\"\n\
                     licence = \"free\"\npaper = \"none\"\nsize = \"1 kB\"\n"
@@ -166,11 +170,11 @@ fn pinned(body: &[u8]) -> String {
     format!("bytes = {}\nsha256 = \"{}\"", body.len(), sha256(body))
 }
 
-fn quietly(models: &Models) -> FetchReport {
+fn fetch_all(models: &Models) -> FetchReport {
     fetch(models, &[], &Progress::silent()).unwrap()
 }
 
-/// Why each source of the only file failed.
+/// Why each source of the first file failed.
 fn reasons(report: &FetchReport) -> Vec<String> {
     match &report.files[0].outcome {
         Outcome::Failed { tried } => tried.iter().map(|(_, why)| why.clone()).collect(),
@@ -192,7 +196,27 @@ fn why_wrong(models: &Models) -> String {
     }
 }
 
-/// 20,000 bytes without a period that a wrong offset could hide in.
+/// Writes the file until the file system gives it another time: its clock may be so coarse that two quick writes have
+/// the same one, and riposte tells a changed file of the same length by its times.
+fn rewrite(path: &Path, bytes: &[u8]) {
+    let times = || {
+        let metadata = fs::metadata(path).unwrap();
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = ();
+        (metadata.modified().unwrap(), changed)
+    };
+    let before = times();
+    while times() == before {
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// 20,000 bytes without a period, so that a wrong offset shows.
 fn content() -> Vec<u8> {
     (0..20_000u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
@@ -200,7 +224,7 @@ fn content() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_fetched_is_ready_and_is_not_fetched_again() {
+fn a_fetched_model_is_ready_and_is_not_fetched_again() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
     let url = server.file("/a", &body);
     let models = models(dir.path(), &[("a", pinned(&body), vec![url.clone()])]);
@@ -211,7 +235,7 @@ fn what_was_fetched_is_ready_and_is_not_fetched_again() {
         }
     );
 
-    let report = quietly(&models);
+    let report = fetch_all(&models);
     assert_eq!(report.exit_code(), 0);
     let fetched = Outcome::Fetched {
         bytes: 20_000,
@@ -229,14 +253,14 @@ fn what_was_fetched_is_ready_and_is_not_fetched_again() {
     assert_eq!(model.trust, Trust::Pinned);
     assert_eq!(server.requests(), ["/a"]);
 
-    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::AlreadyThere);
     assert_eq!(server.requests(), [""; 0]);
     assert!(fetch(&models, &["n".into()], &Progress::silent()).is_err());
     assert!(models.find("n").is_err());
 }
 
 #[test]
-fn a_transfer_that_breaks_off_goes_on_where_it_stopped() {
+fn an_interrupted_transfer_continues_where_it_stopped() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
     let page = |times| Page {
         status: 200,
@@ -246,14 +270,14 @@ fn a_transfer_that_breaks_off_goes_on_where_it_stopped() {
     };
     let url = server.page("/a", page(2));
     let models = models(dir.path(), &[("a", pinned(&body), vec![url])]);
-    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(fetch_all(&models).exit_code(), 0);
     assert_eq!(server.requests(), ["/a", "/a 5000", "/a 10000"]);
     assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
     assert!(!dir.path().join("m/a.part").exists());
 }
 
 #[test]
-fn the_next_fetch_goes_on_unless_the_file_has_changed_there() {
+fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
     let page = |etag: &str, cut| Page {
         status: 200,
@@ -261,18 +285,18 @@ fn the_next_fetch_goes_on_unless_the_file_has_changed_there() {
         body: body.clone(),
         cut,
     };
-    // 7,000 bytes arrive, then none in the next attempt: the fetch gives up.
+    // 7,000 bytes have arrived before; no more arrive in this fetch, so that it gives up
     let url = server.page("/a", page("\"one\"", Some((0, 9))));
     let unpinned = models(dir.path(), &[("a", String::new(), vec![url])]);
     fs::create_dir_all(dir.path().join("m")).unwrap();
     fs::write(dir.path().join("m/a.part"), &body[..7_000]).unwrap();
     let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
     fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
-    let report = quietly(&unpinned);
+    let report = fetch_all(&unpinned);
     assert_eq!(report.exit_code(), 2);
     assert!(reasons(&report)[0].contains("after 7000 bytes"), "{report}");
     assert_eq!(server.requests(), ["/a 7000"]);
-    // what is unfinished is no model
+    // an unfinished file is not a model
     assert_eq!(
         unpinned.find("m").unwrap(),
         Found::Missing {
@@ -281,17 +305,17 @@ fn the_next_fetch_goes_on_unless_the_file_has_changed_there() {
     );
 
     server.page("/a", page("\"one\"", None));
-    assert_eq!(quietly(&unpinned).exit_code(), 0);
+    assert_eq!(fetch_all(&unpinned).exit_code(), 0);
     assert_eq!(server.requests(), ["/a 7000"]);
     assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
 
-    // Another file under the same address: the server sends it whole, and the old beginning is gone.
+    // another file at the same address: the server sends it whole, and the old beginning is dropped
     fs::rename(dir.path().join("m/a"), dir.path().join("m/a.part")).unwrap();
     let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
     fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
     fs::write(dir.path().join("m/a.part"), vec![0; 7_000]).unwrap();
     server.page("/a", page("\"two\"", None));
-    assert_eq!(quietly(&unpinned).exit_code(), 0);
+    assert_eq!(fetch_all(&unpinned).exit_code(), 0);
     assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
 }
 
@@ -306,7 +330,7 @@ fn wrong_bytes_are_refused_and_the_next_source_is_tried() {
         server.file("/short", &body[..10]),
     ];
     let bad = models(dir.path(), &[("a", pinned(&body), urls.clone())]);
-    let report = quietly(&bad);
+    let report = fetch_all(&bad);
     assert_eq!(report.exit_code(), 2);
     let why = reasons(&report);
     assert!(why[0].contains("404"), "{why:?}");
@@ -326,19 +350,15 @@ fn wrong_bytes_are_refused_and_the_next_source_is_tried() {
 
     let good = [urls, vec![server.file("/good", &body)]].concat();
     let good = models(dir.path(), &[("a", pinned(&body), good)]);
-    let report = quietly(&good);
+    let report = fetch_all(&good);
     assert_eq!(report.exit_code(), 0, "{report}");
     assert_eq!(trust(&good), Trust::Pinned);
 }
 
 #[test]
-fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
+fn a_host_that_cannot_be_reached_is_tried_once_and_the_next_source_is_used() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
-    // A port that was free a moment ago: nobody listens there.
-    let blocked = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let blocked = UNREACHABLE;
     let urls = |path: &str| vec![format!("http://{blocked}{path}"), server.file(path, &body)];
     let both = models(
         dir.path(),
@@ -347,9 +367,9 @@ fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
             ("b", pinned(&body), urls("/b")),
         ],
     );
-    let start = Instant::now();
-    assert_eq!(quietly(&both).exit_code(), 0);
-    assert!(start.elapsed() < Duration::from_secs(8));
+    let report = fetch_all(&both);
+    assert_eq!(report.exit_code(), 0, "{report}");
+    assert_eq!(server.requests(), ["/a", "/b"]);
 
     let dir = tempfile::tempdir().unwrap();
     let only = |path: &str| vec![format!("http://{blocked}{path}")];
@@ -361,7 +381,7 @@ fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
             ("c", pinned(&body), vec![server.file("/c", &body)]),
         ],
     );
-    let report = quietly(&none);
+    let report = fetch_all(&none);
     assert_eq!(report.exit_code(), 1, "one of three is there");
     assert!(
         reasons(&report)[0].contains(&format!("cannot reach {blocked}")),
@@ -378,7 +398,7 @@ fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
 }
 
 #[test]
-fn an_unpinned_file_is_held_against_what_its_publisher_says() {
+fn an_unpinned_file_is_compared_with_the_checksum_of_its_publisher() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
     let store = server.file("/store", &body);
     let hub = |checksum: &str| Page {
@@ -393,7 +413,7 @@ fn an_unpinned_file_is_held_against_what_its_publisher_says() {
     };
     let url = server.page("/hub", hub(&sha256(b"something else")));
     let models = models(dir.path(), &[("a", String::new(), vec![url])]);
-    let report = quietly(&models);
+    let report = fetch_all(&models);
     let why = reasons(&report);
     assert!(
         why[0].contains("the publisher gives") && why[0].contains(&sha256(&body)),
@@ -401,7 +421,7 @@ fn an_unpinned_file_is_held_against_what_its_publisher_says() {
     );
 
     server.page("/hub", hub(&sha256(&body)));
-    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(fetch_all(&models).exit_code(), 0);
     assert_eq!(trust(&models), Trust::Publisher);
     let record = fs::read_to_string(dir.path().join("m/fetched.toml")).unwrap();
     assert!(
@@ -411,7 +431,7 @@ fn an_unpinned_file_is_held_against_what_its_publisher_says() {
 }
 
 #[test]
-fn small_files_of_the_hub_are_held_against_their_git_id() {
+fn small_files_of_the_hub_are_compared_with_their_git_id() {
     let (dir, server) = (tempfile::tempdir().unwrap(), Server::start());
     // echo 'test content' | git hash-object --stdin
     let page = |id: &str| Page {
@@ -425,18 +445,18 @@ fn small_files_of_the_hub_are_held_against_their_git_id() {
     };
     let url = server.page("/a", page("0000000000000000000000000000000000000000"));
     let models = models(dir.path(), &[("a", String::new(), vec![url])]);
-    assert!(reasons(&quietly(&models))[0].contains("d670460b4b4aece5915caf5c68d12f560a9fe3e4"));
+    assert!(reasons(&fetch_all(&models))[0].contains("d670460b4b4aece5915caf5c68d12f560a9fe3e4"));
     server.page("/a", page("d670460b4b4aece5915caf5c68d12f560a9fe3e4"));
-    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(fetch_all(&models).exit_code(), 0);
     assert_eq!(trust(&models), Trust::Publisher);
 }
 
 #[test]
-fn nothing_is_used_because_it_exists() {
+fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
     let (dir, body) = (tempfile::tempdir().unwrap(), content());
     let pinned = models(
         dir.path(),
-        &[("a", pinned(&body), vec!["http://127.0.0.1:9/a".into()])],
+        &[("a", pinned(&body), vec![format!("http://{UNREACHABLE}/a")])],
     );
     let path = dir.path().join("m/a");
     fs::create_dir_all(dir.path().join("m")).unwrap();
@@ -453,19 +473,17 @@ fn nothing_is_used_because_it_exists() {
     fs::write(&path, &body).unwrap();
     assert_eq!(trust(&pinned), Trust::Pinned);
 
-    // One bit changes, the length and the time of modification do not.
+    // one bit changes; the length and the time of modification do not
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let mut other = body.clone();
     other[0] ^= 1;
-    fs::write(&path, &other).unwrap();
+    rewrite(&path, &other);
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(modified).unwrap();
+    // only unix has a time of the last change that cannot be set back
     if cfg!(unix) {
-        assert!(
-            why_wrong(&pinned).contains("must be"),
-            "{}",
-            why_wrong(&pinned)
-        );
+        let why = why_wrong(&pinned);
+        assert!(why.contains("must be"), "{why}");
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -478,7 +496,7 @@ fn nothing_is_used_because_it_exists() {
 }
 
 #[test]
-fn an_unpinned_file_found_in_place_is_taken_at_its_first_use_but_not_by_fetch() {
+fn an_unpinned_file_put_there_by_hand_is_trusted_on_first_use_but_replaced_by_fetch() {
     let (dir, server, body) = (tempfile::tempdir().unwrap(), Server::start(), content());
     let url = server.file("/a", &body);
     let models = models(dir.path(), &[("a", String::new(), vec![url])]);
@@ -486,30 +504,28 @@ fn an_unpinned_file_found_in_place_is_taken_at_its_first_use_but_not_by_fetch() 
     fs::create_dir_all(dir.path().join("m")).unwrap();
     fs::write(&path, b"by hand").unwrap();
     assert_eq!(trust(&models), Trust::FirstUse);
-    fs::write(&path, b"changed").unwrap();
-    assert!(
-        why_wrong(&models).contains("must be"),
-        "a later change is noticed"
-    );
+    rewrite(&path, b"changed");
+    let why = why_wrong(&models);
+    assert!(why.contains("must be"), "{why}");
 
-    assert_eq!(quietly(&models).exit_code(), 0);
+    assert_eq!(fetch_all(&models).exit_code(), 0);
     assert_eq!(server.requests(), ["/a"]);
     assert_eq!(fs::read(&path).unwrap(), body);
     assert_eq!(
         trust(&models),
         Trust::FirstUse,
-        "this publisher says no checksum"
+        "this publisher sends no checksum"
     );
-    // now it is known from where it is
-    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+    // now riposte knows where the file came from
+    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::AlreadyThere);
 }
 
 #[test]
-fn the_list_says_what_is_there_what_is_missing_and_what_is_wrong() {
+fn the_list_tells_present_missing_and_damaged_models_apart() {
     let (dir, body) = (tempfile::tempdir().unwrap(), content());
     let models = models(
         dir.path(),
-        &[("a", pinned(&body), vec!["http://127.0.0.1:9/a".into()])],
+        &[("a", pinned(&body), vec![format!("http://{UNREACHABLE}/a")])],
     );
     let row = |models: &Models| {
         let table = list(models).to_string();
@@ -532,18 +548,23 @@ fn the_list_says_what_is_there_what_is_missing_and_what_is_wrong() {
     );
 }
 
-/// The real files, where they are: they must be the ones of the embedded catalogue.
+/// Computes the checksums anew: riposte itself would read those that it wrote down before.
 #[test]
-fn real_models_are_those_of_the_catalogue() {
-    let models = Models::at(None).unwrap();
-    for entry in models.catalogue().entries() {
-        match models.find(&entry.name).unwrap() {
-            Found::Ready(model) => assert!(model.bytes > 0),
-            Found::Missing { .. } => {
-                let dir = models.dir().display();
-                eprintln!("skipped: {}, because it is not in {dir}", entry.name);
-            }
-            Found::Wrong { file, why } => panic!("{}/{file}: {why}", entry.name),
+fn models_of_this_machine_have_the_bytes_of_the_catalogue() {
+    for entry in Catalogue::embedded().unwrap().entries() {
+        let Some(model) = need(Model(&entry.name)) else {
+            continue;
+        };
+        let (mut all, mut size) = (String::new(), 0);
+        for file in &entry.files {
+            let bytes = fs::read(model.path(&file.file)).unwrap();
+            let found = sha256(&bytes);
+            let pinned = file.sha256.as_ref();
+            assert_eq!(*pinned.unwrap_or(&found), found, "{}", file.file);
+            all += &format!("{} {found}\n", file.file);
+            size += bytes.len() as u64;
         }
+        assert_eq!(model.sha256, sha256(all.as_bytes()), "{}", entry.name);
+        assert_eq!(model.bytes, size, "{}", entry.name);
     }
 }

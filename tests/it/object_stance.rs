@@ -1,7 +1,4 @@
-//! Which of two objects a passage speaks for (src/score/object_stance.rs).
-
-use std::fs;
-use std::path::Path;
+//! Which of two objects a passage prefers (src/score/object_stance.rs).
 
 use proptest::prelude::*;
 use riposte::reading::pair::PairEncoder;
@@ -10,6 +7,7 @@ use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
 use crate::pair::real;
 
+/// What the words alone tell.
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
     Model::committed().belief(&Objects::new(first, second), passage, None)
 }
@@ -25,7 +23,7 @@ fn belief_by_encoder(model: &PairEncoder, objects: &Objects, passage: &str) -> B
     Model::committed().belief(objects, passage, Some(logits.as_chunks::<2>().0))
 }
 
-/// Passages about cats and dogs with the stance that a reader sees.
+/// Passages that prefer cats to dogs.
 const FOR_CATS: [&str; 5] = [
     "Cats are better than dogs. I prefer cats because they are clean and quiet.",
     "Dogs are worse than cats in every way. They are slower and a dog is much noisier than a cat.",
@@ -42,14 +40,14 @@ fn better_than_names_the_better_one() {
         let swapped = belief("dogs", "cats", passage);
         assert_eq!(swapped.decision, Second, "{passage} {swapped:?}");
     }
-    // negation, and the direction of "than"
+    // a negation turns the comparison round
     let [first, second, ..] =
         belief("cats", "dogs", "Cats are not better than dogs.").probabilities;
     assert!(first < second, "{first} {second}");
 }
 
 #[test]
-fn objects_are_found_by_parts_plurals_and_possession() {
+fn objects_are_found_by_their_parts_plurals_and_genitives() {
     let found = |first: &str, second: &str, passage: &str| {
         let masked = Objects::new(first, second).masked(passage);
         masked
@@ -89,7 +87,7 @@ fn objects_are_found_by_parts_plurals_and_possession() {
 }
 
 #[test]
-fn lists_of_links_take_no_stance_and_both_sides_are_neutral() {
+fn a_list_of_links_takes_no_stance_and_praise_of_both_is_neutral() {
     let menu = "Cats Dogs Birds Fish Home About Us Contact Cat Breeds Dog Breeds Cat Food Reviews Dog Food \
         Reviews Forum Login Register Site Map Privacy Policy Photos Videos";
     assert_eq!(belief("cats", "dogs", menu).decision, No);
@@ -160,10 +158,10 @@ proptest! {
 }
 
 #[test]
-fn the_encoder_is_heard_and_swaps_too() {
+fn the_encoder_changes_probabilities_and_swaps_with_the_objects() {
     let Some(model) = real() else { return };
     let objects = Objects::new("cats", "dogs");
-    // short texts are read by the encoder alone, long ones by the steps
+    // a short passage is read by the encoder alone, a long one by the three models in turn
     let long = FOR_CATS.join(" ");
     let mut right = 0;
     for passage in FOR_CATS.iter().copied().chain([long.as_str()]) {
@@ -176,7 +174,7 @@ fn the_encoder_is_heard_and_swaps_too() {
         let other = belief_by_encoder(&model, &objects.swapped(), passage);
         assert_eq!(other, swapped(&found));
     }
-    // "less expensive than" is beyond it
+    // the encoder does not understand "less expensive than"
     assert!(right >= 5, "{right} of 6");
     let neither = belief_by_encoder(&model, &objects, "She has two cats and a dog.");
     assert_eq!(neither.decision, No, "{neither:?}");
@@ -184,8 +182,7 @@ fn the_encoder_is_heard_and_swaps_too() {
 
 #[test]
 fn weights_that_would_favour_an_object_are_refused() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/own/object-stance.toml");
-    let weights = fs::read_to_string(path).unwrap();
+    let weights = include_str!("../../models/own/object-stance.toml");
     let biased = weights.replacen(
         "[lexical.which]\nbias = 0",
         "[lexical.which]\nbias = 0.1",

@@ -1,43 +1,27 @@
-//! Text in images, read by real weights where they are.
+//! Text in images, read by the real models.
 
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
 use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
 
-use crate::development::data;
+use crate::support::need::{Data, Model, need};
+use crate::support::root;
 
-const INK: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/it/data/ink-recogniser.onnx"
-);
-
-/// The file, or the reason on stderr why the test is passed over.
-fn there(path: PathBuf) -> Option<PathBuf> {
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!(
-        "skipped: this test needs a file that is not here, because {} is absent",
-        path.display()
-    );
-    None
+/// A stand-in for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink
+/// (tests/reference/ink_recogniser.py).
+fn ink_recogniser() -> PathBuf {
+    root().join("tests/it/data/ink-recogniser.onnx")
 }
 
-pub fn weights(file: &str) -> Option<PathBuf> {
-    let models = match std::env::var_os("RIPOSTE_MODELS") {
-        Some(models) => PathBuf::from(models),
-        None => etcetera::choose_base_strategy()
-            .ok()?
-            .data_dir()
-            .join("riposte/models"),
-    };
-    there(models.join("ppocr-v4").join(file))
+/// The files of PP-OCRv4: detector and recogniser.
+fn weights() -> Option<[PathBuf; 2]> {
+    let model = need(Model("ppocr-v4"))?;
+    Some(["det.onnx", "rec.onnx"].map(|file| model.path(file)))
 }
 
 fn ppocr() -> Option<PpOcr> {
-    let (det, rec) = (weights("det.onnx")?, weights("rec.onnx")?);
+    let [det, rec] = weights()?;
     Some(PpOcr::load(&det, &rec, "0123abcd").expect("the real weights load"))
 }
 
@@ -95,7 +79,7 @@ fn poster(ground: [u8; 3], ink: [u8; 3], degrees: f32) -> RgbImage {
     image
 }
 
-/// Edit distance over the length of the expected text, blanks folded.
+/// The edit distance divided by the length of the expected text; runs of blanks count as one blank.
 fn character_error_rate(read: &str, expected: &str) -> f64 {
     let fold = |text: &str| {
         text.split_whitespace()
@@ -130,7 +114,7 @@ fn posters_of_any_colour_and_slant_are_read() {
     ] {
         let mut image = poster(ground, ink, degrees);
         if degrees < 0.0 {
-            // room above the rising lines
+            // rising lines need room above them
             image = RgbImage::from_pixel(640, 400, Rgb(ground));
             write(
                 &mut image,
@@ -162,7 +146,7 @@ fn corners_go_clockwise_from_the_upper_left_of_the_text() {
         .to_degrees();
     assert!((slant - 15.0).abs() < 2.0, "{slant}°");
     assert!(lower_left.1 > upper_left.1 && lower_right.1 > upper_right.1);
-    // the text starts at (70, 150) on its baseline
+    // the baseline of the text starts at (70, 150)
     assert!(
         (40.0..75.0).contains(&lower_left.0),
         "{:?}",
@@ -171,7 +155,7 @@ fn corners_go_clockwise_from_the_upper_left_of_the_text() {
 }
 
 #[test]
-fn text_turned_by_a_quarter_is_read_either_way() {
+fn text_turned_by_a_quarter_is_read_in_both_directions() {
     let Some(reader) = ppocr() else { return };
     let level = poster([255; 3], [0; 3], 0.0);
     for turned in [
@@ -193,7 +177,7 @@ fn images_without_text_or_of_odd_shape_give_no_lines() {
 }
 
 #[test]
-fn threads_share_a_reader_and_read_alike() {
+fn threads_that_share_a_reader_read_the_same() {
     let Some(reader) = ppocr() else { return };
     let image = poster([255; 3], [0; 3], 0.0);
     let alone = reader.read(&image).unwrap();
@@ -210,8 +194,10 @@ fn threads_share_a_reader_and_read_alike() {
 
 #[test]
 fn the_development_pages_are_read_as_well_as_by_rapidocr() {
-    let Some(reader) = ppocr() else { return };
-    // RapidOCR's own rate on these two, by benches/ocr_peers.py
+    let (Some(reader), Some(data)) = (ppocr(), need(Data("ocr"))) else {
+        return;
+    };
+    // the error rates of RapidOCR on these two, as benches/ocr_peers.py computes them
     for (image, expected, most) in [
         (
             "ocrs-polar-bears.png",
@@ -220,51 +206,40 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
         ),
         ("tess-phototest.tif", "tess-phototest.txt", 0.0),
     ] {
-        let (Some(image), Some(expected)) = (
-            data(&format!("ocr/{image}")),
-            data(&format!("ocr/{expected}")),
-        ) else {
-            return;
-        };
-        let lines = reader
-            .read(&image::open(&image).unwrap().into_rgb8())
-            .unwrap();
-        let rate = character_error_rate(&text(&lines), &std::fs::read_to_string(expected).unwrap());
-        assert!(
-            rate <= most,
-            "{}: {rate:.4}\n{}",
-            image.display(),
-            text(&lines)
-        );
+        let pixels = image::open(data.join(image)).unwrap().into_rgb8();
+        let expected = std::fs::read_to_string(data.join(expected)).unwrap();
+        let read = text(&reader.read(&pixels).unwrap());
+        let rate = character_error_rate(&read, &expected);
+        assert!(rate <= most, "{image}: {rate:.4}\n{read}");
     }
 }
 
 #[test]
-fn the_producer_names_route_code_and_weights() {
+fn the_producer_names_the_engine_the_code_and_the_weights() {
     let Some(reader) = ppocr() else { return };
     assert_eq!(reader.producer(), "ppocr-v4 code 2 0123abcd");
 }
 
-#[test]
-fn wrong_and_damaged_weights_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let refusal = |det: &Path, rec: &Path| {
-        format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
-    };
+fn refusal(det: &Path, rec: &Path) -> String {
+    format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
+}
 
+#[test]
+fn absent_and_empty_weights_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent.onnx");
     assert!(refusal(&absent, &absent).contains("absent.onnx"));
     let empty = folder.path().join("empty.onnx");
     std::fs::write(&empty, b"").unwrap();
     assert!(refusal(&empty, &empty).contains("empty.onnx"));
+}
 
-    let (Some(det), Some(rec)) = (weights("det.onnx"), weights("rec.onnx")) else {
-        return;
-    };
-    // the two mistaken for one another
+#[test]
+fn swapped_and_truncated_weights_are_refused_by_name() {
+    let Some([det, rec]) = weights() else { return };
     assert!(refusal(&rec, &det).contains("is not a PP-OCR detector"));
     assert!(refusal(&det, &det).contains("is not a PP-OCR recogniser"));
-    // cut short
+    let folder = tempfile::tempdir().unwrap();
     let cut = folder.path().join("cut.onnx");
     let bytes = std::fs::read(&det).unwrap();
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
@@ -272,19 +247,18 @@ fn wrong_and_damaged_weights_are_refused_by_name() {
 }
 
 #[test]
-fn the_ocrs_route_finds_words_with_the_published_detector() {
-    let Some(detection) = data("models/text-detection.rten") else {
+fn ocrs_finds_words_with_the_published_detector() {
+    let Some(detection) = need(Data("models/text-detection.rten")) else {
         return;
     };
-    // its stand-in recogniser says "x" for each stroke of ink (tests/reference/ink_recogniser.py)
-    let reader = OcrsReader::load(&detection, Path::new(INK), "4567cdef").unwrap();
+    let reader = OcrsReader::load(&detection, &ink_recogniser(), "4567cdef").unwrap();
     assert_eq!(reader.producer(), "ocrs code 1 4567cdef");
 
     let lines = reader.read(&poster([255; 3], [0; 3], 0.0)).unwrap();
     assert_eq!(lines.len(), 2, "{lines:?}");
     for (line, baseline) in lines.iter().zip([150.0, 230.0]) {
         assert!(
-            line.text.chars().all(|c| c == 'x') && !line.text.is_empty(),
+            !line.text.is_empty() && line.text.chars().all(|c| c == 'x'),
             "{line:?}"
         );
         assert!(line.confidence > 0.5);
@@ -310,13 +284,13 @@ fn the_ocrs_route_finds_words_with_the_published_detector() {
 }
 
 #[test]
-fn the_ocrs_route_refuses_models_of_others() {
-    let (Some(det), Some(detection)) = (weights("det.onnx"), data("models/text-detection.rten"))
+fn ocrs_refuses_the_models_of_another_engine() {
+    let (Some([det, _]), Some(detection)) = (weights(), need(Data("models/text-detection.rten")))
     else {
         return;
     };
     let refusal =
         |a: &Path, b: &Path| format!("{:#}", OcrsReader::load(a, b, "").err().expect("an error"));
-    assert!(refusal(&det, Path::new(INK)).contains("is not an ocrs text detector"));
+    assert!(refusal(&det, &ink_recogniser()).contains("is not an ocrs text detector"));
     assert!(refusal(&detection, &det).contains("is not an ocrs recogniser"));
 }

@@ -1,12 +1,10 @@
-//! What a page says of an image: found elements, words kept apart, and pages that nobody should write.
-
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+//! What a page says about an image: the element is found, its words are kept apart, and malformed pages are read too.
 
 use proptest::prelude::*;
 use riposte::evidence::page::{Found, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
 
-use crate::development::data;
+use crate::support::files::entries;
+use crate::support::need::{Data, need};
 
 const URL: &str = "https://img.example.org/2021/poster-voting-age.jpg";
 
@@ -18,33 +16,21 @@ fn read_by_url(html: &str) -> PageWords {
     read(html, &[], URL)
 }
 
-/// An image element whose alternative text tells that it was the one that was found.
+/// An image element that a test recognises by its alternative text.
 fn poster(attributes: &str) -> String {
     format!("<img alt='the poster' {attributes}>")
 }
 
-fn subdirectories(dir: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-}
-
 #[test]
 fn every_image_of_the_real_sample_is_found_in_its_page() {
-    let Some(images) = data("images/sample/images") else {
+    let Some(images) = need(Data("images/sample/images")) else {
         return;
     };
     let (mut pages, mut by_xpath, mut by_url, mut named, mut with_words) = (0, 0, 0, 0, 0);
     let (mut fallen_back, mut lines, mut resolved) = (0, 0, 0);
-    for image in subdirectories(&images)
-        .iter()
-        .flat_map(|half| subdirectories(half))
-    {
+    for image in entries(&images).iter().flat_map(|prefix| entries(prefix)) {
         let url = std::fs::read_to_string(image.join("image-url.txt")).unwrap();
-        for page in subdirectories(&image.join("pages")) {
+        for page in entries(&image.join("pages")) {
             let snapshot = page.join("snapshot");
             let (html, broken) = decode(&std::fs::read(snapshot.join("dom.html")).unwrap());
             assert!(!broken, "{}", page.display());
@@ -62,19 +48,14 @@ fn every_image_of_the_real_sample_is_found_in_its_page() {
                 lines += usize::from(!xpath.is_empty());
                 resolved += usize::from(alone.found == Found::XPath && alone.names_image);
             }
-            // the other way must find each of them too
+            // the address of the image must find each of them too
             let url_alone = read(&html, &[], &url);
             by_url += usize::from(url_alone.found == Found::Url && url_alone.names_image);
         }
     }
-    eprintln!(
-        "{pages} pages: {by_xpath} by XPath, {fallen_back} by URL, {} not found; {named} elements carry the image's name, \
-         {with_words} have title and words near. Of {lines} XPaths, each alone, {resolved} lead to an element with the \
-         name; by URL alone {by_url} are found",
-        pages - by_xpath - fallen_back
-    );
     assert_eq!((pages, by_xpath, named, with_words), (25, 25, 25, 25));
     assert_eq!((fallen_back, by_url, resolved), (0, 25, lines));
+    assert!(lines > 0);
 }
 
 #[test]
@@ -109,7 +90,7 @@ fn xpaths_of_browsers_lead_to_the_image() {
         ),
         ("/HTML[1]/BODY[1]/*[name()='svg'][1]/svg:image[1]", ""),
     ] {
-        // of another URL, so that only the XPath can find it
+        // the image has another address, so that only the XPath can find it
         let words = read(
             &html,
             &[xpath.to_owned()],
@@ -137,7 +118,7 @@ fn xpaths_of_browsers_lead_to_the_image() {
 }
 
 #[test]
-fn without_an_xpath_the_url_finds_the_image() {
+fn without_an_xpath_the_address_finds_the_image() {
     for attributes in [
         "src='https://img.example.org/2021/poster-voting-age.jpg'",
         "src='//img.example.org/2021/poster-voting-age.jpg?w=300'",
@@ -202,7 +183,7 @@ fn without_an_xpath_the_url_finds_the_image() {
 }
 
 #[test]
-fn a_common_file_name_tells_nothing_unless_it_is_unique() {
+fn a_common_file_name_finds_the_image_only_if_it_is_unique() {
     let url = "https://example.org/a/image.jpg";
     let once = "<img src='/other/image.jpg'><img src=logo.png>";
     assert_eq!(read(once, &[], url).found, Found::Url);
@@ -210,7 +191,7 @@ fn a_common_file_name_tells_nothing_unless_it_is_unique() {
     assert_eq!(read(twice, &[], url).found, Found::No);
     let with_its_path = "<img src='/b/image.jpg'><img src='/a/image.jpg' alt=this>";
     assert_eq!(read(with_its_path, &[], url).alt, "this");
-    // an address without a file name is told apart by its query
+    // addresses without a file name are distinguished by their queries
     let query = "https://example.org/r/?id=7";
     let images =
         "<img src='https://example.org/r/?id=5'><img src='http://example.org/r/?id=7' alt=this>";
@@ -218,7 +199,7 @@ fn a_common_file_name_tells_nothing_unless_it_is_unique() {
 }
 
 #[test]
-fn the_element_that_names_the_image_is_taken() {
+fn an_element_that_names_the_image_is_preferred() {
     let html = format!(
         "<img src='ad.gif' alt=ad><p>Text.</p>{}",
         poster(&format!("src='{URL}'"))
@@ -228,7 +209,7 @@ fn the_element_that_names_the_image_is_taken() {
         (words.found, words.alt.as_str(), words.names_image),
         (Found::Url, "the poster", true)
     );
-    // no element names it: the XPath is all there is
+    // no element names the image, so that only the XPath is left
     let words = read_at(
         "<img src='data:,' alt=placeholder>",
         "/HTML[1]/BODY[1]/IMG[1]",
@@ -237,7 +218,7 @@ fn the_element_that_names_the_image_is_taken() {
         (words.found, words.alt.as_str(), words.names_image),
         (Found::XPath, "placeholder", false)
     );
-    // of several XPaths one in the body comes before the head's
+    // an XPath into the body is preferred to one into the head
     let html = format!(
         "<head><meta property='og:image' content='{URL}'></head><p>Text.</p>{}",
         poster(&format!("src='{URL}'"))
@@ -254,7 +235,7 @@ fn the_element_that_names_the_image_is_taken() {
 }
 
 #[test]
-fn an_image_of_the_head_has_its_place_where_the_body_shows_the_file() {
+fn an_image_of_the_head_has_the_words_around_the_element_of_the_body_that_shows_it() {
     let text = "Sixteen year olds may work, marry and pay taxes, and nobody has shown why they should not vote as well. ";
     let head = format!(
         "<head><title>T</title><meta property='og:image' content='{URL}'>
@@ -294,7 +275,7 @@ fn an_image_of_the_head_has_its_place_where_the_body_shows_the_file() {
 }
 
 #[test]
-fn the_parts_are_kept_apart() {
+fn title_caption_headings_and_words_around_are_kept_apart() {
     let html = format!(
         "<html><head><title> Voting \n age</title><meta name=Description content=' Should it be\tlowered? '></head><body>
          <nav><a href=/>Home</a></nav><h1>Voting age</h1><h2>Reasons</h2><h3>Elsewhere</h3><h2>Against</h2>
@@ -356,13 +337,13 @@ fn captions_are_found_without_a_figure() {
             "{around}"
         );
     }
-    // the caption of another image is not this one's
+    // the caption of another image is not taken
     let two = format!("<div>{image}<img src=other.png><p class=caption>Another thing.</p></div>");
     assert_eq!(read_by_url(&two).caption, "");
 }
 
 #[test]
-fn what_no_reader_sees_gives_no_words() {
+fn invisible_elements_and_navigation_give_no_words() {
     let hidden = "<script>var hidden;</script><style>.hidden{}</style><noscript>hidden</noscript>
         <template><p>hidden</p></template><div hidden>hidden</div><span aria-hidden=true>hidden</span>
         <div style='color:red; DISPLAY : none'><p>hidden</p></div><input type=hidden value=hidden>
@@ -379,7 +360,7 @@ fn what_no_reader_sees_gives_no_words() {
         ("Before.", "After.")
     );
     assert!(!words.main.contains("hidden"), "{}", words.main);
-    // but a page that is hidden behind a dialog while it is saved is still read
+    // a page that was saved while a dialog hid it is read all the same
     let html = format!(
         "<body aria-hidden=true style='display:none'><p>Before.</p>{}<p>After.</p>",
         poster(&format!("src='{URL}'"))
@@ -388,7 +369,7 @@ fn what_no_reader_sees_gives_no_words() {
 }
 
 #[test]
-fn words_near_are_bounded_and_stay_in_their_part_of_the_page() {
+fn words_around_are_limited_and_come_from_the_same_part_of_the_page() {
     let many: Vec<String> = (0..200).map(|n| format!("word{n}")).collect();
     let many = many.join(" ");
     let image = poster(&format!("src='{URL}'"));
@@ -452,7 +433,7 @@ fn the_main_text_is_the_article() {
 }
 
 #[test]
-fn bytes_become_text() {
+fn bytes_are_decoded_by_their_encoding() {
     let utf16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
         .chain("é".encode_utf16().flat_map(u16::to_le_bytes))
@@ -461,7 +442,7 @@ fn bytes_become_text() {
         (&b"plain"[..], "plain", false),
         ("\u{feff}<p>é".as_bytes(), "<p>é", false),
         (&utf16, "é", false),
-        // a browser saves UTF-8 whatever the page had declared
+        // a browser saves UTF-8 whatever the page declares
         (
             "<meta charset=iso-8859-1>é".as_bytes(),
             "<meta charset=iso-8859-1>é",
@@ -487,8 +468,9 @@ fn bytes_become_text() {
     }
 }
 
+/// In time that grew with the square of their length, these pages would take hours.
 #[test]
-fn no_page_takes_long_or_much_stack() {
+fn deep_and_wide_pages_are_read_with_little_stack() {
     let image = poster(&format!("src='{URL}'"));
     let paragraph =
         "<div class='a b'><p>Young people <a href='/x'>pay taxes</a> and should vote.</p></div>\n";
@@ -550,30 +532,24 @@ fn no_page_takes_long_or_much_stack() {
         ),
         ("open tags", "<".repeat(1_000_000)),
     ] {
-        // a thread with little stack, as a worker may have
+        // a worker thread may have as little stack
         let thread = std::thread::Builder::new()
             .stack_size(512 << 10)
-            .spawn(move || {
-                let start = Instant::now();
-                let words = read_by_url(&html);
-                (words, start.elapsed(), html.len())
-            });
-        let (words, took, bytes) = thread.unwrap().join().unwrap();
-        eprintln!("{what}: {bytes} bytes in {took:?}");
-        assert!(took.as_secs() < 20, "{what}: {took:?}");
+            .spawn(move || read_by_url(&html));
+        let words = thread.unwrap().join().unwrap();
         assert!(words.found == Found::Url || what == "open tags", "{what}");
     }
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_a_page(bytes in proptest::collection::vec(any::<u8>(), 0..400), xpath in "[/\\[\\]A-Za-z0-9*@\"'(=) ]{0,40}") {
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), xpath in "[/\\[\\]A-Za-z0-9*@\"'(=) ]{0,40}") {
         let (text, _) = decode(&bytes);
         read(&text, &[xpath], &text);
     }
 
     #[test]
-    fn any_tags_are_a_page(parts in proptest::collection::vec(
+    fn no_tags_make_the_reader_panic_and_words_are_normalised(parts in proptest::collection::vec(
         prop_oneof![
             Just("<table>"), Just("<tr>"), Just("<td>"), Just("</table>"), Just("<p>"), Just("</p>"), Just("<b>"), Just("</b>"),
             Just("<a href=x>"), Just("</a>"), Just("<select>"), Just("<option>"), Just("<svg>"), Just("<title>"), Just("</title>"),

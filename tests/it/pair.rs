@@ -1,17 +1,19 @@
 //! The pair encoder against transformers (tests/reference/encoders.py), and the door to it.
 
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 
-use assert_cmd::Command;
 use riposte::nn::transformer::Backend;
 use riposte::reading::pair::{CLASSES, PairEncoder, TrainedTensor, pack};
-use riposte::weights::{Found, Models};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clip::{message, reference};
-use crate::sentence::minilm_dir;
+use crate::sentence::MINILM;
+use crate::support::checkpoint::texts_of_many_lengths;
+use crate::support::files::{json as read_json, json_lines, text};
+use crate::support::need::{Model, need};
+use crate::support::program::{code, riposte, stderr, stdout};
+use crate::support::{message, reference};
 
 #[derive(Deserialize)]
 struct Pair {
@@ -21,7 +23,9 @@ struct Pair {
 }
 
 fn pairs(name: &str) -> Vec<Pair> {
-    serde_json::from_str(&fs::read_to_string(reference(name)).unwrap()).unwrap()
+    let pairs: Vec<Pair> = read_json(&reference(name));
+    assert_eq!(pairs.len(), 9);
+    pairs
 }
 
 fn tiny() -> PairEncoder {
@@ -33,13 +37,10 @@ fn tiny_with(backend: Backend) -> PairEncoder {
     PairEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
 }
 
-/// The real one, or none and a line that says why.
+/// The encoder of the program, over the published checkpoint.
 pub fn real() -> Option<PairEncoder> {
-    minilm_dir()?;
-    match Models::at(None).unwrap().find("all-minilm-l6-v2").unwrap() {
-        Found::Ready(model) => Some(PairEncoder::load(&model.dir, &model.sha256).unwrap()),
-        _ => panic!("all-MiniLM-L6-v2 is there and not whole"),
-    }
+    let model = need(Model(MINILM))?;
+    Some(PairEncoder::load(&model.dir, &model.sha256).unwrap())
 }
 
 fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
@@ -47,7 +48,9 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
         .iter()
         .map(|pair| (pair.claim.as_str(), pair.text.as_str()))
         .collect();
-    for (logits, expected) in model.logits(&pairs).unwrap().iter().zip(expected) {
+    let logits = model.logits(&pairs).unwrap();
+    assert_eq!(logits.len(), expected.len());
+    for (logits, expected) in logits.iter().zip(expected) {
         for (found, wanted) in logits.iter().zip(expected.logits) {
             assert!(
                 (found - wanted).abs() < tolerance,
@@ -62,34 +65,32 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
 
 #[test]
 fn logits_are_those_of_transformers() {
-    let expected = pairs("tiny-pair.json");
-    assert_eq!(expected.len(), 9);
     for &backend in Backend::ALL {
-        agree(&tiny_with(backend), &expected, 1e-4);
+        agree(&tiny_with(backend), &pairs("tiny-pair.json"), 1e-4);
     }
     assert!(tiny().logits(&[]).unwrap().is_empty());
-    if let Some(model) = real() {
-        agree(&model, &pairs("pair.json"), 1e-3);
-    }
 }
 
 #[test]
-fn a_pair_has_the_same_logits_in_any_company() {
+fn logits_of_the_real_encoder_are_those_of_transformers() {
+    let Some(model) = real() else { return };
+    agree(&model, &pairs("pair.json"), 1e-3);
+}
+
+#[test]
+fn a_pair_has_the_same_logits_in_any_batch() {
     let model = tiny();
-    let long = "why the death penalty should be abolished ".repeat(9);
-    let texts: Vec<String> = (0..60)
-        .map(|n| long.chars().skip(n).take(n * n % 300).collect())
-        .collect();
+    let texts = texts_of_many_lengths(300);
     let pairs: Vec<(&str, &str)> = texts.iter().map(|t| ("guns kill", t.as_str())).collect();
     let together = model.logits(&pairs).unwrap();
+    assert_eq!(together.len(), pairs.len());
     for (pair, logits) in pairs.iter().zip(&together) {
         assert_eq!(model.logits(&[*pair]).unwrap(), [*logits], "{pair:?}");
     }
 }
 
 #[test]
-fn what_training_changed_is_written_and_read_within_its_rounding() {
-    // all of a row by the same number: what is written is exact to half a percent
+fn trained_changes_are_packed_and_loaded() {
     let base = reference("tiny-sentence");
     let name = "encoder.layer.0.attention.self.query.weight";
     let published: Vec<f32> = (0..32 * 32).map(|n| (n % 7) as f32 * 0.1).collect();
@@ -131,30 +132,16 @@ fn what_training_changed_is_written_and_read_within_its_rounding() {
     assert!(message(refused).contains("reading the changes of the weights"));
 }
 
-fn riposte(models: Option<&Path>) -> Command {
-    let mut command = Command::cargo_bin("riposte").unwrap();
-    command.arg("stance");
-    if let Some(models) = models {
-        command.arg("--models").arg(models);
-    }
-    command
-}
-
-fn answers(command: &mut Command) -> (Vec<Value>, String, Option<i32>) {
+/// The answers, standard error and the exit code.
+fn answers(command: &mut Command) -> (Vec<Value>, String, i32) {
     let output = command.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let answers = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let said = String::from_utf8(output.stderr).unwrap();
-    (answers, said, output.status.code())
+    (json_lines(&stdout(&output)), stderr(&output), code(&output))
 }
 
 #[test]
-fn the_door_answers_line_by_line_and_names_what_it_cannot_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("asked.jsonl");
+fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("asked.jsonl");
     let lines = [
         json!({"topic": "Should smoking be banned?", "text": "Smoking is dangerous, it harms and kills."}).to_string(),
         "{\"topic\": \"guns\"}".to_owned(),
@@ -164,9 +151,9 @@ fn the_door_answers_line_by_line_and_names_what_it_cannot_read() {
         json!({"topic": "", "text": ""}).to_string(),
     ];
     fs::write(&file, lines.join("\n")).unwrap();
-    // an empty directory of models: words alone
-    let (answers, said, code) = answers(riposte(Some(dir.path())).arg("--jsonl").arg(&file));
-    assert_eq!(code, Some(1));
+    let args = ["stance", "--jsonl", text(&file)];
+    let (answers, said, code) = answers(&mut riposte(home.path(), &args));
+    assert_eq!(code, 1, "{said}");
     assert!(said.contains("goes by words alone"), "{said}");
     assert!(
         said.contains("asked.jsonl:2: missing field `text`"),
@@ -195,9 +182,10 @@ fn the_door_answers_line_by_line_and_names_what_it_cannot_read() {
 
 #[test]
 fn stance_is_read_towards_the_topic_and_not_by_sentiment() {
-    if real().is_none() {
+    let Some(minilm) = need(Model(MINILM)) else {
         return;
-    }
+    };
+    let home = tempfile::tempdir().unwrap();
     let text = "Smoking kills millions of people every year.";
     for (topic, text, stance) in [
         ("Should smoking be banned?", text, "PRO"),
@@ -228,9 +216,11 @@ fn stance_is_read_towards_the_topic_and_not_by_sentiment() {
             "NEITHER",
         ),
     ] {
-        let (answers, _, code) =
-            answers(riposte(None).args(["--topic", topic, "--text", text, "--explain"]));
-        assert_eq!(code, Some(0));
+        let args = ["stance", "--topic", topic, "--text", text, "--explain"];
+        let mut command = riposte(home.path(), &args);
+        command.env("RIPOSTE_MODELS", minilm.dir.parent().unwrap());
+        let (answers, said, code) = answers(&mut command);
+        assert_eq!(code, 0, "{said}");
         assert_eq!(
             answers[0]["stance"], stance,
             "{topic} {text} {}",

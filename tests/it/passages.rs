@@ -1,26 +1,18 @@
-//! Passages as they come: plain or gzip, expanded or not, and broken.
+//! Files of passages: plain or packed, with or without expansion, whole and damaged.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use riposte::collection::passages::{Passage, PassageCollection};
 use riposte::trec::{Fault, FaultKind, objects, topic};
 
-use crate::development::data;
+use crate::support::files::gzip;
+use crate::support::need::{Data, need};
 
 fn line(id: &str) -> String {
     format!(
         "{{\"id\": \"{id}\", \"contents\": \"text of {id}\", \"chatNoirUrl\": \"https://c.example/{id}\"}}\n"
     )
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
 }
 
 fn read(bytes: &[u8]) -> (Vec<Passage>, Vec<Fault>) {
@@ -73,7 +65,7 @@ fn passages_are_read_plain_or_packed_with_or_without_expansion() {
 }
 
 #[test]
-fn a_broken_line_costs_itself_and_is_named() {
+fn a_broken_line_is_named_and_the_others_are_read() {
     for (broken, what) in [
         (
             &b"{\"id\": \"x\", \"contents\": \"cut"[..],
@@ -111,7 +103,7 @@ fn a_broken_line_costs_itself_and_is_named() {
 }
 
 #[test]
-fn a_packed_file_that_is_cut_off_gives_what_it_has() {
+fn the_passages_before_the_cut_in_a_truncated_packed_file_are_read() {
     let text: String = (0..20_000)
         .map(|n| line(&format!("p{n}x{}", n * n % 977)))
         .collect();
@@ -129,7 +121,7 @@ fn a_packed_file_that_is_cut_off_gives_what_it_has() {
         "{}",
         faults[0]
     );
-    // and one that only calls itself packed is read as what it is
+    // a file that is plain in spite of its name is read too
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("passages.jsonl.gz"), line("a")).unwrap();
     assert_eq!(read_path(dir.path()).0.len(), 1);
@@ -151,8 +143,8 @@ fn the_file_is_found_by_its_name() {
 }
 
 #[test]
-fn the_development_topics_have_their_objects_in_the_title() {
-    let Some(data) = data("passages") else {
+fn the_objects_of_development_topics_are_found_in_their_titles() {
+    let Some(data) = need(Data("passages")) else {
         return;
     };
     let (passages, faults) = read_path(&data);

@@ -4,26 +4,22 @@ use std::fs;
 
 use riposte::evidence::picture::{decode, hamming, perceptual_hash};
 
-use crate::development::data;
+use crate::support::files::entries;
+use crate::support::need::{Data, need};
 
 #[test]
-fn the_collections_own_hashes_come_out() {
-    let Some(images) = data("images/sample/images") else {
+fn perceptual_hashes_are_those_of_the_collection() {
+    let Some(images) = need(Data("images/sample/images")) else {
         return;
     };
-    let mut far = Vec::new();
-    for prefix in fs::read_dir(images).unwrap() {
-        for dir in fs::read_dir(prefix.unwrap().path()).unwrap() {
-            let dir = dir.unwrap().path();
-            let own = fs::read_to_string(dir.join("image-phash.txt")).unwrap();
-            let image = decode(&fs::read(dir.join("image.webp")).unwrap())
-                .unwrap()
-                .image;
-            let own = u64::from_str_radix(own.trim(), 2).unwrap();
-            far.push(hamming(own, perceptual_hash(&image)));
-        }
+    let mut distances = Vec::new();
+    for dir in entries(&images).iter().flat_map(|prefix| entries(prefix)) {
+        let expected = fs::read_to_string(dir.join("image-phash.txt")).unwrap();
+        let expected = u64::from_str_radix(expected.trim(), 2).unwrap();
+        let decoded = decode(&fs::read(dir.join("image.webp")).unwrap()).unwrap();
+        distances.push(hamming(expected, perceptual_hash(&decoded.image)));
     }
-    assert_eq!(far.len(), 25);
-    let near = far.iter().filter(|&&bits| bits <= 2).count();
-    assert!(near >= 24, "{far:?}");
+    assert_eq!(distances.len(), 25);
+    let near = distances.iter().filter(|bits| **bits <= 2).count();
+    assert!(near >= 24, "{distances:?}");
 }

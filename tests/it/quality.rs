@@ -1,4 +1,4 @@
-//! How well a text is written, as a reader would say (src/score/quality.rs).
+//! How well a text is written, as a reader would judge it (src/score/quality.rs).
 
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
@@ -22,7 +22,7 @@ fn worse(worse: &str, than: &str) {
 }
 
 #[test]
-fn shouting_swearing_and_typos_push_down() {
+fn shouting_swearing_and_typos_lower_the_quality() {
     worse(&GOOD.to_uppercase(), GOOD);
     worse(&GOOD.replace(". ", "!!! "), GOOD);
     worse(&GOOD.replace("Critics", "Those fucking idiots"), GOOD);
@@ -50,7 +50,7 @@ fn an_argument_is_better_than_a_menu_or_a_headline() {
 }
 
 #[test]
-fn the_explanation_adds_up_to_the_number() {
+fn the_explanation_adds_up_to_the_quality() {
     for kind in [Kind::Argument, Kind::Passage] {
         let opened = quality::explain(kind, GOOD);
         assert_eq!(opened.value, quality::quality(kind, GOOD));

@@ -1,48 +1,44 @@
-//! The index of a text collection: what is found, in which order, whatever threads and runs made it.
+//! What is found in a collection of texts, and in which order.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use riposte::collection::arguments::ArgumentCollection;
-use riposte::collection::passages::PassageCollection;
-use riposte::index::analyzer::{self, Analyzer};
-use riposte::index::corpus::{self, Corpus, Effort, Kind, Marks, TextCollection};
+use riposte::index::corpus::{Corpus, Effort, Marks, TextCollection};
 use riposte::index::feedback::Rm3;
 use riposte::index::proximity::Proximity;
 use riposte::index::search::{Cut, Part, Query};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
-use riposte::trec::{DocId, ScoredDoc, Stance};
+use riposte::trec::{DocId, ScoredDoc};
 use serde_json::{Value, json};
 
-use crate::development::data;
+use crate::support::chance::Chance;
+use crate::support::collection::{argument, argument_collection};
+use crate::support::files::json as read_json;
+use crate::support::need::{Data, need};
+use crate::support::reference;
 
-const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
-const ALL: Cut = Cut {
+pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
+pub const ALL: Cut = Cut {
     k: 1000,
     short: true,
     duplicates: true,
 };
 
-/// A directory with arguments of (id, premise, conclusion).
-fn collection(arguments: &[(&str, &str, &str)]) -> (tempfile::TempDir, TextCollection) {
-    let dir = tempfile::tempdir().unwrap();
-    let arguments: Vec<Value> = arguments
-        .iter()
-        .map(|(id, text, conclusion)| {
-            json!({"id": id, "conclusion": conclusion, "premises": [{"text": text, "stance": "CON"}],
-                   "context": {"discussionTitle": "d", "sourceText": "the page", "sourceUrl": format!("https://a.example/{id}")}})
-        })
-        .collect();
-    let whole = json!({ "arguments": arguments });
-    fs::write(dir.path().join("args-me.json"), whole.to_string()).unwrap();
-    let collection = TextCollection::Arguments(ArgumentCollection::open(dir.path()).unwrap());
-    (dir, collection)
+/// A collection of arguments, each of id, premise and conclusion.
+pub fn collection(arguments: &[(&str, &str, &str)]) -> (tempfile::TempDir, TextCollection) {
+    argument_collection(arguments.iter().map(|(id, premise, conclusion)| {
+        let mut argument = argument(id, conclusion, premise, "CON");
+        argument["context"] = json!({
+            "discussionTitle": "d",
+            "sourceText": "the page",
+            "sourceUrl": format!("https://a.example/{id}"),
+        });
+        argument
+    }))
 }
 
-fn built(collection: &TextCollection, analyzer: &str, dir: &Path) -> Corpus {
+pub fn built(collection: &TextCollection, analyzer: &str, dir: &Path) -> Corpus {
     build_with(collection, analyzer, dir, 2)
 }
 
@@ -50,13 +46,13 @@ fn build_with(collection: &TextCollection, analyzer: &str, dir: &Path, threads: 
     let analyzer = analyzer.parse().unwrap();
     let effort = Effort {
         threads,
-        // as little as can be: several segments even of a small collection
+        // so little memory that even a small collection makes several segments
         bytes: 1,
     };
     Corpus::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
 }
 
-fn query(corpus: &Corpus, parts: &[(&str, f64, &str)]) -> Query {
+pub fn query(corpus: &Corpus, parts: &[(&str, f64, &str)]) -> Query {
     let mut analyzer = corpus.meta().analyzer.build();
     let part = |(field, weight, text): &(&str, f64, &str)| {
         Part::of_text(corpus.field(field).unwrap(), *weight, &mut analyzer, text)
@@ -66,18 +62,20 @@ fn query(corpus: &Corpus, parts: &[(&str, f64, &str)]) -> Query {
     }
 }
 
-fn ids(ranking: &[ScoredDoc]) -> Vec<&str> {
+pub fn ids(ranking: &[ScoredDoc]) -> Vec<&str> {
     ranking.iter().map(|found| found.doc.0.as_str()).collect()
 }
 
-fn doc(id: &str) -> DocId {
+pub fn doc(id: &str) -> DocId {
     DocId(id.to_owned())
 }
 
 #[test]
 fn bm25_ranks_as_bm25s_does() {
-    let Some(data) = data("args") else { return };
-    let reference: Value = serde_json::from_str(include_str!("../reference/bm25.json")).unwrap();
+    let Some(data) = need(Data("args")) else {
+        return;
+    };
+    let reference: Value = read_json(&reference("bm25.json"));
     let home = tempfile::tempdir().unwrap();
     let collection = TextCollection::Arguments(ArgumentCollection::open(&data).unwrap());
     let corpus = built(&collection, "length=1-1000", &home.path().join("index"));
@@ -104,8 +102,10 @@ fn bm25_ranks_as_bm25s_does() {
             .iter()
             .map(|f| (f.doc.0.as_str(), f.score))
             .collect();
-        for (place, pair) in expected["top"].as_array().unwrap().iter().enumerate() {
-            // place by place the same score; the same document, but for the order of equal scores
+        let listed = expected["top"].as_array().unwrap();
+        assert!(listed.len() >= 10);
+        for (place, pair) in listed.iter().enumerate() {
+            // the same score at each rank; the same document except where scores are equal
             assert!(near(top[place].score, &pair[1]), "{title}: {place}");
             let ours = by_id.get(pair[0].as_str().unwrap()).copied();
             assert!(
@@ -116,22 +116,16 @@ fn bm25_ranks_as_bm25s_does() {
     }
 }
 
-/// Texts of few words, so that many scores are equal.
-fn many() -> Vec<(String, String, String)> {
+/// Documents of few different words, so that many scores are equal.
+fn documents_of_few_words() -> Vec<(String, String, String)> {
     let words = ["tax", "cut", "wage", "job", "law", "vote", "gun", "school"];
-    let mut state = 7u64;
-    let mut next = |n: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as usize % n
-    };
+    let mut chance = Chance(7);
     (0..600)
         .map(|n| {
-            let length = 1 + next(30);
+            let length = 1 + chance.below(30);
             let mut text = |length: usize| -> String {
                 (0..length)
-                    .map(|_| format!("{} ", words[next(words.len())]))
+                    .map(|_| format!("{} ", words[chance.below(words.len())]))
                     .collect()
             };
             (format!("d{:03}", n * 7 % 600), text(length), text(3))
@@ -140,8 +134,8 @@ fn many() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn segments_decide_nothing_and_an_explanation_is_the_score() {
-    let documents = many();
+fn the_number_of_segments_does_not_change_rankings_and_an_explanation_is_the_score() {
+    let documents = documents_of_few_words();
     let documents: Vec<_> = documents
         .iter()
         .map(|(id, text, conclusion)| (id.as_str(), text.as_str(), conclusion.as_str()))
@@ -185,7 +179,7 @@ fn segments_decide_nothing_and_an_explanation_is_the_score() {
                 .then(pair[0].doc.cmp(&pair[1].doc));
             assert!(order.is_lt(), "{similarity:?}: {pair:?}");
         }
-        // the first 50 of a longer ranking
+        // a longer ranking begins with the same documents
         let longer = one.search(&asked, &similarity, ALL).unwrap();
         assert_eq!(longer[..50], ranking);
         for found in longer.iter().step_by(37) {
@@ -200,7 +194,7 @@ fn segments_decide_nothing_and_an_explanation_is_the_score() {
     }
 }
 
-/// Documents enough for many blocks: frequent and rare words, long and short texts, and many that are alike.
+/// Enough documents for many blocks of postings: frequent and rare words, long and short texts, and many that are alike.
 fn zipf(
     documents: usize,
 ) -> (
@@ -208,22 +202,20 @@ fn zipf(
     TextCollection,
     Vec<(String, String, String)>,
 ) {
-    let mut state = 11u64;
-    let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut chance = Chance(11);
+    let mut next = || chance.fraction();
     let texts: Vec<(String, String, String)> = (0..documents)
         .map(|n| {
-            // a few hundred words, the nth as frequent as 1/n, and some documents about the rare ones
+            // 400 words, the nth with a frequency of 1/n; in some documents all words are equally frequent
             let rare = next() < 0.01;
             let mut text = |longest: f64| -> String {
                 let length = 1 + (longest * next().powi(3)) as usize;
-                let word = |x: f64| match rare {
-                    true => (400.0 * x) as usize,
-                    false => 400f64.powf(x) as usize - 1,
+                let word = |x: f64| {
+                    if rare {
+                        (400.0 * x) as usize
+                    } else {
+                        400f64.powf(x) as usize - 1
+                    }
                 };
                 (0..length).map(|_| format!("w{} ", word(next()))).collect()
             };
@@ -242,7 +234,7 @@ fn zipf(
     (dir, collection, texts)
 }
 
-/// The ranking of documents by the formulas alone, without an index: every term of every document is counted for each query.
+/// Ranks documents by the formulas without an index: counts each term of the query in each document.
 fn ranked_by_hand(
     documents: &[(String, [Vec<String>; 2])],
     query: &Query,
@@ -305,7 +297,7 @@ fn ranked_by_hand(
 }
 
 #[test]
-fn rankings_are_what_the_formulas_say() {
+fn rankings_are_those_of_the_formulas_without_an_index() {
     let (dir, collection, texts) = zipf(4_200);
     let corpus = build_with(&collection, "", &dir.path().join("index"), 3);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
@@ -327,7 +319,7 @@ fn rankings_are_what_the_formulas_say() {
         Similarity::TfIdf,
         Similarity::Dph,
     ]);
-    // few enough to be looked up, and more than that
+    // from a single document to more than the collection has
     let k = proptest::sample::select(vec![1, 2, 4, 10, 100, 4500]);
     let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
         cases: 120,
@@ -362,7 +354,7 @@ fn rankings_are_what_the_formulas_say() {
 }
 
 #[test]
-fn dirichlet_counts_terms_that_a_document_lacks() {
+fn dirichlet_counts_terms_that_are_missing_in_a_document() {
     let (dir, collection) = collection(&[
         ("a", "gun law gun", ""),
         ("b", "gun x x x x x x", ""),
@@ -375,7 +367,8 @@ fn dirichlet_counts_terms_that_a_document_lacks() {
     let ranking = corpus
         .search(&asked, &Similarity::Dirichlet { mu }, ALL)
         .unwrap();
-    // the paper's: ln of (tf + mu p) / (length + mu), without the ln p that all share; 14 terms, gun 3, law 2
+    // the formula of the paper: ln of (tf + mu p) / (length + mu), without ln p, which is the same for all; of 14 terms
+    // 3 are gun and 2 are law
     let by_hand = |gun: f64, law: f64, length: f64| {
         let term = |tf: f64, p: f64| ((tf + mu * p) / (length + mu)).ln() - p.ln();
         term(gun, 3.0 / 14.0) + term(law, 2.0 / 14.0)
@@ -392,7 +385,7 @@ fn dirichlet_counts_terms_that_a_document_lacks() {
 }
 
 #[test]
-fn parts_that_must_match_and_marks_leave_documents_out() {
+fn parts_that_must_match_and_marks_exclude_documents() {
     let long = "the gun law is a law that many people in this country have asked for since the war ended long ago";
     let (dir, collection) = collection(&[
         ("a", long, "vote"),
@@ -433,20 +426,17 @@ fn parts_that_must_match_and_marks_leave_documents_out() {
     let mut analyzer = corpus.meta().analyzer.build();
     let mut part = |field, text: &str| Part::of_text(field, 1.0, &mut analyzer, text);
     let (body, title) = (part(0, "gun"), part(1, "gun tax"));
-    let parts = |must: bool| match must {
-        true => vec![body.clone().must(), title.clone()],
-        false => vec![body.clone(), title.clone()],
-    };
-    assert_eq!(found(parts(false), ALL), "abcd");
-    assert_eq!(found(parts(true), ALL), "abc");
+    let parts = || vec![body.clone(), title.clone()];
+    assert_eq!(found(parts(), ALL), "abcd");
+    assert_eq!(found(vec![body.clone().must(), title.clone()], ALL), "abc");
     assert_eq!(
         found(vec![body.clone().must(), title.clone().must()], ALL),
         "bc"
     );
-    assert_eq!(found(parts(false), Cut::default()), "a");
+    assert_eq!(found(parts(), Cut::default()), "a");
     assert_eq!(
         found(
-            parts(false),
+            parts(),
             Cut {
                 short: true,
                 ..Cut::default()
@@ -456,7 +446,7 @@ fn parts_that_must_match_and_marks_leave_documents_out() {
     );
     assert_eq!(
         found(
-            parts(false),
+            parts(),
             Cut {
                 duplicates: true,
                 ..Cut::default()
@@ -464,7 +454,7 @@ fn parts_that_must_match_and_marks_leave_documents_out() {
         ),
         "ac"
     );
-    // left out before the cut, not after it
+    // documents are left out before the cut, not after it
     assert_eq!(
         found(
             vec![body.clone()],
@@ -475,7 +465,7 @@ fn parts_that_must_match_and_marks_leave_documents_out() {
         ),
         "a"
     );
-    assert_eq!(found(parts(false), Cut { k: 0, ..ALL }), "");
+    assert_eq!(found(parts(), Cut { k: 0, ..ALL }), "");
     assert_eq!(
         found(vec![part(0, "unheard").must(), body.clone()], ALL),
         ""
@@ -494,42 +484,6 @@ fn parts_that_must_match_and_marks_leave_documents_out() {
 }
 
 #[test]
-fn stored_documents_come_back_whole() {
-    let (dir, collection) = collection(&[("a", "Grüße \n aus X", "c!"), ("b", "", "")]);
-    let corpus = built(
-        &collection,
-        "stop=long stem=porter",
-        &dir.path().join("index"),
-    );
-    let stored = corpus.document(&doc("a")).unwrap();
-    assert_eq!(stored.texts, ["Grüße \n aus X", "c!", "d", "the page"]);
-    assert_eq!(stored.stance, Some(Stance::Con));
-    assert_eq!(stored.url.as_deref(), Some("https://a.example/a"));
-    assert_eq!(
-        corpus.document(&doc("b")).unwrap().texts,
-        ["", "", "d", "the page"]
-    );
-    assert!(corpus.document(&doc("c")).is_err());
-
-    let lines =
-        "{\"id\":\"p\",\"contents\":\"cats purr\",\"queries\":[\"are cats loud\"]}\nbroken\n";
-    let file = dir.path().join("passages.jsonl");
-    fs::write(&file, lines).unwrap();
-    let passages = TextCollection::Passages(PassageCollection::open(&file).unwrap());
-    let corpus = built(&passages, "", &dir.path().join("passages"));
-    assert_eq!(
-        (corpus.meta().fault_count, corpus.meta().faults.len()),
-        (1, 1)
-    );
-    let asked = query(&corpus, &[("expansion", 1.0, "loud")]);
-    assert_eq!(ids(&corpus.search(&asked, &BM25, ALL).unwrap()), ["p"]);
-    assert_eq!(
-        corpus.document(&doc("p")).unwrap().texts,
-        ["cats purr", "are cats loud"]
-    );
-}
-
-#[test]
 fn feedback_and_proximity_use_the_stored_texts() {
     let (dir, collection) = collection(&[
         ("near", "x x x x tax cut x x", ""),
@@ -541,7 +495,7 @@ fn feedback_and_proximity_use_the_stored_texts() {
     let corpus = built(&collection, "", &dir.path().join("index"));
     let asked = query(&corpus, &[("premises", 1.0, "tax cut")]);
     let ranking = corpus.search(&asked, &BM25, ALL).unwrap();
-    // equal scores: by id
+    // equal scores are ordered by id
     assert_eq!(ids(&ranking), ["far", "near", "wage"]);
     let proximity = Proximity {
         window: 2,
@@ -561,7 +515,7 @@ fn feedback_and_proximity_use_the_stored_texts() {
         original: 0.5,
     };
     let expanded = corpus.with_feedback(&tax, &BM25, rm3, ALL).unwrap();
-    // the best is tax four times of seven and wage three
+    // four of the seven words of the best document are tax, and three are wage
     let expected = [("tax", 0.5 + 0.5 * 4.0 / 7.0), ("wage", 0.5 * 3.0 / 7.0)];
     assert_eq!(expanded.parts[0].terms().len(), 2);
     for ((term, weight), (name, value)) in expanded.parts[0].terms().iter().zip(expected) {
@@ -576,106 +530,4 @@ fn feedback_and_proximity_use_the_stored_texts() {
     };
     let expanded = corpus.with_feedback(&must, &BM25, rm3, ALL).unwrap();
     assert!(!ids(&corpus.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
-}
-
-#[test]
-fn an_index_is_used_while_nothing_changed_and_built_anew_otherwise() {
-    let (dir, collection) = collection(&[("a", "gun law", "")]);
-    let place = dir.path().join("index");
-    // a thing that only the directory of this build has
-    let mark = place.join("seen");
-    let build = |collection: &TextCollection, analyzer: &str| {
-        let corpus = built(collection, analyzer, &place);
-        let kept = mark.is_file();
-        fs::write(&mark, "").unwrap();
-        (kept, corpus.documents())
-    };
-    assert_eq!(build(&collection, ""), (false, 1));
-    assert_eq!(build(&collection, ""), (true, 1));
-    assert_eq!(build(&collection, "stem=porter"), (false, 1));
-    assert_eq!(build(&collection, "stem=porter"), (true, 1));
-    let file = dir.path().join("args-me.json");
-    let more = fs::read_to_string(&file)
-        .unwrap()
-        .replace("gun law", "gun lax");
-    fs::write(&file, more).unwrap();
-    assert_eq!(build(&collection, "stem=porter"), (false, 1));
-    // an index of riposte 0.1 as it was before tantivy kept it
-    fs::remove_dir_all(&place).unwrap();
-    fs::create_dir(&place).unwrap();
-    fs::write(place.join("riposte.json"), "{}").unwrap();
-    assert_eq!(build(&collection, "stem=porter"), (false, 1));
-    assert!(!place.join("riposte.json").exists());
-    let other = dir.path().join("other");
-    fs::create_dir(&other).unwrap();
-    fs::write(other.join("thesis.txt"), "years of work").unwrap();
-    let analyzer = Analyzer::default();
-    let refused = Corpus::open_or_build(
-        &collection,
-        &analyzer,
-        &other,
-        Effort::default(),
-        &mut |_| {},
-    );
-    let error = format!("{:#}", refused.err().unwrap());
-    assert!(error.contains("something else in it"), "{error}");
-    fs::remove_file(other.join("thesis.txt")).unwrap();
-    fs::remove_dir(&other).unwrap();
-    let name = |rules: &str| {
-        let analyzer = rules.parse::<Analyzer>().unwrap();
-        corpus::directory(Path::new("/x/e.sqlite"), Kind::Arguments, &analyzer)
-    };
-    assert!(name("").starts_with("/x") && name("") != name("stem=porter"));
-    let left: BTreeSet<String> = fs::read_dir(dir.path())
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    let expected = [".index.lock", ".other.lock", "args-me.json", "index"];
-    assert_eq!(left, expected.map(str::to_owned).into());
-}
-
-/// The directories in which an index is being built, or was.
-fn unfinished(dir: &Path) -> Vec<PathBuf> {
-    let paths = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.to_string_lossy().contains(".building-"))
-        .collect()
-}
-
-#[test]
-fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
-    const DOCUMENTS: usize = 40_000;
-    let (made, collection, _) = zipf(DOCUMENTS);
-    let kept = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_riposte"))
-        .args(["index", "-q", "--approach", "bm25", "-i"])
-        .arg(made.path())
-        .arg("--index")
-        .arg(kept.path())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while unfinished(kept.path()).is_empty() && start.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    std::thread::sleep(Duration::from_millis(20));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(unfinished(kept.path()).len(), 1);
-    // the analyzer of the approach bm25
-    let analyzer = "stop=lucene stem=porter";
-    let place = corpus::directory(
-        &kept.path().join("texts.sqlite"),
-        Kind::Arguments,
-        &analyzer.parse().unwrap(),
-    );
-    assert!(!place.exists());
-    let corpus = built(&collection, analyzer, &place);
-    assert_eq!(corpus.documents() as usize, DOCUMENTS);
-    assert!(unfinished(kept.path()).is_empty());
-    let mut terms = corpus.meta().analyzer.build();
-    assert!(!analyzer::terms(&mut terms, "the laws").is_empty());
 }

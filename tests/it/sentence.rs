@@ -1,49 +1,25 @@
 //! Sentence vectors against sentence-transformers' (tests/reference/encoders.py).
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::nn::transformer::Backend;
 use serde_json::json;
 
-use crate::clip::{TextReference, copy_of, edit_header, largest_difference, message, reference};
+use crate::clip::TextReference;
+use crate::support::checkpoint::{copy_of, edit_header, largest_difference, texts_of_many_lengths};
+use crate::support::files::json as read_json;
+use crate::support::need::{Model, need};
+use crate::support::{message, reference};
+
+/// The name of the sentence encoder in the catalogue.
+pub const MINILM: &str = "all-minilm-l6-v2";
 
 fn values(name: &str) -> Vec<TextReference> {
-    serde_json::from_str(&fs::read_to_string(reference(name)).unwrap()).unwrap()
-}
-
-/// The real all-MiniLM-L6-v2, or `None` and a line that says why.
-pub fn minilm() -> Option<Sentences> {
-    Some(Sentences::load(&minilm_dir()?, "sha").unwrap())
-}
-
-/// Its directory, or `None` and a line that says why.
-pub fn minilm_dir() -> Option<PathBuf> {
-    let models = match std::env::var_os("RIPOSTE_MODELS") {
-        Some(models) => PathBuf::from(models),
-        None => data_directory()?.join("riposte/models"),
-    };
-    let dir = models.join("all-minilm-l6-v2");
-    if !dir.join("model.safetensors").exists() {
-        eprintln!(
-            "skipped: all-MiniLM-L6-v2, because {} is not there",
-            dir.display()
-        );
-        return None;
-    }
-    Some(dir)
-}
-
-fn data_directory() -> Option<PathBuf> {
-    use etcetera::BaseStrategy;
-    match etcetera::choose_base_strategy() {
-        Ok(strategy) => Some(strategy.data_dir()),
-        Err(error) => {
-            eprintln!("skipped: all-MiniLM-L6-v2, because {error}");
-            None
-        }
-    }
+    let values: Vec<TextReference> = read_json(&reference(name));
+    assert_eq!(values.len(), 7);
+    values
 }
 
 fn agree(model: &Sentences, expected: &[TextReference]) {
@@ -68,23 +44,30 @@ fn vectors_are_those_of_sentence_transformers() {
 
 #[test]
 fn the_real_model_agrees_with_sentence_transformers() {
-    let Some(dir) = minilm_dir() else { return };
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
     for &backend in Backend::ALL {
-        let model = Sentences::load_with(&dir, "sha", backend).unwrap();
+        let model = Sentences::load_with(&minilm.dir, "sha", backend).unwrap();
         agree(&model, &values("minilm.json"));
     }
 }
 
 #[test]
-fn the_real_model_gives_a_text_the_same_bits_in_any_batch() {
-    let Some(model) = minilm() else { return };
+fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let model = Sentences::load(&minilm.dir, "sha").unwrap();
+    // the last one is longer than the model reads
     let long = "why the death penalty should be abolished ".repeat(60);
-    let texts: Vec<String> = (0..60)
-        .map(|n| long.chars().skip(n).take(1 + n * n % 700).collect())
-        .chain([String::new(), long.clone()])
+    let texts: Vec<String> = texts_of_many_lengths(700)
+        .into_iter()
+        .chain([long])
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let together = model.embed(&texts).unwrap();
+    assert_eq!(together.len(), texts.len());
     for (text, vector) in texts.iter().zip(&together) {
         assert_eq!(&model.embed(&[text]).unwrap()[0], vector, "{text:?} alone");
     }
@@ -95,7 +78,7 @@ fn the_real_model_gives_a_text_the_same_bits_in_any_batch() {
 }
 
 #[test]
-fn a_small_model_gives_a_text_the_same_vector_in_any_batch() {
+fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
     let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
     let texts = [
         "people",
@@ -105,6 +88,7 @@ fn a_small_model_gives_a_text_the_same_vector_in_any_batch() {
         "death penalty ".repeat(300).leak(),
     ];
     let together = model.embed(&texts).unwrap();
+    assert_eq!(together.len(), texts.len());
     for (text, vector) in texts.iter().zip(&together) {
         assert!(
             largest_difference(&model.embed(&[text]).unwrap()[0], vector) < 1e-6,
@@ -118,7 +102,7 @@ fn a_small_model_gives_a_text_the_same_vector_in_any_batch() {
 #[test]
 fn words_after_256_tokens_change_nothing() {
     let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
-    // 254 words of one token, and the two special tokens.
+    // 254 words of one token each, and the two special tokens
     let full = "the ".repeat(254);
     let vector = |text: &str| model.embed(&[text]).unwrap().remove(0);
     assert_eq!(vector(&full), vector(&format!("{full} people people")));

@@ -1,13 +1,12 @@
-//! VADER and AFINN against the Python packages (tests/reference/sentiment.py).
-
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+//! VADER and AFINN compared with the Python packages (tests/reference/sentiment.py).
 
 use proptest::prelude::*;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use serde::Deserialize;
 
-use crate::development::data;
+use crate::support::files::json as read_json;
+use crate::support::need::{Model, Request, need};
+use crate::support::reference;
 
 #[derive(Deserialize)]
 struct Reference {
@@ -22,21 +21,11 @@ struct Reference {
     words: usize,
 }
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn references(name: &str) -> Vec<Reference> {
-    let path = here("tests/reference").join(name);
-    let text = std::fs::read_to_string(&path).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 #[test]
-fn vader_gives_pythons_compound() {
+fn vader_gives_the_compound_of_the_python_package() {
     let vader = Vader::new();
-    let references = references("vader.json");
-    assert!(references.len() > 400, "{} lines", references.len());
+    let references: Vec<Reference> = read_json(&reference("vader.json"));
+    assert_eq!(references.len(), 438);
     let wrong: Vec<String> = references
         .iter()
         .filter(|r| (vader.compound(&r.text) - r.compound).abs() > 1e-9)
@@ -54,65 +43,54 @@ fn vader_gives_pythons_compound() {
 }
 
 #[test]
-fn afinn_finds_what_python_finds() {
-    let afinn = Afinn::load(&here("tests/reference/afinn.tsv")).unwrap();
-    for r in references("afinn.json") {
+fn afinn_gives_the_sums_of_the_python_package() {
+    let afinn = Afinn::load(&reference("afinn.tsv")).unwrap();
+    let references: Vec<Reference> = read_json(&reference("afinn.json"));
+    assert_eq!(references.len(), 19);
+    for r in references {
         let found = afinn.valence(&r.text);
         assert_eq!((found.sum, found.words), (r.sum, r.words), "{:?}", r.text);
     }
 }
 
-/// Lines of one's own, scored by the script's `score`: one JSON object a line.
+/// The file is what the script's `score` prints: a JSON object a line.
 #[test]
-fn real_lines_agree_with_python() {
-    let Some(path) = std::env::var_os("RIPOSTE_SENTIMENT_LINES") else {
-        eprintln!(
-            "skipped: real_lines_agree_with_python, because RIPOSTE_SENTIMENT_LINES names no values"
-        );
+fn lines_of_a_named_file_have_the_values_of_the_python_packages() {
+    let path = need(Request {
+        variable: "RIPOSTE_SENTIMENT_LINES",
+        reason: "no file of texts and their values is named",
+    });
+    let (Some(path), Some(list)) = (path, need(Model("afinn"))) else {
         return;
     };
-    let list = data("lexicon/AFINN-en-165.txt");
-    let afinn = list.map(|list| Afinn::load(&list).unwrap());
+    let afinn = Afinn::load(&list.path("AFINN-en-165.txt")).unwrap();
     let vader = Vader::new();
     let text = std::fs::read_to_string(path).unwrap();
-    let (mut lines, mut worst) = (0, 0.0_f64);
-    let mut spent = std::time::Duration::ZERO;
+    assert!(!text.is_empty());
     for line in text.lines() {
         let r: Reference = serde_json::from_str(line).unwrap();
-        let start = Instant::now();
         let ours = vader.compound(&r.text);
-        spent += start.elapsed();
-        lines += 1;
-        worst = worst.max((ours - r.compound).abs());
         assert!(
             (ours - r.compound).abs() <= 0.001,
             "{ours} instead of {}: {:?}",
             r.compound,
             r.text
         );
-        if let Some(afinn) = &afinn {
-            let found = afinn.valence(&r.text);
-            assert_eq!((found.sum, found.words), (r.sum, r.words), "{:?}", r.text);
-        }
+        let found = afinn.valence(&r.text);
+        assert_eq!((found.sum, found.words), (r.sum, r.words), "{:?}", r.text);
     }
-    assert!(lines > 0);
-    eprintln!(
-        "{lines} texts, {} characters: largest difference {worst}, VADER took {spent:?}",
-        text.len()
-    );
 }
 
+/// In time that grew with the square of the length, this would take hours.
 #[test]
-fn a_text_of_a_million_words_takes_seconds_at_most() {
+fn a_text_of_a_million_words_has_a_compound() {
     let text = "good bad table NICE but awful, not great! ".repeat(125_000);
-    let start = Instant::now();
     let compound = Vader::new().compound(&text);
-    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
-    assert!((-1.0..=1.0).contains(&compound));
+    assert!((-1.0..=1.0).contains(&compound), "{compound}");
 }
 
 #[test]
-fn an_afinn_file_of_another_form_is_one_clear_error() {
+fn an_afinn_file_of_another_format_is_an_error_that_names_the_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("list.txt");
     for (content, what) in [

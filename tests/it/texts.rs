@@ -1,20 +1,23 @@
 //! `riposte controversial`, `comparative` and `index`, run as a user runs them.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
-use assert_cmd::Command;
 use riposte::reading::cross::Cross;
 use serde_json::{Value, json};
 
-use crate::clip::reference;
+use crate::sentence::MINILM;
+use crate::support::collection::{argument, write_arguments};
+use crate::support::files::{copy, gzip, json_lines};
+use crate::support::need::{Model, need};
+use crate::support::program::{WorkDir, riposte, stdout, succeed};
+use crate::support::{reference, root};
 
 const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
     <topic><number>2</number><title>Is homework good for pupils?</title></topic></topics>";
 
-/// What each argument says; the first word is its id. Twenty words and more, but for the last of them.
+/// The arguments; the first word is the id. Only the last has fewer than twenty words.
 const ARGUMENTS: [&str; 8] = [
     "ban Plastic bottles should be banned, because they pollute the oceans for centuries; every year millions of tons of plastic end in rivers and seas.",
     "again plastic bottles should be banned because they pollute the oceans for centuries: every year millions of tons of plastic end in rivers and seas!",
@@ -26,18 +29,14 @@ const ARGUMENTS: [&str; 8] = [
     "brief Plastic bottles banned.",
 ];
 
-fn argument(text: &str) -> Value {
-    let (id, text) = text.split_once(' ').unwrap();
-    json!({"id": id, "conclusion": "A claim", "premises": [{"text": text, "stance": "PRO", "annotations": []}], "context": {"sourceTitle": "Debate"}})
-}
-
 fn arguments_in(dir: &Path) {
-    let all: Vec<Value> = ARGUMENTS.iter().map(|text| argument(text)).collect();
-    fs::write(
-        dir.join("args-me.json"),
-        json!({ "arguments": all }).to_string(),
-    )
-    .unwrap();
+    let arguments = ARGUMENTS.iter().map(|text| {
+        let (id, text) = text.split_once(' ').unwrap();
+        let mut argument = argument(id, "A claim", text, "PRO");
+        argument["context"] = json!({"sourceTitle": "Debate"});
+        argument
+    });
+    write_arguments(dir, arguments);
     fs::write(dir.join("topics.xml"), TOPICS).unwrap();
 }
 
@@ -69,42 +68,40 @@ fn passages_in(dir: &Path) {
     fs::write(dir.join("topics.xml"), QUESTION).unwrap();
 }
 
-/// riposte in a fresh directory, without models unless a test brings them.
-struct Room(tempfile::TempDir);
+/// A directory with a collection in `in`.
+fn with_collection(fill: fn(&Path)) -> WorkDir {
+    let dir = WorkDir::new();
+    fs::create_dir(dir.path("in")).unwrap();
+    fs::create_dir(dir.path("no-models")).unwrap();
+    fill(&dir.path("in"));
+    dir
+}
 
-impl Room {
-    fn new(fill: fn(&Path)) -> Room {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("in")).unwrap();
-        fs::create_dir(dir.path().join("no-models")).unwrap();
-        fill(&dir.path().join("in"));
-        Room(dir)
-    }
+/// Runs the command of a task, which must exit with 0; the run.
+#[track_caller]
+fn ranked(dir: &WorkDir, task: &str, options: &str) -> String {
+    let line = format!("{task} -i in -o out --index kept {options}");
+    let (code, _, said) = dir.run(line.trim());
+    assert_eq!(code, 0, "{options}: {said}");
+    dir.read("out/run.txt")
+}
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.0.path().join(name)
-    }
+/// The explanations in `why.jsonl`, one for each line of the run.
+#[track_caller]
+fn explanations(dir: &WorkDir, run: &str) -> Vec<Value> {
+    let explanations = json_lines(&dir.read("why.jsonl"));
+    assert!(!explanations.is_empty());
+    assert_eq!(explanations.len(), run.lines().count());
+    explanations
+}
 
-    /// Exit code and standard error.
-    fn run(&self, line: &str) -> (i32, String) {
-        let mut command = Command::cargo_bin("riposte").unwrap();
-        command.current_dir(self.0.path()).args(line.split(' '));
-        command.env_remove("WNSEARCHDIR");
-        if !line.contains("--models") {
-            command.env("RIPOSTE_MODELS", self.path("no-models"));
-        }
-        let output = command.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code().unwrap(), said)
-    }
-
-    /// A task's command with its directories; must end well. The run.
-    fn task(&self, task: &str, options: &str) -> String {
-        let line = format!("{task} -i in -o out --index kept {options}");
-        let (code, said) = self.run(line.trim());
-        assert_eq!(code, 0, "{options}: {said}");
-        fs::read_to_string(self.path("out/run.txt")).unwrap()
-    }
+/// Checks that the parts of an explanation add up to its value.
+#[track_caller]
+fn assert_adds_up(explanation: &Value) {
+    let parts = explanation["parts"].as_array().unwrap();
+    let parts = parts.iter().map(|part| part["value"].as_f64().unwrap());
+    let difference = parts.sum::<f64>() - explanation["value"].as_f64().unwrap();
+    assert!(difference.abs() < 1e-9, "{explanation}");
 }
 
 fn documents<'a>(run: &'a str, topic: &str) -> Vec<&'a str> {
@@ -117,10 +114,10 @@ fn documents<'a>(run: &'a str, topic: &str) -> Vec<&'a str> {
 
 #[test]
 fn arguments_are_ranked_and_the_run_is_valid() {
-    let room = Room::new(arguments_in);
-    let run = room.task("controversial", "--approach bm25");
+    let dir = with_collection(arguments_in);
+    let run = ranked(&dir, "controversial", "--approach bm25");
     let first = documents(&run, "1");
-    // "again" has the words of "ban", "brief" fewer than twenty
+    // "again" has the words of "ban", and "brief" has fewer than twenty words
     assert!(["ban", "near", "shout"].contains(&first[0]), "{run}");
     assert!(
         !first.contains(&"again") && !first.contains(&"brief"),
@@ -129,41 +126,37 @@ fn arguments_are_ranked_and_the_run_is_valid() {
     assert_eq!(documents(&run, "2").len(), 2, "{run}");
     assert!(run.lines().all(|line| line.split(' ').nth(1) == Some("Q0")));
     assert!(run.ends_with(" riposte-bm25\n"), "{run}");
-    let (code, _) = room.run("verify out -i in --task controversial");
+    let (code, _, _) = dir.run("verify out -i in --task controversial");
     assert_eq!(code, 0);
     assert_eq!(
-        room.task("controversial", "--approach bm25 --threads 1"),
+        ranked(&dir, "controversial", "--approach bm25 --threads 1"),
         run
     );
-    let manual = room.task("controversial", "--approach bm25 --use description");
-    assert_ne!(manual, run, "the description has another word");
-    // From a fresh index, too.
-    fs::remove_dir_all(room.path("kept")).unwrap();
+    let manual = ranked(&dir, "controversial", "--approach bm25 --use description");
+    assert_ne!(manual, run, "the description adds a word");
+    // a fresh index gives the same run
+    fs::remove_dir_all(dir.path("kept")).unwrap();
     assert_eq!(
-        room.task("controversial", "--approach bm25 --threads 2"),
+        ranked(&dir, "controversial", "--approach bm25 --threads 2"),
         run
     );
 }
 
 #[test]
 fn every_approach_makes_a_valid_run_without_models() {
-    let output = Command::cargo_bin("riposte")
-        .unwrap()
-        .arg("approaches")
-        .output()
-        .unwrap();
-    let list = String::from_utf8(output.stdout).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let list = stdout(&succeed(&mut riposte(home.path(), &["approaches"])));
     for (task, fill) in [
         ("controversial", arguments_in as fn(&Path)),
         ("comparative", passages_in),
     ] {
-        let room = Room::new(fill);
+        let dir = with_collection(fill);
         let mut seen = 0;
         for line in list.lines().filter(|line| line.starts_with(task)) {
             let name = line.split_whitespace().nth(1).unwrap();
-            let run = room.task(task, &format!("--approach {name}"));
+            let run = ranked(&dir, task, &format!("--approach {name}"));
             assert!(!run.is_empty(), "{name}");
-            let (code, _) = room.run(&format!("verify out -i in --task {task}"));
+            let (code, _, _) = dir.run(&format!("verify out -i in --task {task}"));
             assert_eq!(code, 0, "{name}");
             seen += 1;
         }
@@ -186,29 +179,23 @@ fn every_approach_makes_a_valid_run_without_models() {
 }
 
 #[test]
-fn shouting_and_repetition_go_behind() {
-    let room = Room::new(arguments_in);
-    let run = room.task("controversial", "");
+fn shouting_and_repetition_are_ranked_low() {
+    let dir = with_collection(arguments_in);
+    let run = ranked(&dir, "controversial", "");
     let order = documents(&run, "1");
     let place = |id| order.iter().position(|doc| *doc == id).unwrap();
     let before = place("ban").min(place("near"));
     assert_eq!(before, 0, "{run}");
     assert!(place("keep") < place("shout"), "{run}");
-    // of two that say nearly the same, one stands behind all the others
+    // of two arguments that say nearly the same, one is ranked last
     assert_eq!(place("ban").max(place("near")), order.len() - 1, "{run}");
 }
 
 #[test]
 fn explanations_add_up_to_the_scores_that_ranked() {
-    let room = Room::new(arguments_in);
-    let run = room.task("controversial", "--explain why.jsonl");
-    let text = fs::read_to_string(room.path("why.jsonl")).unwrap();
-    let explained: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(explained.len(), run.lines().count());
-    for (line, why) in run.lines().zip(&explained) {
+    let dir = with_collection(arguments_in);
+    let run = ranked(&dir, "controversial", "--explain why.jsonl");
+    for (line, why) in run.lines().zip(&explanations(&dir, &run)) {
         let fields: Vec<&str> = line.split(' ').collect();
         assert_eq!(
             (fields[0], fields[2]),
@@ -218,19 +205,11 @@ fn explanations_add_up_to_the_scores_that_ranked() {
             )
         );
         let score = &why["score"];
+        assert_adds_up(score);
+        let written: f64 = fields[4].parse().unwrap();
+        let difference = written - score["value"].as_f64().unwrap();
+        assert!(difference.abs() < 1e-4, "{why}\n{line}");
         let parts = score["parts"].as_array().unwrap();
-        let sum: f64 = parts
-            .iter()
-            .map(|part| part["value"].as_f64().unwrap())
-            .sum();
-        assert!(
-            (sum - score["value"].as_f64().unwrap()).abs() < 1e-9,
-            "{why}"
-        );
-        assert!(
-            (sum - fields[4].parse::<f64>().unwrap()).abs() < 1e-4,
-            "{why}\n{line}"
-        );
         let named = |name: &str| parts.iter().find(|part| part["name"] == name);
         let retrieval = named("retrieval").unwrap();
         assert_eq!(retrieval["parts"][0]["name"], "score", "{why}");
@@ -246,57 +225,47 @@ fn explanations_add_up_to_the_scores_that_ranked() {
 }
 
 #[test]
-fn nearness_and_fusion_are_in_the_explanation() {
-    let room = Room::new(arguments_in);
-    let fused = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("approaches/controversial/shanks.toml"),
-    )
-    .unwrap();
+fn proximity_and_fusion_are_explained() {
+    let dir = with_collection(arguments_in);
+    let file = root().join("approaches/controversial/shanks.toml");
+    let fused = fs::read_to_string(file).unwrap();
     let (head, searches) = fused.split_once("fusion = { name = \"min-max\" }").unwrap();
-    // its first search alone: nearness, and no fusion
+    // the first search of shanks by itself: proximity and no fusion
     let first = searches.split("[[retrieval]]").nth(1).unwrap();
     fs::write(
-        room.path("one.toml"),
+        dir.path("one.toml"),
         format!("{head}\n[[retrieval]]{first}"),
     )
     .unwrap();
     for (approach, name) in [("one.toml", "score"), ("shanks", "fusion")] {
-        let run = room.task(
+        let run = ranked(
+            &dir,
             "controversial",
             &format!("--approach {approach} --explain why.jsonl"),
         );
-        let text = fs::read_to_string(room.path("why.jsonl")).unwrap();
-        assert_eq!(text.lines().count(), run.lines().count());
-        for (line, why) in run.lines().zip(text.lines()) {
+        for (line, why) in run.lines().zip(&explanations(&dir, &run)) {
             let written: f64 = line.split(' ').nth(4).unwrap().parse().unwrap();
-            let score = &serde_json::from_str::<Value>(why).unwrap()["score"];
+            let score = &why["score"];
             assert!(
                 (written - score["value"].as_f64().unwrap()).abs() < 1e-4,
                 "{line}\n{why}"
             );
             assert_eq!(score["name"], name);
-            let search = match name {
-                "fusion" => &score["parts"][1],
-                _ => score,
+            let search = if name == "fusion" {
+                &score["parts"][1]
+            } else {
+                score
             };
-            assert!(why.contains("nearness"), "{why}");
-            let parts = search["parts"].as_array().unwrap();
-            let sum: f64 = parts
-                .iter()
-                .map(|part| part["value"].as_f64().unwrap())
-                .sum();
-            assert!(
-                (sum - search["value"].as_f64().unwrap()).abs() < 1e-9,
-                "{why}"
-            );
+            assert!(why.to_string().contains("nearness"), "{why}");
+            assert_adds_up(search);
         }
     }
 }
 
 #[test]
 fn passages_have_stances() {
-    let room = Room::new(passages_in);
-    let run = room.task("comparative", "");
+    let dir = with_collection(passages_in);
+    let run = ranked(&dir, "comparative", "");
     let stance = |id: &str| {
         let line = run
             .lines()
@@ -310,17 +279,17 @@ fn passages_have_stances() {
         "{run}"
     );
     assert!(!run.contains("p4"), "{run}");
-    let (code, _) = room.run("verify out -i in --task comparative");
+    let (code, _, _) = dir.run("verify out -i in --task comparative");
     assert_eq!(code, 0);
-    let without = room.task("comparative", "--no-stance");
+    let without = ranked(&dir, "comparative", "--no-stance");
     assert!(
         without.lines().all(|line| line.starts_with("2 Q0 ")),
         "{without}"
     );
-    // The objects the other way round turn the stances round.
+    // swapped objects swap the stances
     let turned = QUESTION.replace("laptop, desktop", "desktop, laptop");
-    fs::write(room.path("in/topics.xml"), turned).unwrap();
-    let run = room.task("comparative", "");
+    fs::write(dir.path("in/topics.xml"), turned).unwrap();
+    let run = ranked(&dir, "comparative", "");
     assert!(
         run.contains("SECOND p1") && run.contains("FIRST p2"),
         "{run}"
@@ -328,47 +297,42 @@ fn passages_have_stances() {
 }
 
 #[test]
-fn what_is_broken_is_named_and_the_rest_goes_on() {
-    let room = Room::new(arguments_in);
-    let text = fs::read_to_string(room.path("in/args-me.json")).unwrap();
+fn broken_input_is_named_and_the_rest_is_ranked() {
+    let dir = with_collection(arguments_in);
+    let text = fs::read_to_string(dir.path("in/args-me.json")).unwrap();
     let broken = text.replacen("\"id\":\"keep\"", "\"id\":7", 1);
-    fs::write(room.path("in/args-me.json"), broken).unwrap();
-    let (code, said) = room.run("controversial -i in -o out --index kept --approach bm25");
+    fs::write(dir.path("in/args-me.json"), broken).unwrap();
+    let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");
     assert_eq!(code, 1, "{said}");
     assert!(
         said.contains("1 faults") && said.contains("args-me.json:1: "),
         "{said}"
     );
-    let run = fs::read_to_string(room.path("out/run.txt")).unwrap();
+    let run = dir.read("out/run.txt");
     assert!(run.contains(" ban ") && !run.contains(" keep "), "{run}");
-    // The index says it again when it is opened.
-    let (code, again) = room.run("index -i in --index kept --approach bm25");
+    // the fault is reported again whenever the index is opened
+    let (code, _, again) = dir.run("index -i in --index kept --approach bm25");
     assert_eq!(code, 1);
     assert!(again.contains("1 faults"), "{again}");
 
-    let room = Room::new(passages_in);
-    let text = fs::read_to_string(room.path("in/passages.jsonl")).unwrap();
-    fs::remove_file(room.path("in/passages.jsonl")).unwrap();
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
-    packed.write_all(text.as_bytes()).unwrap();
-    let packed = packed.finish().unwrap();
-    fs::write(
-        room.path("in/passages.jsonl.gz"),
-        &packed[..packed.len() - 40],
-    )
-    .unwrap();
-    let (code, said) = room.run("comparative -i in -o out --index kept --approach bm25");
+    let dir = with_collection(passages_in);
+    let text = fs::read_to_string(dir.path("in/passages.jsonl")).unwrap();
+    fs::remove_file(dir.path("in/passages.jsonl")).unwrap();
+    let packed = gzip(text);
+    let cut = &packed[..packed.len() - 40];
+    fs::write(dir.path("in/passages.jsonl.gz"), cut).unwrap();
+    let (code, _, said) = dir.run("comparative -i in -o out --index kept --approach bm25");
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("passages.jsonl.gz"), "{said}");
-    let run = fs::read_to_string(room.path("out/run.txt")).unwrap();
+    let run = dir.read("out/run.txt");
     assert!(run.contains(" p1 "), "{run}");
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
-    let room = Room::new(arguments_in);
+fn an_impossible_command_is_an_error_that_says_why() {
+    let dir = with_collection(arguments_in);
     let wrong_field = "name = \"x\"\nsource = \"y\"\n[[retrieval]]\nanalyzer = \"\"\nsimilarity = { name = \"dph\" }\nfields = { contents = 1.0 }\n";
-    fs::write(room.path("x.toml"), wrong_field).unwrap();
+    fs::write(dir.path("x.toml"), wrong_field).unwrap();
     for (line, why) in [
         (
             "controversial -i in -o out --approach nobody",
@@ -395,66 +359,53 @@ fn what_cannot_be_done_is_said() {
         ("index -i no-models", "neither images/, nor args-me.json"),
         ("verify out -i in --task comparative", "no passages"),
     ] {
-        let (code, said) = room.run(line);
+        let (code, _, said) = dir.run(line);
         assert_eq!(code, 2, "{line}: {said}");
         assert!(said.contains(why), "{line}: {said}");
     }
-    assert!(!room.path("out/run.txt").exists());
+    assert!(!dir.path("out/run.txt").exists());
 }
 
 #[test]
-fn kept_vectors_serve_without_the_model() {
-    let models = riposte::weights::Models::at(None).unwrap();
-    if !matches!(
-        models.find("all-minilm-l6-v2"),
-        Ok(riposte::weights::Found::Ready(_))
-    ) {
-        eprintln!(
-            "skipped: ranking with sentence vectors, because all-minilm-l6-v2 is not in {}",
-            models.dir().display()
-        );
+fn stored_vectors_are_used_where_the_model_is_missing() {
+    let Some(minilm) = need(Model(MINILM)) else {
         return;
-    }
-    let dir = models.dir().display().to_string();
-    let (arguments, passages) = (Room::new(arguments_in), Room::new(passages_in));
-    for (room, task) in [(&arguments, "controversial"), (&passages, "comparative")] {
-        let with = room.task(task, &format!("--models {dir}"));
-        let kept = room.task(task, "");
-        assert_eq!(with, kept, "{task}");
-        let without = Room::new(if task == "comparative" {
-            passages_in
-        } else {
-            arguments_in
-        });
-        assert_ne!(with, without.task(task, ""), "vectors change the scores");
+    };
+    let models = minilm.dir.parent().unwrap().display().to_string();
+    for (fill, task) in [
+        (arguments_in as fn(&Path), "controversial"),
+        (passages_in, "comparative"),
+    ] {
+        let dir = with_collection(fill);
+        let with = ranked(&dir, task, &format!("--models {models}"));
+        assert_eq!(ranked(&dir, task, ""), with, "{task}");
+        let without = ranked(&with_collection(fill), task, "");
+        assert_ne!(with, without, "vectors change the scores");
     }
 }
 
 #[test]
-fn a_cross_encoder_orders_the_top_and_its_scores_are_kept() {
-    let room = Room::new(arguments_in);
-    let (code, said) = room.run("controversial -i in -o out --index kept --approach macbeth");
+fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
+    let dir = with_collection(arguments_in);
+    let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach macbeth");
     assert_eq!(code, 0, "{said}");
     assert!(
         said.contains("cross-encoder is off") && said.contains("models fetch cross"),
         "{said}"
     );
-    let without = fs::read_to_string(room.path("out/run.txt")).unwrap();
-    let (_, said) = room.run("controversial -i in -o out --index kept --approach bm25");
+    let without = dir.read("out/run.txt");
+    let (_, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");
     assert!(
         !said.contains("cross-encoder"),
-        "nobody asks for it: {said}"
+        "bm25 does not use it: {said}"
     );
 
     let (from, to) = (reference("tiny-cross"), "models/ms-marco-minilm-l6");
-    fs::create_dir_all(room.path(to)).unwrap();
-    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
-        fs::copy(from.join(file), room.path(to).join(file)).unwrap();
-    }
+    copy(&from, &dir.path(to));
     let options = "--approach macbeth --explain why.jsonl";
-    let with = room.task("controversial", &format!("{options} --models models"));
+    let with = ranked(&dir, "controversial", &format!("{options} --models models"));
     assert_ne!(with, without);
-    let why = fs::read_to_string(room.path("why.jsonl")).unwrap();
+    let why = dir.read("why.jsonl");
     let first: Value = serde_json::from_str(why.lines().next().unwrap()).unwrap();
     assert_eq!(first["score"]["parts"][1]["name"], "cross", "{first}");
 
@@ -470,12 +421,12 @@ fn a_cross_encoder_orders_the_top_and_its_scores_are_kept() {
     let scores = model
         .score("Should plastic bottles be banned?", &texts)
         .unwrap();
-    // two texts begin with the same 48 tokens
+    // two texts begin with the same 48 tokens, so that their scores are equal
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(scores[0] > scores[2], "{scores:?}");
 
     assert_eq!(
-        room.task("controversial", options),
+        ranked(&dir, "controversial", options),
         with,
         "without the model"
     );

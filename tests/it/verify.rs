@@ -1,8 +1,7 @@
-//! `riposte verify` on runs of the text tasks and of 2025, and as a user types it.
+//! `riposte verify`: the rules for runs of the text tasks and of 2025, and the command.
 
 use std::fs;
 
-use assert_cmd::Command;
 use proptest::prelude::*;
 use riposte::judge::verify::{
     AnswerRules, Finding, Rule, Severity, TextRules, is_valid, verify_answers, verify_texts,
@@ -10,7 +9,9 @@ use riposte::judge::verify::{
 use riposte::trec::run::{TextRunLine, write_texts};
 use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
 
-use crate::development::data;
+use crate::support::files::text;
+use crate::support::need::{Data, need};
+use crate::support::program::{WorkDir, riposte, stdout, succeed};
 
 fn rules() -> TextRules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
@@ -21,7 +22,7 @@ fn found(run: &str) -> Vec<Finding> {
     verify_texts(run.as_bytes(), &rules())
 }
 
-/// Severity, rule and line of what is found.
+/// Severity, rule and line of each finding.
 fn brief(findings: &[Finding]) -> Vec<(Severity, Rule, Option<u64>)> {
     findings
         .iter()
@@ -32,7 +33,7 @@ fn brief(findings: &[Finding]) -> Vec<(Severity, Rule, Option<u64>)> {
 const GOOD: &str = "1 FIRST a 1 3 t\n1 Q0 b 2 2.5 t\n2 NO c 0 1e3 t\n2 SECOND a 1 -4 t\n";
 
 #[test]
-fn every_rule_of_the_text_tasks() {
+fn every_rule_of_the_text_tasks_is_checked() {
     use Rule as R;
     use Severity::{Error, Warning};
     assert_eq!(found(GOOD), []);
@@ -74,7 +75,7 @@ fn every_rule_of_the_text_tasks() {
             brief(&findings).contains(&(severity, rule, Some(line))),
             "{to}: {findings:?}"
         );
-        // with a byte order mark, the first topic is another
+        // a byte order mark changes the first topic
         let valid = severity != Error && rule != R::Encoding;
         assert_eq!(is_valid(&findings), valid, "{to}");
         assert!(findings.iter().all(|f| !f.what.is_empty()));
@@ -105,7 +106,7 @@ fn a_topic_may_have_a_thousand_documents() {
 }
 
 #[test]
-fn editions_have_their_topics_and_words() {
+fn each_edition_has_its_own_topics_and_stances() {
     let valid = |task, year, line: &str| {
         is_valid(&verify_texts(
             format!("{line}\n").as_bytes(),
@@ -150,12 +151,12 @@ fn valid_run() -> impl Strategy<Value = Vec<TextRunLine>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_valid(lines in valid_run()) {
+    fn a_written_run_is_valid(lines in valid_run()) {
         prop_assert_eq!(found(&write_texts(&lines).unwrap()), []);
     }
 
     #[test]
-    fn a_damaged_run_is_found_and_named(
+    fn damage_to_a_run_is_found_at_its_line(
         lines in valid_run(),
         at in any::<prop::sample::Index>(),
         damage in 0usize..5,
@@ -198,13 +199,13 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn no_bytes_make_verify_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = verify_texts(&bytes, &rules());
         let _ = verify_answers(&bytes, &AnswerRules::default());
     }
 
     #[test]
-    fn no_fields_make_it_panic(
+    fn no_fields_make_verify_panic(
         text in "((1|2|x) ?\t?(FIRST|Q0|\"|é) (a|b|\"a b\") (0|1|4294967295|-1|99999999999) (1|1e999|-0|.5|9{400}) ?(t|\"a b\"|\")?\r?\n){0,12}"
     ) {
         let _ = verify_texts(text.as_bytes(), &rules());
@@ -218,7 +219,7 @@ fn answer(argument: &str, image: &str, rank: u32) -> String {
 }
 
 #[test]
-fn runs_of_2025() {
+fn every_rule_of_2025_is_checked() {
     let run: String = (1..=5)
         .map(|rank| answer("1-1", &format!("I{rank}"), rank))
         .collect();
@@ -253,41 +254,27 @@ fn runs_of_2025() {
 }
 
 #[test]
-fn verify_as_a_user_types_it() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("team")).unwrap();
-    fs::write(dir.path().join("team/any-name.txt"), GOOD).unwrap();
-    fs::create_dir(dir.path().join("empty")).unwrap();
-    fs::write(dir.path().join("ids"), "a\nb\n").unwrap();
+fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     let topics = "<topics><topic><number>1</number><title>A</title></topic><topic><number>2</number><title>B</title></topic></topics>";
-    fs::write(dir.path().join("topics.xml"), topics).unwrap();
     let answers: String = (1..=5)
         .map(|rank| answer("1-1", &format!("I{rank}"), rank))
         .collect();
-    fs::write(dir.path().join("results.jsonl"), answers).unwrap();
-    let run = |line: &str| {
-        let mut command = Command::cargo_bin("riposte").unwrap();
-        let output = command
-            .current_dir(dir.path())
-            .args(line.split(' '))
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code().unwrap(),
-            text(output.stdout),
-            text(output.stderr),
-        )
-    };
-    let (code, said, _) = run("verify team --task comparative --topics topics.xml");
+    let dir = WorkDir::with(&[
+        ("team/any-name.txt", GOOD.as_bytes()),
+        ("ids", b"a\nb\n"),
+        ("topics.xml", topics.as_bytes()),
+        ("results.jsonl", answers.as_bytes()),
+    ]);
+    fs::create_dir(dir.path("empty")).unwrap();
+    let (code, said, _) = dir.run("verify team --task comparative --topics topics.xml");
     assert_eq!((code, said.as_str()), (0, "team/any-name.txt: valid\n"));
-    let (code, said, _) = run("verify team --task comparative --topics topics.xml --ids ids");
+    let (code, said, _) = dir.run("verify team --task comparative --topics topics.xml --ids ids");
     assert_eq!(code, 1);
     let expected = "team/any-name.txt: line 3: error: no document \"c\" in the collection\nteam/any-name.txt: NOT valid\n";
     assert_eq!(said, expected);
-    let (code, said, _) = run("verify results.jsonl --edition 2025");
+    let (code, said, _) = dir.run("verify results.jsonl --edition 2025");
     assert_eq!((code, said.as_str()), (0, "results.jsonl: valid\n"));
-    let (code, said, _) = run("verify team --task comparative --edition 2021");
+    let (code, said, _) = dir.run("verify team --task comparative --edition 2021");
     assert_eq!(code, 1);
     assert!(
         said.contains("no topic \"1\"") && said.contains("warning: nothing for 50 topics"),
@@ -306,35 +293,30 @@ fn verify_as_a_user_types_it() {
             "--prototext",
         ),
     ] {
-        let (code, _, error) = run(line);
+        let (code, _, error) = dir.run(line);
         assert_eq!(code, 2, "{line}: {error}");
         assert!(error.contains(why), "{line}: {error}");
     }
 }
 
 #[test]
-fn many_findings_of_a_kind_are_not_all_printed() {
-    let Some(run) = data("args/runs/elrond-ekrun-2021.txt") else {
+fn only_the_first_findings_of_a_kind_are_printed_by_default() {
+    let Some(run) = need(Data("args/runs/elrond-ekrun-2021.txt")) else {
         return;
     };
-    let said = |verbose: bool| {
-        let mut command = Command::cargo_bin("riposte").unwrap();
-        command
-            .arg("verify")
-            .arg(&run)
-            .args(["--task", "controversial", "--edition", "2021"]);
-        if verbose {
-            command.arg("--verbose");
-        }
-        let output = command.assert().success().get_output().stdout.clone();
-        String::from_utf8(output).unwrap()
+    let home = tempfile::tempdir().unwrap();
+    let said = |more: &[&str]| {
+        let args = ["verify", text(&run), "--task", "controversial"];
+        let mut command = riposte(home.path(), &args);
+        stdout(&succeed(command.args(["--edition", "2021"]).args(more)))
     };
-    let brief = said(false);
+    let brief = said(&[]);
     assert_eq!(
         brief.matches("not parted by one space").count(),
         5,
         "{brief}"
     );
     assert!(brief.contains("more of these kinds"), "{brief}");
-    assert!(said(true).matches("not parted by one space").count() == 50_000);
+    let verbose = said(&["--verbose"]);
+    assert_eq!(verbose.matches("not parted by one space").count(), 50_000);
 }

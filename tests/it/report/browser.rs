@@ -1,6 +1,6 @@
-//! A headless Chromium that looks at reports: what it asks for, what goes wrong in it, and what is on the page.
+//! A headless Chromium that opens reports: what it requests, what goes wrong in it, and what is on the page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,9 @@ use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde::de::DeserializeOwned;
 
-/// Opened in a browser; closed when it goes.
+use crate::support::need::{Chromium, need};
+
+/// A page that is open in a browser of its own; the browser is closed when this is dropped.
 pub struct Page {
     tab: Arc<Tab>,
     requests: Arc<Mutex<Vec<String>>>,
@@ -19,28 +21,14 @@ pub struct Page {
     _profile: tempfile::TempDir,
 }
 
-/// The browser of this machine: $CHROMIUM, or what the package is called.
-fn chromium() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("CHROMIUM") {
-        return Some(path.into());
-    }
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let dirs: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    let mut files = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
-    files.find(|path| path.is_file())
-}
-
 impl Page {
-    /// A window of that size. None, with a line that says so, where there is no browser: `make test` installs one.
+    /// Opens an address in a window of that size; none where there is no browser.
     pub fn open(url: &str, size: (u32, u32)) -> Option<Page> {
-        let Some(path) = chromium() else {
-            eprintln!("skipped: there is no Chromium to look at {url} with");
-            return None;
-        };
+        let path = need(Chromium)?;
         let profile = tempfile::tempdir().unwrap();
         let options = LaunchOptions {
             path: Some(path),
-            // as root there is none, and the pages are ours
+            // root has no sandbox, and the pages are our own
             sandbox: false,
             window_size: Some(size),
             user_data_dir: Some(profile.path().to_owned()),
@@ -107,7 +95,7 @@ impl Page {
         Some(page)
     }
 
-    /// The inner size of the window.
+    /// Sets the inner size of the window.
     pub fn set_size(&self, (width, height): (u32, u32)) {
         self.tab
             .call_method(Emulation::SetDeviceMetricsOverride {
@@ -129,7 +117,7 @@ impl Page {
             .unwrap();
     }
 
-    /// "light" or "dark", as the system would say.
+    /// Sets the colour scheme of the system, "light" or "dark".
     pub fn set_scheme(&self, scheme: &str) {
         self.tab
             .call_method(Emulation::SetEmulatedMedia {
@@ -142,16 +130,16 @@ impl Page {
             .unwrap();
     }
 
-    /// As in a browser whose user allows no script.
+    /// Switches scripts off, as a user may.
     pub fn forbid_scripts(&self) {
         self.tab
             .call_method(Emulation::SetScriptExecutionDisabled { value: true })
             .unwrap();
     }
 
-    /// Goes to an address and waits until all is loaded.
+    /// Goes to an address and waits until it is loaded.
     pub fn go(&self, url: &str) {
-        // to another fragment of the same page would be no navigation
+        // going to another fragment of the same page would not be a navigation
         if url.contains('#') {
             self.go("about:blank");
         }
@@ -160,17 +148,7 @@ impl Page {
         self.wait("document.readyState === 'complete'");
     }
 
-    /// Milliseconds from asking for an address to all that it shows at first being there: the best of some, since other
-    /// work goes on beside the tests.
-    pub fn load_time(&self, url: &str) -> f64 {
-        let times = (0..5).map(|_| {
-            self.go(url);
-            self.js("performance.timing.loadEventEnd - performance.timing.navigationStart")
-        });
-        times.fold(f64::INFINITY, f64::min)
-    }
-
-    /// What an expression gives.
+    /// The value of an expression.
     pub fn js<T: DeserializeOwned>(&self, expression: &str) -> T {
         let json = self.eval(&format!("JSON.stringify({expression})"));
         let text = match json {
@@ -180,7 +158,7 @@ impl Page {
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{expression} gives {text}: {e}"))
     }
 
-    /// Does something; the last value counts for nothing.
+    /// Runs a script and ignores its value.
     pub fn run(&self, script: &str) {
         self.eval(script);
     }
@@ -215,7 +193,8 @@ impl Page {
         evaluated.result.value
     }
 
-    /// Waits until an expression is true. A page on its way to another may answer nothing.
+    /// Waits until an expression is true; a page that is being left may not answer. Panics after a minute: what is waited for
+    /// takes milliseconds, or never happens.
     pub fn wait(&self, condition: &str) {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(60) {
@@ -225,10 +204,7 @@ impl Page {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        panic!(
-            "this did not come true: {condition}, at {}",
-            self.tab.get_url()
-        );
+        panic!("{} never got to {condition}", self.tab.get_url());
     }
 
     /// Presses keys one after the other ("j", "Enter", "ArrowDown").
@@ -238,7 +214,7 @@ impl Page {
         }
     }
 
-    /// Writes into what has the focus.
+    /// Types into the element that has the focus.
     pub fn write(&self, text: &str) {
         self.tab.type_str(text).unwrap();
     }
@@ -264,25 +240,25 @@ impl Page {
         self.js(&format!("document.querySelectorAll({selector:?}).length"))
     }
 
-    /// How many of them can be seen.
+    /// How many matching elements are visible.
     pub fn visible(&self, selector: &str) -> usize {
         self.js(&format!(
             "[...document.querySelectorAll({selector:?})].filter(e => e.checkVisibility({{visibilityProperty: true}})).length"
         ))
     }
 
-    /// All that was asked for so far.
+    /// The addresses that were requested so far.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Exceptions, errors, warnings, violations of the policy and dialogs so far; and forgets them.
+    /// Takes the exceptions, log entries (violations of the policy among them) and dialogs so far.
     pub fn problems(&self) -> Vec<String> {
         std::mem::take(&mut self.problems.lock().unwrap())
     }
 }
 
-/// The address of a file.
+/// The address of a file that exists.
 pub fn file_url(path: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap().display())
 }

@@ -1,4 +1,4 @@
-//! A collection, a run and judgements made to attack whoever looks at them.
+//! A collection, a run and judgements that attack the reader of a report.
 
 use std::fs;
 use std::io::Read;
@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex};
 
 use image::{ImageFormat, RgbImage};
 
+use super::WIDE;
 use super::browser::{Page, file_url};
-use super::{WIDE, done};
-use crate::images::{code, riposte, stderr, text};
+use crate::support::files::{text, write};
+use crate::support::program::{code, riposte, stderr, succeed};
 
-/// What would run if anything did.
+/// Scripts that would leave a mark if they ran.
 const SCRIPT: &str = "<script>window.pwned=1</script>";
 const BREAK_OUT: &str =
     "\"'></title></style></svg><img src=x onerror=\"window.pwned=1\"><svg onload=window.pwned=1>";
@@ -34,13 +35,8 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-fn write(path: &Path, bytes: impl AsRef<[u8]>) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
-}
-
-/// Five images: a real one with a script after its last byte, a drawing that is called a picture, a header that promises
-/// 3,600 million pixels, one wide strip, and one that is an HTML page.
+/// Writes a collection of five images: a real one with a script after its last byte, an SVG drawing with the name of a WebP, a
+/// header that promises 3,600 million pixels, a strip of 16,000 by 3 pixels, and an HTML page.
 fn collection(dir: &Path, port: u16) {
     let attack = format!("{SCRIPT}{BREAK_OUT} cars cities http://127.0.0.1:{port}/near");
     write(
@@ -98,12 +94,12 @@ fn collection(dir: &Path, port: u16) {
 }
 
 #[test]
-fn a_hostile_collection_shows_as_text_and_runs_nothing() {
+fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     let (data, out, report, evidence) =
         (at("data"), at("run"), at("report"), at("evidence.sqlite"));
-    // who connects is remembered
+    // a server that records connections and requests
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -127,17 +123,9 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
     let tag = format!("\"'><{}", &SCRIPT[1..]);
     fs::create_dir(&out).unwrap();
     let explain = out.join("explain.jsonl");
-    let args = [
-        "images",
-        "-q",
-        "-i",
-        text(&data),
-        "-o",
-        text(&out),
-        "--evidence",
-        text(&evidence),
-    ];
+    let args = ["images", "-q", "-i", text(&data), "-o", text(&out)];
     let output = riposte(home.path(), &args)
+        .args(["--evidence", text(&evidence)])
         .args(["--tag", &tag, "--explain", text(&explain)])
         .output()
         .unwrap();
@@ -147,7 +135,7 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
         "three of the images are broken: {}",
         stderr(&output)
     );
-    // text in images, as a reader might have it; names in explanations; ids of runs and judgements
+    // the attack also comes as text in an image, as a name in an explanation, and as ids of runs and judgements
     let store = rusqlite::Connection::open(&evidence).unwrap();
     store
         .execute(
@@ -185,25 +173,16 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
         &["-o", text(&report)][..],
         &["-o", text(&report), "--single-file"],
     ] {
-        let args = [
-            "inspect",
-            "-q",
-            text(&out),
-            "-i",
-            text(&data),
-            "--evidence",
-            text(&evidence),
-        ];
-        let args: Vec<&str> = args.iter().chain(more).copied().collect();
-        let args: Vec<&str> = [
-            &args[..],
-            &["--qrels", text(&qrels), "--against", text(&other)],
-        ]
-        .concat();
-        done(home.path(), &args);
+        let args = ["inspect", "-q", text(&out), "-i", text(&data)];
+        let mut command = riposte(home.path(), &args);
+        command
+            .args(["--evidence", text(&evidence), "--qrels", text(&qrels)])
+            .args(["--against", text(&other)])
+            .args(more);
+        succeed(&mut command);
     }
 
-    // nothing is written outside, and no byte of a picture is the collection's
+    // nothing is written outside the report, and its pictures are encoded anew
     let mut names: Vec<String> = fs::read_dir(home.path())
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
@@ -238,7 +217,7 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
     for path in &pages {
         let url = file_url(path);
         page.go(&url);
-        // everything is opened, hovered and looked at
+        // every dialog and every part of it is opened and hovered over
         let dialogs: Vec<String> =
             page.js("[...document.querySelectorAll('dialog.image')].map(e => e.id)");
         for id in &dialogs {
@@ -255,7 +234,7 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
             "{url}"
         );
         assert_eq!(page.problems(), [""; 0], "{url}");
-        assert_eq!(page.count("script"), 1, "ours");
+        assert_eq!(page.count("script"), 1, "only our script");
         assert_eq!(
             page.count(
                 "iframe, object, embed, base, form, link, video, audio, foreignObject, use, animate"
@@ -305,12 +284,14 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
         "a page went to the network"
     );
 
-    // and if something had slipped in, the policy would have stopped it (Chromium opens a connection ahead of a frame that
-    // it then refuses; nothing is asked on it)
+    // if something had got into the page, the policy would have stopped it (for a frame Chromium opens a connection before it
+    // refuses the frame; it sends no request)
     for path in &pages {
         page.go(&file_url(path));
         page.run(&format!(
-            "(async () => {{
+            "(() => {{
+                window.refused = new Set();
+                document.addEventListener('securitypolicyviolation', e => refused.add(e.effectiveDirective + ' ' + e.blockedURI));
                 const add = (name, set) => {{ const e = document.createElement(name); Object.assign(e, set); document.body.append(e); }};
                 add('script', {{ textContent: 'window.pwned = 1' }});
                 add('script', {{ src: 'http://127.0.0.1:{port}/s.js' }});
@@ -319,20 +300,27 @@ fn a_hostile_collection_shows_as_text_and_runs_nothing() {
                 add('link', {{ rel: 'stylesheet', href: 'http://127.0.0.1:{port}/s.css' }});
                 add('img', {{ src: 'x-none:' }});
                 document.body.insertAdjacentHTML('beforeend', '<img src=x: onerror=window.pwned=1>');
-                try {{ await fetch('http://127.0.0.1:{port}/f'); }} catch {{}}
+                fetch('http://127.0.0.1:{port}/f').catch(() => {{}});
                 try {{ new WebSocket('ws://127.0.0.1:{port}/'); }} catch {{}}
                 navigator.sendBeacon('http://127.0.0.1:{port}/b');
-                await new Promise(done => setTimeout(done, 200));
             }})()"
         ));
+        for (directive, blocked) in [
+            ("script-src-elem", "inline"),
+            ("script-src-attr", "inline"),
+            ("script-src-elem", "s.js"),
+            ("img-src", "i.png"),
+            ("frame-src", ""),
+            ("style-src-elem", "s.css"),
+            ("connect-src", "/f"),
+            ("connect-src", "/"),
+            ("connect-src", "/b"),
+        ] {
+            page.wait(&format!(
+                "[...refused].some(r => r.startsWith('{directive} ') && r.endsWith('{blocked}'))"
+            ));
+        }
         assert_eq!(page.js::<Option<u32>>("window.pwned ?? null"), None);
-        let refused = page.problems();
-        assert!(
-            refused
-                .iter()
-                .any(|p| p.contains("Content Security Policy")),
-            "{refused:?}"
-        );
     }
     assert_eq!(
         *asked.lock().unwrap(),

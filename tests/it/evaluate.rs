@@ -1,0 +1,260 @@
+//! `riposte evaluate`: names of measures, comparisons of runs, tables, and files that cannot be read.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use riposte::judge::Values;
+use riposte::judge::compare::{Table, paired};
+use riposte::judge::graded::TextRun;
+use riposte::judge::measure::Measure;
+use riposte::trec::qrels::{self, Qrels};
+use riposte::trec::run::{TextRunLine, read_texts, write_texts};
+use riposte::trec::{DocId, ObjectStance, TopicId};
+
+use crate::measures::{RUN, assert_close, values};
+use crate::support::files::gzip;
+use crate::support::program::WorkDir;
+
+#[test]
+fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
+    for (typed, printed) in [
+        ("NDCG@5", "nDCG@5"),
+        ("nDCG(dcg=\"exp-log2\")@10", "nDCG(dcg='exp-log2')@10"),
+        ("nDCG(dcg='log2')@5", "nDCG@5"),
+        ("MAP", "AP"),
+        (
+            "AP(rel=2, judged_only=True)@100",
+            "AP(rel=2,judged_only=True)@100",
+        ),
+        ("P(rel=1)@5", "P@5"),
+        ("nDCG(touche=2020)@5", "nDCG(touche=2021)@5"),
+        ("MRR", "RR"),
+        (
+            "stanceRelevanceP(list=CON)@10",
+            "stanceRelevanceP(list=CON)@10",
+        ),
+        ("StanceF1(class=no)@5", "StanceF1(class=NO)@5"),
+    ] {
+        let measure: Measure = typed.parse().unwrap();
+        assert_eq!(measure.to_string(), printed);
+        assert_eq!(measure.to_string().parse::<Measure>().unwrap(), measure);
+    }
+    for (unknown, why) in [
+        ("ERR@5", "known are P, R"),
+        ("P", "needs a cutoff"),
+        ("P@0", "no cutoff"),
+        ("P@x", "no cutoff"),
+        ("P(rel=very)@5", "relevant, highly"),
+        ("P(rel=1@5", "stays open"),
+        ("P(rel=1,rel=2)@5", "twice"),
+        ("nDCG(rel=2)@5", "takes no rel"),
+        ("nDCG(gain=2)@5", "takes no gain=2"),
+        ("nDCG(touche=2019)@5", "2021"),
+        ("topicRelevanceP@5", "@10"),
+    ] {
+        let error = format!("{:#}", unknown.parse::<Measure>().unwrap_err());
+        assert!(error.contains(why), "{unknown}: {error}");
+    }
+}
+
+/// P@1 of a run with a topic for each value: 1 where it is true, else 0.
+fn found_first(topics: &[bool]) -> Values {
+    let (mut run, mut qrels) = (String::new(), String::new());
+    for (topic, first) in topics.iter().enumerate() {
+        let score = if *first { 3 } else { 1 };
+        writeln!(run, "{topic} Q0 a 1 {score} t\n{topic} Q0 b 2 2 t").unwrap();
+        writeln!(qrels, "{topic} 0 a 1").unwrap();
+    }
+    values("P@1", &run, &qrels)
+}
+
+#[test]
+fn the_randomisation_test_gives_values_counted_by_hand() {
+    // five topics, all better: of 32 ways to swap them, only swapping none and swapping all are as extreme
+    let (none, all) = (found_first(&[false; 5]), found_first(&[true; 5]));
+    let better = paired(&none, &all);
+    assert_eq!((better.difference, better.topics), (1.0, 5));
+    assert_close(better.p, 2.0 / 32.0, &"exact");
+    assert_eq!(paired(&all, &none).difference, -1.0);
+    assert_eq!(paired(&all, &all).p, 1.0);
+    // topics that do not differ change nothing
+    let half = found_first(&[true, true, true, false, false]);
+    assert_close(paired(&none, &half).p, 2.0 / 8.0, &"three that differ");
+    // twenty topics, 15 better and 5 worse: p of the two-sided sign test is 0.04139
+    let (mut before, mut after) = (vec![false; 15], vec![true; 15]);
+    before.extend([true; 5]);
+    after.extend([false; 5]);
+    let sampled = paired(&found_first(&before), &found_first(&after));
+    assert!((sampled.p - 0.0414).abs() < 0.003, "{}", sampled.p);
+    assert_eq!(
+        sampled,
+        paired(&found_first(&before), &found_first(&after)),
+        "the same samples each time"
+    );
+}
+
+#[test]
+fn a_table_marks_the_best_run_and_shows_differences_and_topics() {
+    let rows = vec![
+        (
+            "one".to_owned(),
+            vec![found_first(&[true, false, false, true])],
+        ),
+        ("two".to_owned(), vec![found_first(&[true; 4])]),
+    ];
+    let table = Table {
+        columns: vec!["P@1".to_owned()],
+        rows,
+    };
+    let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
+    assert!(
+        lines[1].starts_with("one") && lines[1].contains("0.5000 "),
+        "{table}"
+    );
+    assert!(lines[2].ends_with("1.0000*"), "{table}");
+    let differences = table.differences().to_string();
+    assert!(differences.contains("+0.5000 (p 0.5000)"), "{differences}");
+    assert!(
+        table
+            .by_topic(0)
+            .to_string()
+            .contains("\n1          0.0000\n"),
+        "{}",
+        table.by_topic(0)
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_readers_or_a_measure_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let text = String::from_utf8_lossy(&bytes);
+        let (lines, _) = read_texts(&text);
+        let (qrels, _) = qrels::read(&text);
+        if let Qrels::Graded(qrels) | Qrels::Answers(qrels) = qrels
+            && let Measure::Graded(measure) = "nDCG(touche=2021)@5".parse().unwrap()
+        {
+            let _ = TextRun::new(&lines).measure(&qrels, &measure).all();
+        }
+    }
+
+    #[test]
+    fn no_measure_name_panics(name in "[nDCGPARjudge]{0,6}(\\(((rel|touche|dcg|list|class)=?('exp-log2'|2|-1e400|PRO|NO)?,?){0,3}\\)?)?(@-?[0-9]{0,30})?") {
+        let _ = name.parse::<Measure>();
+    }
+
+    #[test]
+    fn no_json_makes_the_readers_panic(
+        lines in proptest::collection::vec("\\{(\"(argument_id|argumentId|image_id|imageId|rank|answer|aspects|annotatorTag|method|tag)\": ?(\"1-1\"|\"yes\"|\"no\"|-1|1|1e99|\\[\\]|\\[\\{\"answer\":\"yes\"\\}\\]|null),?){0,6}\\}?", 0..6)
+    ) {
+        let text = lines.join("\n");
+        let _ = read_texts(&text);
+        let _ = qrels::read(&text);
+        let _ = qrels::read(&format!("[{}]", lines.join(",")));
+    }
+}
+
+#[test]
+fn evaluate_prints_tables_tsv_and_jsonl_and_refuses_what_it_cannot_compute() {
+    let other = gzip("1\tq0\tc\t0\t1e1\t\"my best\"\r\n1\tq0\ta\t1\t9.5\t\"my best\"\r\n");
+    let dir = WorkDir::with(&[
+        ("rel.qrels", b"1 0 a 2\n1 0 c 1.0\n3 0 a 1\n"),
+        ("quality.txt", b"1 0 a 0\n1 0 c 3\n"),
+        ("stance.qrels", b"1 0 a FIRST\n1 0 c second\n"),
+        ("run.txt", RUN.as_bytes()),
+        ("empty.qrels", b"\n"),
+        ("other/output/run.txt.gz", &other),
+    ]);
+    let (code, table, remarks) =
+        dir.run("evaluate rel.qrels run.txt other P@1 nDCG@5 --qrels q=quality.txt");
+    assert_eq!(code, 0, "{remarks}");
+    let header = "rel:P@1  rel:nDCG@5     q:P@1  q:nDCG@5";
+    assert!(table.contains(header), "{table}");
+    assert!(
+        table.contains("other ") && table.contains("difference to run.txt"),
+        "{table}"
+    );
+    assert!(
+        remarks.contains("1 topics without judgements in rel"),
+        "{remarks}"
+    );
+
+    let (code, cells, _) = dir.run("evaluate rel.qrels run.txt other P@1 --format tsv --by-topic");
+    assert_eq!(code, 0);
+    let expected = "run\tqrels\tmeasure\ttopic\tvalue\n\
+                    run.txt\trel\tP@1\t1\t1\nrun.txt\trel\tP@1\t3\t0\nrun.txt\trel\tP@1\tall\t0.5\n\
+                    other\trel\tP@1\t1\t1\nother\trel\tP@1\t3\t0\nother\trel\tP@1\tall\t0.5\n";
+    assert_eq!(cells, expected);
+    let (_, cells, _) =
+        dir.run("evaluate rel.qrels other RR(rel=fine)@9 --level fine=2 --format jsonl");
+    let expected = "{\"run\":\"other\",\"qrels\":\"rel\",\"measure\":\"RR(rel=fine)@9\",\"topic\":\"all\",\"value\":0.25}\n";
+    assert_eq!(cells, expected);
+
+    let (_, table, _) = dir.run("evaluate stance.qrels run.txt");
+    assert!(table.contains("judged \\ listed"), "{table}");
+    assert!(
+        table.contains("SECOND                 0       1"),
+        "{table}"
+    );
+
+    for (line, why) in [
+        ("evaluate rel.qrels missing.txt", "no file missing.txt"),
+        ("evaluate rel.qrels P@5", "no run"),
+        ("evaluate rel.qrels run.txt StanceF1", "cannot be computed"),
+        ("evaluate none.qrels run.txt", "none.qrels"),
+        (
+            "evaluate empty.qrels run.txt",
+            "no judgement in empty.qrels",
+        ),
+        (
+            "evaluate rel.qrels run.txt --prototext x",
+            "image judgements",
+        ),
+        ("evaluate rel.qrels other/output/none P@5", "no file"),
+    ] {
+        let (code, _, error) = dir.run(line);
+        assert_eq!(code, 2, "{line}: {error}");
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
+    let dir = WorkDir::with(&[
+        ("rel.qrels", b"1 0 a 2\n1 0 b two\n"),
+        ("run.txt", b"1 Q0 a 1 9 t\n1 Q0 b 2 NaN t\n"),
+        ("broken.gz", &gzip(RUN)[..20]),
+    ]);
+    let (code, table, errors) = dir.run("evaluate rel.qrels run.txt P@1");
+    assert_eq!(code, 1, "{errors}");
+    assert!(table.contains("1.0000"), "{table}");
+    assert!(
+        errors.contains("rel.qrels: line 2: \"two\" is no grade"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("run.txt: line 2: \"NaN\" is no score"),
+        "{errors}"
+    );
+    let (code, _, errors) = dir.run("evaluate rel.qrels broken.gz P@1");
+    assert_eq!(code, 2);
+    assert!(errors.contains("cannot read broken.gz"), "{errors}");
+}
+
+#[test]
+fn a_run_reads_back_as_it_was_written() {
+    let line = |stance, doc: &str, rank, score| TextRunLine {
+        topic: TopicId("7".into()),
+        stance,
+        doc: DocId(doc.into()),
+        rank,
+        score,
+        tag: "t".into(),
+    };
+    let lines = vec![
+        line(Some(ObjectStance::Neutral), "a", 1, 2.5),
+        line(None, "b", 2, -0.25),
+    ];
+    let text = write_texts(&lines).unwrap();
+    assert_eq!(text, "7 NEUTRAL a 1 2.500000 t\n7 Q0 b 2 -0.250000 t\n");
+    assert_eq!(read_texts(&text), (lines, vec![]));
+}

@@ -1,0 +1,338 @@
+//! Evidence: it is the same however the extraction was interrupted or divided, broken input is named, and only what has changed is
+//! computed again.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::images::{documents, images};
+use crate::support::files::{copy, entries, name, text};
+use crate::support::need::{Model, need};
+use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::{golden_evidence, sample};
+
+/// Every row of every table of the evidence, as text.
+fn contents(evidence: &Path) -> Vec<String> {
+    let connection = rusqlite::Connection::open(evidence).unwrap();
+    let mut rows = Vec::new();
+    for table in [
+        "document",
+        "work",
+        "fault",
+        "page",
+        "crawl_rank",
+        "ocr_line",
+        "picture",
+        "clip",
+        "sentence",
+        "vader",
+        "afinn",
+    ] {
+        let mut statement = connection
+            .prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2, 3"))
+            .or_else(|_| connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")))
+            .unwrap();
+        let columns = statement.column_count();
+        let mut cursor = statement.query([]).unwrap();
+        while let Some(row) = cursor.next().unwrap() {
+            let values: Vec<String> = (0..columns)
+                .map(|c| format!("{:?}", row.get_ref(c).unwrap()))
+                .collect();
+            rows.push(format!("{table} {}", values.join(" ")));
+        }
+    }
+    rows
+}
+
+/// The number of stored documents; 0 while there is no store.
+fn stored_documents(evidence: &Path) -> i64 {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let count = |store: rusqlite::Connection| {
+        store.query_row("SELECT count(*) FROM document", [], |row| row.get(0))
+    };
+    let store = rusqlite::Connection::open_with_flags(evidence, flags);
+    store.and_then(count).unwrap_or(0)
+}
+
+/// Waits until the command has stored documents or has ended; the number of documents.
+fn wait_for_documents(child: &mut Child, evidence: &Path) -> i64 {
+    loop {
+        let ended = child.try_wait().unwrap().is_some();
+        let count = stored_documents(evidence);
+        if count > 0 || ended {
+            return count;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn an_extraction_killed_and_resumed_gives_the_same_evidence_and_run() {
+    let home = TempDir::new().unwrap();
+    let whole = home.path().join("whole.sqlite");
+    let (_, run) = images(home.path(), sample(), &["--evidence", text(&whole)]);
+    let run = run.unwrap();
+
+    let total = documents(sample()).len() as i64;
+    let cut = home.path().join("cut.sqlite");
+    let mut interrupted = false;
+    for _ in 0..20 {
+        let _ = fs::remove_file(&cut);
+        let args = ["extract", "-i", text(sample()), "--evidence", text(&cut)];
+        let mut command = riposte(home.path(), &args);
+        command.args(["--threads", "1"]).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let count = wait_for_documents(&mut child, &cut);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if count > 0 && count < total {
+            interrupted = true;
+            break;
+        }
+    }
+    assert!(
+        interrupted,
+        "twenty extractions ended before they could be killed"
+    );
+    let (output, resumed) = images(home.path(), sample(), &["--evidence", text(&cut)]);
+    let error = stderr(&output);
+    let new: i64 = error
+        .lines()
+        .find_map(|l| {
+            l.split(" images, ")
+                .nth(1)?
+                .split(" of them new")
+                .next()?
+                .parse()
+                .ok()
+        })
+        .unwrap();
+    assert!(new < total, "{error}");
+    assert_eq!(resumed.unwrap(), run);
+    assert_eq!(contents(&cut), contents(&whole));
+}
+
+#[cfg(unix)]
+#[test]
+fn control_c_stops_without_a_run_and_says_how_to_continue() {
+    let home = TempDir::new().unwrap();
+    let (evidence, out) = (home.path().join("e.sqlite"), home.path().join("out"));
+    for _ in 0..20 {
+        let _ = fs::remove_file(&evidence);
+        let mut command = riposte(home.path(), &["images", "-i", text(sample())]);
+        command
+            .args(["-o", text(&out), "--evidence", text(&evidence)])
+            .args(["--threads", "1"])
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        wait_for_documents(&mut child, &evidence);
+        Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        if code(&output) == 0 {
+            // it ended before the signal came
+            let _ = fs::remove_dir_all(&out);
+            continue;
+        }
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("the same command goes on where it was"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(!out.join("run.txt").exists());
+        return;
+    }
+    panic!("twenty extractions ended before they could be stopped");
+}
+
+#[test]
+fn merged_shards_are_the_whole_evidence() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    for (shard, file) in [("1/3", "a"), ("2/3", "b"), ("3/3", "c")] {
+        let args = ["extract", "-i", text(sample()), "--shard", shard];
+        let mut command = riposte(home.path(), &args);
+        succeed(command.args(["--evidence", text(&path(file))]));
+    }
+    let files = ["all", "a", "b", "c"].map(path);
+    succeed(riposte(home.path(), &["merge"]).args(&files));
+    let (_, run) = images(home.path(), sample(), &["--evidence", text(&path("whole"))]);
+    let (output, joined) = images(home.path(), sample(), &["--evidence", text(&path("all"))]);
+    assert!(
+        stderr(&output).contains(" 0 of them new"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(joined, run);
+    assert_eq!(contents(&path("all")), contents(&path("whole")));
+}
+
+#[test]
+fn documents_with_the_same_image_have_the_same_evidence_extracted_together_or_apart() {
+    let Some(ocr) = need(Model("ppocr-v4")) else {
+        return;
+    };
+    let models = ocr.dir.parent().unwrap();
+    let home = TempDir::new().unwrap();
+    let input = home.path().join("collection");
+    copy(sample(), &input);
+    let all = documents(&input);
+    let image = |document: &Path| {
+        let mut files = entries(document);
+        files.retain(|path| path.file_stem().is_some_and(|stem| stem == "image"));
+        files
+    };
+    // documents of two groups: the first is stored before the second is begun
+    let (first, second) = (&all[1], &all[12]);
+    for file in image(second) {
+        fs::remove_file(file).unwrap();
+    }
+    for file in image(first) {
+        fs::copy(&file, second.join(name(&file))).unwrap();
+    }
+    let path = |name: &str| home.path().join(name);
+    let extract = |file: &str, more: &[&str]| {
+        let evidence = path(file);
+        let mut command = riposte(home.path(), &["extract", "-i", text(&input)]);
+        command
+            .args(["--limit", "16", "--threads", "1"])
+            .args(["--evidence", text(&evidence)])
+            .args(more)
+            .env("RIPOSTE_MODELS", models);
+        succeed(&mut command);
+    };
+    extract("together", &[]);
+    extract("apart", &["--shard", "1/2"]);
+    extract("apart", &["--shard", "2/2"]);
+    let together = contents(&path("together"));
+    assert!(together.iter().any(|row| row.starts_with("ocr_line ")));
+    assert_eq!(together, contents(&path("apart")));
+}
+
+#[test]
+fn broken_input_is_named_and_the_rest_of_the_document_is_used() {
+    let home = TempDir::new().unwrap();
+    let broken = home.path().join("broken");
+    copy(sample(), &broken);
+    let documents = documents(&broken);
+    let page = |n: usize| entries(&documents[n].join("pages")).remove(0);
+    fs::write(documents[0].join("image.webp"), b"RIFF\x10\0\0\0WEBPVP8L").unwrap();
+    fs::remove_dir_all(documents[1].join("pages")).unwrap();
+    fs::write(
+        page(2).join("snapshot/dom.html"),
+        b"<html><p>caf\xe9 \xff\xfe",
+    )
+    .unwrap();
+    fs::write(
+        page(3).join("rankings.jsonl"),
+        "{\"query\":\"x\",\"topic\":\"1\",\"rank\":1}\nnonsense\n",
+    )
+    .unwrap();
+    fs::write(page(4).join("snapshot/dom.html"), "").unwrap();
+    fs::remove_file(documents[5].join("image.webp")).unwrap();
+    fs::write(documents[6].join("image.webp"), "<html>404</html>").unwrap();
+    fs::create_dir_all(broken.join("images/unknown")).unwrap();
+    let (output, run) = images(home.path(), &broken, &["-v"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let error = stderr(&output);
+    for (document, part) in [
+        (0, "image.webp: "),
+        (1, ": no page"),
+        (3, "rankings.jsonl:2: "),
+        (4, "dom.html: empty file"),
+        (5, ": no image file"),
+        (6, "image.webp: "),
+    ] {
+        let id = name(&documents[document]);
+        assert!(
+            error
+                .lines()
+                .any(|line| line.contains(id) && line.contains(part)),
+            "{id} {part}: {error}"
+        );
+    }
+    assert!(error.contains("images/unknown"), "{error}");
+    assert!(!run.unwrap().is_empty());
+    // the faults are stored with the evidence
+    let (output, _) = images(home.path(), &broken, &["-v"]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        stderr(&output).contains(" 0 of them new"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stderr(&output).contains("dom.html: empty file"));
+}
+
+#[test]
+fn only_what_another_producer_has_made_is_computed_again() {
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("evidence.sqlite");
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    let before = contents(&evidence);
+    let connection = rusqlite::Connection::open(&evidence).unwrap();
+    let changed = connection
+        .execute(
+            "UPDATE work SET producer = 'vader/0' WHERE channel = 'vader' AND document IN
+             (SELECT document FROM document ORDER BY document LIMIT 3)",
+            [],
+        )
+        .unwrap();
+    assert_eq!(changed, 3);
+    connection
+        .execute("UPDATE vader SET compound = 9", [])
+        .unwrap();
+    drop(connection);
+    let (output, _) = images(home.path(), sample(), &["--evidence", text(&evidence)]);
+    assert!(
+        stderr(&output).contains(" 3 of them new"),
+        "{}",
+        stderr(&output)
+    );
+    let nines = |rows: &[String]| {
+        rows.iter()
+            .filter(|r| r.starts_with("vader") && r.contains("Real(9.0)"))
+            .count()
+    };
+    let after = contents(&evidence);
+    let vader = before.iter().filter(|r| r.starts_with("vader")).count();
+    let kept = nines(&after);
+    assert!(
+        kept > 0 && kept < vader,
+        "{kept} of {vader} values were kept"
+    );
+    let others = |rows: Vec<String>| {
+        rows.into_iter()
+            .filter(|r| !r.starts_with("vader"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(others(after), others(before));
+}
+
+#[test]
+fn where_the_cache_cannot_be_written_the_evidence_goes_to_a_temporary_directory() {
+    let home = TempDir::new().unwrap();
+    let (nowhere, temporary) = (home.path().join("nowhere"), home.path().join("temporary"));
+    fs::write(&nowhere, "a file, so no directory can be made in it").unwrap();
+    fs::create_dir_all(&temporary).unwrap();
+    let out = home.path().join("out");
+    let args = ["images", "-i", text(sample()), "-o", text(&out)];
+    let mut command = riposte(home.path(), &args);
+    command
+        .args(["--limit", "3"])
+        .env("XDG_CACHE_HOME", nowhere.join("cache"))
+        .env("TMPDIR", &temporary);
+    let output = succeed(&mut command);
+    assert!(
+        stderr(&output).contains("note: the cache directory cannot be written"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(out.join("run.txt").exists() && temporary.join("riposte").exists());
+}

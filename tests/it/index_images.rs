@@ -1,0 +1,205 @@
+//! The index of images, which follows its evidence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use riposte::evidence::PageEvidence;
+use riposte::evidence::ocr::OcrLine;
+use riposte::evidence::page::PageWords;
+use riposte::evidence::store::{Made, Record, Store};
+use riposte::index::images::{self, Field, ImageIndex, Updated};
+use riposte::trec::DocId;
+
+use crate::index_files::{effort, words};
+use crate::support::chance::Chance;
+use crate::support::files::{entries, name};
+
+/// Stored evidence of images with made-up words.
+pub struct Evidence {
+    pub store: Store,
+    /// The text and the title of the page of each image, by its id.
+    pub words: BTreeMap<String, (String, String)>,
+}
+
+impl Evidence {
+    pub fn new(path: &Path) -> Self {
+        Evidence {
+            store: Store::open(path).unwrap(),
+            words: BTreeMap::new(),
+        }
+    }
+
+    /// Stores the text of an image and the title of its page, and replaces what was stored of it.
+    pub fn write(&mut self, id: &str, ocr: String, title: String) {
+        let made = |producer: &str| producer.to_owned();
+        let line = OcrLine {
+            text: ocr.clone(),
+            confidence: 1.0,
+            corners: [(0.0, 0.0); 4],
+        };
+        let page = PageEvidence {
+            id: "P1".to_owned(),
+            words: PageWords {
+                title: title.clone(),
+                main: format!("{title} {ocr}"),
+                ..PageWords::default()
+            },
+            ..PageEvidence::default()
+        };
+        let record = Record {
+            document: id.to_owned(),
+            fingerprint: "f".to_owned(),
+            pages: Some(Made {
+                producer: made("page"),
+                value: vec![page],
+                faults: Vec::new(),
+            }),
+            ocr: Some(Made {
+                producer: made("ocr"),
+                value: vec![line],
+                faults: Vec::new(),
+            }),
+            ..Record::default()
+        };
+        self.store.write(&[record]).unwrap();
+        self.words.insert(id.to_owned(), (ocr, title));
+    }
+
+    fn remove(&mut self, id: &str) {
+        let path = self.store.path().to_owned();
+        let connection = rusqlite::Connection::open(path).unwrap();
+        for table in ["document", "work", "page", "ocr_line"] {
+            let sql = format!("DELETE FROM {table} WHERE document = ?");
+            connection.execute(&sql, [id]).unwrap();
+        }
+        self.words.remove(id);
+    }
+
+    pub fn index(&mut self, dir: &Path) -> (ImageIndex, Updated) {
+        let (corpus, updated) = images::open(&mut self.store, dir, effort(2), &mut |_| ()).unwrap();
+        let ids: Vec<DocId> = self.words.keys().cloned().map(DocId).collect();
+        (ImageIndex::new(corpus, ids.into_iter()), updated)
+    }
+}
+
+/// The scores of all images for some queries, bit by bit.
+pub fn scores(index: &ImageIndex) -> Vec<(String, Vec<u64>)> {
+    let mut all = Vec::new();
+    for field in [Field::Ocr, Field::Title, Field::Main] {
+        for words in ["word1", "word2 word3 word2", "word20 word500", "nothing"] {
+            let scores = index.bm25(field, words).unwrap();
+            assert_eq!(scores.len(), index.ids().len());
+            let bits = scores.iter().map(|score| score.to_bits()).collect();
+            all.push((format!("{field:?} {words}"), bits));
+        }
+    }
+    all
+}
+
+#[test]
+fn an_updated_index_of_images_ranks_as_one_built_anew() {
+    let home = tempfile::tempdir().unwrap();
+    let mut evidence = Evidence::new(&home.path().join("e.sqlite"));
+    let mut chance = Chance(23);
+    for n in 0..60 {
+        let (ocr, title) = (words(&mut chance, 12), words(&mut chance, 6));
+        evidence.write(&format!("I{n:04}"), ocr, title);
+    }
+    let kept = home.path().join("kept.index");
+    let (_, updated) = evidence.index(&kept);
+    assert_eq!((updated.added, updated.removed), (60, 0));
+    let (_, updated) = evidence.index(&kept);
+    assert_eq!(updated, Updated::default(), "nothing has changed");
+    let mut next = 60;
+    for round in 0..100 {
+        let before = evidence.words.clone();
+        for _ in 0..1 + chance.below(4) {
+            let known: Vec<String> = evidence.words.keys().cloned().collect();
+            let id = known[chance.below(known.len())].clone();
+            let (ocr, title) = (words(&mut chance, 12), words(&mut chance, 6));
+            match chance.below(4) {
+                0 => {
+                    evidence.write(&format!("I{next:04}"), ocr, title);
+                    next += 1;
+                }
+                1 => evidence.remove(&id),
+                2 => {
+                    // the same words again are not a change
+                    let (ocr, title) = evidence.words[&id].clone();
+                    evidence.write(&id, ocr, title);
+                }
+                _ => evidence.write(&id, ocr, title),
+            }
+        }
+        let (index, updated) = evidence.index(&kept);
+        let is_new = |(id, words): &(&String, &(String, String))| before.get(*id) != Some(*words);
+        let is_gone = |id: &&String| !evidence.words.contains_key(*id);
+        let expected = Updated {
+            added: evidence.words.iter().filter(is_new).count(),
+            removed: before.keys().filter(is_gone).count(),
+        };
+        assert_eq!(updated, expected, "round {round}");
+        let anew = home.path().join(format!("anew{round}.index"));
+        let (fresh, _) = evidence.index(&anew);
+        assert_eq!(index.ids(), fresh.ids());
+        assert!(scores(&index) == scores(&fresh), "round {round}");
+        fs::remove_dir_all(anew).unwrap();
+    }
+    // an index over some of the images counts only those
+    let (corpus, _) = images::open(&mut evidence.store, &kept, effort(1), &mut |_| ()).unwrap();
+    let some: Vec<String> = evidence.words.keys().take(20).cloned().collect();
+    let part = ImageIndex::new(corpus, some.iter().cloned().map(DocId));
+    let mut few = Evidence::new(&home.path().join("few.sqlite"));
+    for id in &some {
+        let (ocr, title) = evidence.words[id].clone();
+        few.write(id, ocr, title);
+    }
+    let (alone, _) = few.index(&home.path().join("few.index"));
+    assert!(scores(&part) == scores(&alone));
+}
+
+#[test]
+fn an_index_of_images_follows_changes_made_by_hand_and_refuses_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let mut evidence = Evidence::new(&home.path().join("e.sqlite"));
+    let mut chance = Chance(3);
+    for n in 0..200 {
+        let (ocr, title) = (words(&mut chance, 12), words(&mut chance, 6));
+        evidence.write(&format!("I{n:04}"), ocr, title);
+    }
+    let place = home.path().join("e.index");
+    let (index, _) = evidence.index(&place);
+    assert_eq!(index.bm25(Field::Ocr, "unheard").unwrap()[7], 0.0);
+    let connection = rusqlite::Connection::open(evidence.store.path()).unwrap();
+    let sql = "UPDATE ocr_line SET text = 'unheard of' WHERE document = 'I0007'";
+    assert_eq!(connection.execute(sql, []).unwrap(), 1);
+    let (index, updated) = evidence.index(&place);
+    assert_eq!((updated.added, updated.removed), (1, 0));
+    assert!(index.bm25(Field::Ocr, "unheard").unwrap()[7] > 0.0);
+    drop(index);
+    let whole = scores(&evidence.index(&place).0);
+    let mut errors = 0;
+    for file in entries(&place) {
+        let before = fs::read(&file).unwrap();
+        for _ in 0..(if before.is_empty() { 0 } else { 12 }) {
+            let mut bytes = before.clone();
+            bytes[chance.below(before.len())] ^= 1 + chance.below(255) as u8;
+            fs::write(&file, bytes).unwrap();
+            let opened = images::open(&mut evidence.store, &place, effort(1), &mut |_| ());
+            match opened {
+                Ok((corpus, _)) => {
+                    let ids: Vec<DocId> = evidence.words.keys().cloned().map(DocId).collect();
+                    let found = scores(&ImageIndex::new(corpus, ids.into_iter()));
+                    assert!(found == whole, "{}", file.display());
+                }
+                Err(error) => {
+                    assert!(format!("{error:#}").contains(name(&file)), "{error:#}");
+                    errors += 1;
+                }
+            }
+        }
+        fs::write(&file, before).unwrap();
+    }
+    assert!(errors > 60, "{errors}");
+}

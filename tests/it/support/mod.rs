@@ -1,0 +1,39 @@
+//! What the tests share: things that may be missing, files, collections, commands, checkpoints.
+
+pub mod chance;
+pub mod checkpoint;
+pub mod collection;
+pub mod files;
+pub mod need;
+pub mod program;
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The committed collection of images.
+pub fn sample() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/sample"))
+}
+
+/// The stored evidence of the sample, made with every model that a package index carries.
+pub fn golden_evidence() -> PathBuf {
+    root().join("tests/golden/evidence.sqlite")
+}
+
+/// A file or directory of reference values and small checkpoints.
+pub fn reference(name: &str) -> PathBuf {
+    root().join("tests/reference").join(name)
+}
+
+/// Everything an error says, causes included.
+#[track_caller]
+pub fn message<T>(result: anyhow::Result<T>) -> String {
+    match result {
+        Ok(_) => panic!("no error"),
+        Err(error) => format!("{error:#}"),
+    }
+}

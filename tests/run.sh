@@ -1,0 +1,38 @@
+#!/bin/sh
+# Runs the tests of a release build and ends with a list of the tests that did not run, and why. What could be fetched for them is
+# required (RIPOSTE_REQUIRE, tests/it/support/need.rs), so that a test which could have run cannot pass without running.
+set -eu
+cd "$(dirname "$0")/.."
+cargo=${CARGO:-cargo}
+not_run=$PWD/target/tests-not-run.txt
+
+required=${RIPOSTE_REQUIRE:-}
+require() {
+    required=${required:+$required,}$1
+}
+if target/release/riposte models fetch ppocr-v4 all-minilm-l6-v2 afinn; then
+    require models
+fi
+if sh tests/chromium.sh; then
+    require chromium
+fi
+if [ -n "${RIPOSTE_DATA:-}" ]; then
+    require data
+fi
+
+list_not_run() {
+    status=$?
+    if [ -s "$not_run" ]; then
+        echo "These tests did not run, or not to their end:"
+        sort -u "$not_run"
+    elif [ "$status" = 0 ]; then
+        echo "all tests ran"
+    fi
+}
+: >"$not_run"
+trap list_not_run EXIT
+
+RIPOSTE_REQUIRE=$required
+RIPOSTE_SKIPPED=$not_run
+export RIPOSTE_REQUIRE RIPOSTE_SKIPPED
+$cargo test --release --workspace
