@@ -10,6 +10,7 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
 use super::search::Part;
+use crate::topic::words::alphanumeric_words;
 
 /// The parts of speech, by the ends of their files' names.
 const PARTS: [&str; 4] = ["noun", "verb", "adj", "adv"];
@@ -99,10 +100,7 @@ impl WordNet {
         senses: usize,
         weight: f64,
     ) {
-        let words = text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| !w.is_empty());
-        for synonym in words.flat_map(|word| self.synonyms(word, senses)) {
+        for synonym in alphanumeric_words(text).flat_map(|word| self.synonyms(word, senses)) {
             for term in analyzer::terms(analyzer, &synonym) {
                 if !part.terms().iter().any(|(known, _)| *known == term) {
                     part.add(&term, weight);

@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use super::belief;
 use super::stance::ImageWeights;
+use crate::topic::lexicon::opinion::CLAIM_WORDS;
+use crate::topic::words::trimmed_words;
 use crate::trec::Explanation;
 
 /// What is known of a picture.
@@ -28,72 +30,11 @@ pub struct PictureFeatures {
     pub clip_kinds: Option<f64>,
 }
 
-/// Words in a picture that make a statement of it.
-const CLAIM_WORDS: [&str; 52] = [
-    "should",
-    "must",
-    "need",
-    "needs",
-    "stop",
-    "ban",
-    "support",
-    "vote",
-    "save",
-    "end",
-    "no",
-    "not",
-    "never",
-    "yes",
-    "why",
-    "because",
-    "don't",
-    "dont",
-    "can't",
-    "cant",
-    "isn't",
-    "right",
-    "rights",
-    "wrong",
-    "reasons",
-    "facts",
-    "myth",
-    "truth",
-    "against",
-    "for",
-    "pro",
-    "pros",
-    "con",
-    "cons",
-    "benefits",
-    "advantages",
-    "disadvantages",
-    "effects",
-    "impact",
-    "better",
-    "worse",
-    "more",
-    "less",
-    "if",
-    "but",
-    "protect",
-    "join",
-    "fight",
-    "enough",
-    "now",
-    "lower",
-    "raise",
-];
-
 /// Counts words, claim words and numbers of a text.
 pub fn count_words(text: &str) -> (usize, usize, usize) {
     let mut counts = (0, 0, 0);
-    for word in text.split_whitespace() {
-        let word = word
-            .trim_matches(|c: char| !c.is_alphanumeric())
-            .to_lowercase();
-        if word.is_empty() {
-            continue;
-        }
+    for word in trimmed_words(text) {
+        let word = word.to_lowercase();
         counts.0 += 1;
         if CLAIM_WORDS.contains(&word.as_str()) {
             counts.1 += 1;

@@ -3,41 +3,11 @@
 use std::collections::HashSet;
 
 use super::{Opinion, weighted_mean};
+use crate::topic::lexicon::comparison::WEIGHING;
+use crate::topic::words::alphanumeric_words;
 
 /// Words that make one piece when texts are compared.
 const SHINGLE: usize = 3;
-
-/// Words with which things are weighed against each other.
-const COMPARING: [&str; 28] = [
-    "better",
-    "worse",
-    "than",
-    "versus",
-    "vs",
-    "compare",
-    "compared",
-    "compares",
-    "comparison",
-    "whereas",
-    "while",
-    "unlike",
-    "both",
-    "prefer",
-    "preferred",
-    "best",
-    "more",
-    "less",
-    "faster",
-    "cheaper",
-    "difference",
-    "differences",
-    "advantage",
-    "advantages",
-    "disadvantage",
-    "disadvantages",
-    "pros",
-    "cons",
-];
 
 /// So many of them make a comparison.
 const ENOUGH: usize = 6;
@@ -145,9 +115,8 @@ fn to_unit(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Option<f64>
 
 /// How much a text compares: words that weigh one thing against another, up to six of them, as a share of six.
 pub fn comparison(text: &str) -> f64 {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let compares = |word: &&str| COMPARING.contains(&word.to_lowercase().as_str());
-    words.filter(compares).take(ENOUGH).count() as f64 / ENOUGH as f64
+    let weighs = |word: &&str| WEIGHING.contains(&word.to_lowercase().as_str());
+    alphanumeric_words(text).filter(weighs).take(ENOUGH).count() as f64 / ENOUGH as f64
 }
 
 /// For each text, in their order, whether one before it says nearly the same: the share of three-word pieces that
@@ -164,11 +133,7 @@ pub fn repeats(texts: &[&str], alike: f64) -> Vec<bool> {
 }
 
 fn pieces(text: &str) -> HashSet<Vec<String>> {
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
+    let words: Vec<String> = alphanumeric_words(text).map(str::to_lowercase).collect();
     words
         .windows(SHINGLE.min(words.len()).max(1))
         .map(<[String]>::to_vec)

@@ -12,13 +12,13 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
-use super::stance::leaning;
 use super::{log_odds, logistic};
 use crate::evidence::sentiment::Vader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::{beginning, pieces};
+use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
 use crate::topic::question::{self, Polarity};
-use crate::topic::words::tokens;
+use crate::topic::words::{apostrophe_words, tokens};
 use crate::trec::Explanation;
 
 /// Characters of a sentence that are shown.
@@ -74,6 +74,36 @@ pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
             (tokens(text).len() as f64).ln_1p(),
         ],
     )
+}
+
+/// How a text leans towards its subject by its words of approval and rejection, in (-1, 1): approving minus rejecting words, divided
+/// by their number plus one, so that a single word is not taken for certain. None without such words.
+///
+/// A negation before one of them ("not good", "not a right"), or with one word between, reverses it and is not counted itself.
+fn leaning(text: &str) -> Option<f64> {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = apostrophe_words(&lower).collect();
+    let is_cue = |word: &str| SUPPORT.contains(&word) || OPPOSE.contains(&word);
+    let (mut approving, mut rejecting) = (0u32, 0u32);
+    let mut rest = words.as_slice();
+    while let [first, following @ ..] = rest {
+        let negated = following
+            .iter()
+            .take(2)
+            .position(|word| negates(first) && is_cue(word));
+        let word = negated.map_or(first, |position| &following[position]);
+        if is_cue(word) {
+            if SUPPORT.contains(word) != negated.is_some() {
+                approving += 1;
+            } else {
+                rejecting += 1;
+            }
+        }
+        rest = &following[negated.map_or(0, |position| position + 1)..];
+    }
+    let (approving, rejecting) = (f64::from(approving), f64::from(rejecting));
+    let number = approving + rejecting;
+    (number > 0.0).then(|| (approving - rejecting) / (number + 1.0))
 }
 
 /// Share of the claim's words of four letters and more that the text has, by their first five letters.
@@ -308,6 +338,16 @@ pub fn shown(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_leans_by_its_words_and_their_negations() {
+        assert_eq!(leaning("a table and a chair"), None);
+        assert_eq!(leaning("Support it: it is good"), Some(2.0 / 3.0));
+        assert_eq!(leaning("STOP this"), Some(-0.5));
+        assert_eq!(leaning("It is not dangerous"), Some(0.5));
+        assert_eq!(leaning("that is not a right"), Some(-0.5));
+        assert_eq!(leaning("pros and cons"), Some(0.0));
+    }
 
     #[test]
     fn short_texts_are_one_piece_and_long_ones_open_with_their_first_sentences() {

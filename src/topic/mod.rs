@@ -1,5 +1,7 @@
-//! Topics: what a topic asks.
+//! Topics: what does a topic ask? Its claims and polarity, the prompts for CLIP, the word lists of opinion and comparison, and the ways
+//! to split a text into words.
 
+pub mod lexicon;
 pub mod prompts;
 pub mod question;
 pub mod words;

@@ -1,10 +1,11 @@
-//! What CLIP is asked: all prompts, and how the vectors of a group of prompts become one.
+//! The prompts for CLIP, in groups.
 //!
-//! A group says one thing in several wordings; the mean of their vectors is steadier than any of them (Radford et al.
-//! 2021, section 3.1.4). "{} good" and "{} anti" come first among the stances: image-search queries that ended so are the
-//! strongest published baseline of the image task (Minsc), and CLIP prompts of that form the best published CLIP stance.
+//! A group says one thing in several wordings. The mean of their vectors is more reliable than any one of them (Radford et al.
+//! 2021, <https://arxiv.org/abs/2103.00020>, section 3.1.4). "{} good" and "{} anti" are the first prompts of the two sides: image-search
+//! queries with these words are the strongest published baseline of the image task (Minsc), and CLIP prompts of this form the best
+//! published stance by CLIP.
 
-/// For what a group of prompts speaks when an image is like it.
+/// What it says of an image to be similar to the prompts of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The image is about the topic.
@@ -13,21 +14,22 @@ pub enum Role {
     Pro,
     /// The image opposes it.
     Con,
-    /// The image argues: it makes a statement, whatever it is about.
+    /// The image argues: it makes a statement, on whatever topic.
     Argumentative,
-    /// The image merely illustrates or decorates.
+    /// The image only illustrates or decorates.
     Illustrative,
 }
 
-/// Several wordings of one thing.
+/// Several prompts that say the same thing in different words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     pub role: Role,
-    /// Names the group in explanations ("pro", "protest sign"); unique among all groups.
+    /// The name of the group in explanations ("pro", "protest sign"); unique among all groups.
     pub name: &'static str,
     pub prompts: Vec<String>,
 }
 
+/// Templates of [`Role::Topic`]; `{}` is replaced by the title.
 const TOPIC: &[&str] = &[
     "{}",
     "a photo about {}",
@@ -38,6 +40,7 @@ const TOPIC: &[&str] = &[
     "a news picture about {}",
 ];
 
+/// Templates of [`Role::Pro`]; `{}` is replaced by the title.
 const PRO: &[&str] = &[
     "{} good",
     "{} pro",
@@ -49,6 +52,7 @@ const PRO: &[&str] = &[
     "the benefits of {}",
 ];
 
+/// Templates of [`Role::Con`]; `{}` is replaced by the title.
 const CON: &[&str] = &[
     "{} anti",
     "{} bad",
@@ -60,7 +64,7 @@ const CON: &[&str] = &[
     "the dangers of {}",
 ];
 
-/// For a claim in whole sentences, where the topic has one for a side.
+/// More templates of a side for which the topic states a claim; `{}` is replaced by the claim.
 const CLAIM: &[&str] = &[
     "{}",
     "a sign that says: {}",
@@ -69,7 +73,7 @@ const CLAIM: &[&str] = &[
     "an image arguing that {}",
 ];
 
-/// Kinds of pictures, whatever they are about: (role, name, wordings).
+/// Kinds of pictures, on whatever topic: role, name and prompts of each group.
 const KINDS: &[(Role, &str, &[&str])] = &[
     (
         Role::Argumentative,
@@ -177,10 +181,10 @@ const KINDS: &[(Role, &str, &[&str])] = &[
     ),
 ];
 
-/// The topic's own groups: [`Role::Topic`], [`Role::Pro`] and [`Role::Con`], in this order.
+/// The groups of one topic: [`Role::Topic`], [`Role::Pro`] and [`Role::Con`], in this order.
 ///
-/// `title` as the topics file has it; a question mark at its end is dropped, so that the title can stand inside a
-/// sentence. A claim of a side, where the topic has one, adds its wordings to that side's group.
+/// A question mark at the end of `title` is dropped so that the title can be used inside a sentence. If the topic states the claim of a side
+/// (`pro`, `con`), that side's group has prompts for it too.
 pub fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
     let title = title.trim().trim_end_matches(['?', ' ']);
     let side = |role, name, templates, claim: Option<&str>| {
@@ -201,7 +205,8 @@ pub fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Gr
     ]
 }
 
-/// The kinds of pictures: [`Role::Argumentative`] groups, then [`Role::Illustrative`] ones. The same for all topics.
+/// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for all
+/// topics.
 pub fn kind_groups() -> Vec<Group> {
     KINDS
         .iter()
@@ -213,6 +218,7 @@ pub fn kind_groups() -> Vec<Group> {
         .collect()
 }
 
+/// The templates with `{}` replaced.
 fn fill(templates: &[&str], words: &str) -> Vec<String> {
     templates
         .iter()

@@ -1,6 +1,10 @@
 //! A topic as a question with two sides: the words to search for, the claims of both sides, and whether the claim is for or against its
 //! subject.
 
+use super::lexicon::opinion::{
+    AGAINST, CAUSES, EVILS, NEGATIONS, NOT_AGAINST, REDUCTIONS, SHORT_STEM_ENDINGS,
+};
+use super::words::trimmed_words;
 use crate::trec::topic::Topic;
 
 /// The parts of a topic that are searched for besides its title. A run that uses the title alone counts as "automatic".
@@ -33,7 +37,7 @@ pub enum Polarity {
 }
 
 impl Polarity {
-    /// +1 or -1.
+    /// 1.0 for [`Polarity::For`], -1.0 for [`Polarity::Against`].
     pub fn sign(self) -> f64 {
         match self {
             Polarity::For => 1.0,
@@ -42,75 +46,14 @@ impl Polarity {
     }
 }
 
-/// Words that turn a claim against its subject. Stems: a word that begins with one of them.
-const AGAINST: [&str; 30] = [
-    "ban",
-    "abolish",
-    "prohibit",
-    "outlaw",
-    "eliminat",
-    "restrict",
-    "repeal",
-    "scrap",
-    "remov",
-    "reduc",
-    "penali",
-    "criminal",
-    "unsafe",
-    "harm",
-    "danger",
-    "bad",
-    "wrong",
-    "unhealth",
-    "unethic",
-    "immoral",
-    "unnecessar",
-    "useless",
-    "resign",
-    "cut",
-    "stop",
-    "forbid",
-    "end",
-    "destroy",
-    "damag",
-    "worse",
-];
-
-/// Words of [`AGAINST`] that stand for something else when more letters follow.
-const NOT_AGAINST: [&str; 14] = [
-    "band",
-    "bank",
-    "banner",
-    "bang",
-    "bangladesh",
-    "harmon",
-    "endanger",
-    "endorse",
-    "endeavo",
-    "cute",
-    "badge",
-    "badminton",
-    "cutting-edge",
-    "endow",
-];
-
-/// Verbs of "cause" whose object, when bad, makes the claim one against the subject.
-const CAUSES: [&str; 5] = ["cause", "contribute", "increase", "lead", "promote"];
-
-/// Bad things that a subject may be said to cause.
-const EVILS: [&str; 10] = [
-    "violen", "crime", "harm", "death", "disease", "addict", "traffick", "poverty", "obes",
-    "damage",
-];
-
-/// Reads a topic.
+/// The topic as a question; `parts` names the parts besides the title whose words are searched for.
 pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     let mut words = topic.title.clone();
     for (wanted, text) in [
         (parts.description, &topic.description),
         (parts.narrative, &topic.narrative),
     ] {
-        if let (true, Some(text)) = (wanted, text) {
+        if wanted && let Some(text) = text {
             words.push(' ');
             words.push_str(text);
         }
@@ -124,52 +67,44 @@ pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     }
 }
 
-fn words_of(text: &str) -> Vec<&str> {
-    text.split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
-        .filter(|word| !word.is_empty())
-        .collect()
-}
-
-/// Whether PRO stands for or against the subject; negations turn it round.
+/// Whether PRO is for or against the subject of a yes-no question or claim.
+///
+/// PRO is against it if the text has a word of [`AGAINST`], or a verb of [`CAUSES`] and after it one of [`EVILS`]. Each negation or
+/// reduction in the text reverses the result.
 pub fn polarity(question: &str) -> Polarity {
     let lower = question.to_lowercase();
-    let words = words_of(&lower);
-    let against = words.iter().filter(|w| is_against(w)).count();
-    let causes = words
+    let words: Vec<&str> = trimmed_words(&lower).collect();
+    let against = words.iter().any(|word| is_against(word));
+    let mut after_cause = words
         .iter()
-        .position(|w| CAUSES.iter().any(|c| w.starts_with(c)))
-        .is_some_and(|at| {
-            words[at + 1..]
-                .iter()
-                .any(|w| EVILS.iter().any(|evil| w.starts_with(evil)))
-        });
-    let negations = words
+        .skip_while(|word| !starts_with_any(word, CAUSES))
+        .skip(1);
+    let causes_evil = after_cause.any(|word| starts_with_any(word, EVILS));
+    let reversals = words
         .iter()
-        .filter(|w| ["not", "no", "never", "without", "fewer", "less"].contains(*w))
+        .filter(|word| NEGATIONS.contains(word) || REDUCTIONS.contains(word))
         .count();
-    let turns = usize::from(against > 0 || causes) + negations;
-    if turns % 2 == 1 {
+    if (usize::from(against || causes_evil) + reversals) % 2 == 1 {
         Polarity::Against
     } else {
         Polarity::For
     }
 }
 
-fn is_against(word: &str) -> bool {
-    AGAINST.iter().any(|stem| {
-        // the short ones only as words of their own with an ending
-        match stem.len() {
-            0..=3 => word
-                .strip_prefix(stem)
-                .is_some_and(|ending| ["", "s", "ned", "ning", "ed", "ting"].contains(&ending)),
-            _ => word.starts_with(stem),
-        }
-    }) && !NOT_AGAINST.iter().any(|other| word.starts_with(other))
+fn starts_with_any(word: &str, stems: &[&str]) -> bool {
+    stems.iter().any(|stem| word.starts_with(stem))
 }
 
-/// Words before which the verb of a question goes when it becomes a statement, after a subject of
-/// at least one word.
+fn is_against(word: &str) -> bool {
+    let has_stem = |stem: &&str| {
+        word.strip_prefix(stem)
+            .is_some_and(|ending| stem.len() > 3 || SHORT_STEM_ENDINGS.contains(&ending))
+    };
+    AGAINST.iter().any(has_stem) && !starts_with_any(word, NOT_AGAINST)
+}
+
+/// Words that begin the predicate of an "is" question. When the question becomes a statement, the verb goes before the first of them
+/// that follows a subject of at least one word.
 const PREDICATES: [&str; 48] = [
     "a",
     "an",
@@ -221,7 +156,7 @@ const PREDICATES: [&str; 48] = [
     "addictive",
 ];
 
-/// Verbs that begin the predicate of a "should" question.
+/// Words that begin the predicate of a "should" question, used as [`PREDICATES`].
 const VERBS: [&str; 42] = [
     "be", "get", "have", "allow", "become", "remain", "stay", "resign", "attempt", "join", "carry",
     "imprison", "use", "pay", "give", "make", "take", "stop", "keep", "provide", "require", "ban",
@@ -229,8 +164,10 @@ const VERBS: [&str; 42] = [
     "vote", "own", "buy", "adopt", "replace", "raise", "abolish", "pursue", "legalize",
 ];
 
-/// The statement that a yes-no question asks about, and its negation, in lower case as far as the
-/// question's first words go. What is no yes-no question is its own claim.
+/// The statement that a yes-no question asks about, and its negation.
+///
+/// The question's verb moves behind the subject in lower case; all other words stay as they are. A text that is not a yes-no question is
+/// its own claim, without the opening of a parliamentary motion. Both texts are empty if the question has no word.
 pub fn claims(question: &str) -> (String, String) {
     let bare = question.trim().trim_end_matches(['?', '.', '!', ' ']);
     let words: Vec<&str> = bare.split_whitespace().collect();
@@ -249,20 +186,19 @@ pub fn claims(question: &str) -> (String, String) {
             );
         }
         _ => {
-            let claim = of_the_house(bare);
+            let claim = without_motion_opening(bare);
             let counter = negated(&claim).unwrap_or_else(|| format!("it is not true that {claim}"));
             return (claim, counter);
         }
     };
-    let at = rest
+    // if no word begins a predicate, the subject is taken to be one word ("Can energy effectively replace oil?")
+    let predicate_start = rest
         .iter()
-        .enumerate()
         .skip(1)
-        .position(|(_, w)| starters.contains(&w.to_lowercase().as_str()))
-        .map(|at| at + 1)
-        // "Can terrorism be justified?" has one; "Can energy effectively replace oil?" the adverb
-        .unwrap_or(1.min(rest.len()));
-    let (subject, predicate) = rest.split_at(at.min(rest.len()));
+        .position(|word| starters.contains(&word.to_lowercase().as_str()))
+        .map_or(1, |position| position + 1)
+        .min(rest.len());
+    let (subject, predicate) = rest.split_at(predicate_start);
     let (subject, predicate) = (subject.join(" "), predicate.join(" "));
     (
         format!("{subject} {verb} {predicate}").trim().to_owned(),
@@ -272,25 +208,28 @@ pub fn claims(question: &str) -> (String, String) {
     )
 }
 
-/// A parliamentary debate's motion as the claim that it is about.
-fn of_the_house(motion: &str) -> String {
+/// A motion of a parliamentary debate as the claim that it is about ("This house would ban boxing": "we should ban boxing"); any other
+/// text as it is.
+fn without_motion_opening(motion: &str) -> String {
     let lower = motion.to_lowercase();
-    for (opening, instead) in [
+    for (opening, replacement) in [
         ("this house believes that ", ""),
         ("this house believes ", ""),
         ("this house would ", "we should "),
         ("this house should ", "we should "),
         ("this house ", "we "),
     ] {
-        if let (true, Some(rest)) = (lower.starts_with(opening), motion.get(opening.len()..)) {
-            return format!("{instead}{rest}");
+        if lower.starts_with(opening)
+            && let Some(rest) = motion.get(opening.len()..)
+        {
+            return format!("{replacement}{rest}");
         }
     }
     motion.to_owned()
 }
 
-/// Negations of verbs, and the verb without them.
-const NEGATIONS: [(&str, &str); 18] = [
+/// Negated verbs, and what remains of each when the negation is taken away.
+const NEGATED_VERBS: [(&str, &str); 18] = [
     ("should not", "should"),
     ("shouldn't", "should"),
     ("should never", "should"),
@@ -311,41 +250,43 @@ const NEGATIONS: [(&str, &str); 18] = [
     ("won't", "will"),
 ];
 
-/// Verbs after which "not" negates a statement, the surest first.
-const NEGATABLE: [&str; 12] = [
+/// Verbs after which "not" negates a statement, the most reliable first.
+const NEGATABLE_VERBS: [&str; 12] = [
     "should", "must", "would", "will", "can", "is", "are", "was", "were", "has", "have", "ought to",
 ];
 
-/// The opposite of a statement: its negation taken away, or one put after its first auxiliary verb. None for what has
-/// neither.
+/// The opposite of a statement: without its negation or, if it has none, with "not" after an auxiliary verb. None if it has neither a
+/// negation nor an auxiliary verb.
 pub fn negated(claim: &str) -> Option<String> {
     let words: Vec<&str> = claim.split_whitespace().collect();
-    let said = |at: usize, phrase: &str| {
-        let mut at = words.get(at..).unwrap_or(&[]).iter();
-        phrase.split(' ').all(|part| {
-            at.next()
-                .is_some_and(|word| word.eq_ignore_ascii_case(part))
-        })
+    // position and number of words of the phrase's first occurrence
+    let find = |phrase: &str| {
+        let parts: Vec<&str> = phrase.split(' ').collect();
+        let mut windows = words.windows(parts.len());
+        let same = |window: &[&str]| {
+            let mut pairs = window.iter().zip(&parts);
+            pairs.all(|(word, part)| word.eq_ignore_ascii_case(part))
+        };
+        windows
+            .position(same)
+            .map(|position| (position, parts.len()))
     };
-    let rebuilt = |at: usize, taken: usize, put: &str| {
-        let (before, rest) = words.split_at(at);
-        let parts = before.iter().copied().chain([put]);
-        let parts = parts.chain(rest.get(taken..).unwrap_or(&[]).iter().copied());
-        parts
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
+    let replaced = |position: usize, count: usize, replacement: &str| {
+        let (before, rest) = words.split_at(position);
+        let after = rest.get(count..).unwrap_or(&[]);
+        let parts = before.iter().chain([&replacement]).chain(after);
+        let parts: Vec<&str> = parts.copied().filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
     };
-    for (negation, instead) in NEGATIONS {
-        if let Some(at) = (0..words.len()).find(|&at| said(at, negation)) {
-            return Some(rebuilt(at, negation.split(' ').count(), instead));
+    for (negation, replacement) in NEGATED_VERBS {
+        if let Some((position, count)) = find(negation) {
+            return Some(replaced(position, count, replacement));
         }
     }
-    for verb in NEGATABLE {
-        if let Some(at) = (0..words.len()).find(|&at| said(at, verb)) {
-            let taken = verb.split(' ').count();
-            let kept = words.get(at..at + taken)?.join(" ");
-            return Some(rebuilt(at, taken, &format!("{kept} not")));
+    for verb in NEGATABLE_VERBS {
+        if let Some((position, count)) = find(verb) {
+            let kept = words.get(position..position + count)?.join(" ");
+            return Some(replaced(position, count, &format!("{kept} not")));
         }
     }
     None
@@ -442,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn bans_and_blame_turn_the_polarity() {
+    fn bans_and_blame_reverse_the_polarity() {
         for question in [
             "Should bottled water be banned?",
             "Should nuclear weapons be abolished?",
@@ -468,7 +409,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_title_is_read(title in "\\PC{0,80}") {
+        fn any_title_has_claims_and_a_polarity(title in "\\PC{0,80}") {
             let (claim, counter) = claims(&title);
             polarity(&title);
             proptest::prop_assert!(claim.is_empty() || counter.len() > claim.len());

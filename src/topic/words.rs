@@ -1,45 +1,60 @@
-//! A text as sentences of tokens, each with its place.
+//! Ways to split a text into words, and into sentences.
+//!
+//! They differ in what a word is, and features and learned weights depend on the differences:
+//!
+//! | function | "Don't!" | "cutting-edge" | "C++" | punctuation |
+//! |---|---|---|---|---|
+//! | [`tokens`] | Don't | cutting, edge | C++ | kept if it ends or separates sentences or clauses |
+//! | [`trimmed_words`] | Don't | cutting-edge | C | dropped at both ends of a word, kept inside |
+//! | [`alphanumeric_words`] | Don, t | cutting, edge | C | dropped |
+//! | [`apostrophe_words`] | Don't | cutting, edge | C | dropped, except apostrophes |
+//!
+//! The terms of the text index are made by `index::analyzer`, and VADER and AFINN (`evidence::sentiment`) split as their authors' programs do.
 
-/// A word or one mark of punctuation.
+/// A word or a punctuation mark.
 #[derive(Clone, Debug)]
 pub struct Token<'a> {
     pub text: &'a str,
-    /// In small letters, with a straight apostrophe.
+    /// The token in lower case, with straight apostrophes.
     pub lower: String,
-    /// Byte range in the whole text.
+    /// Byte offset of the token's start in the whole text.
     pub start: usize,
+    /// Byte offset of its end, exclusive.
     pub end: usize,
-    /// Letters or digits, not punctuation.
+    /// Whether the token is a word and not punctuation.
     pub word: bool,
 }
 
-/// Tokens up to a full stop, or a line break after a headline, or the 60th.
+/// The tokens up to an end mark (".", "!" or "?"), up to a separator of menus ("|" or "•"), or 60 tokens.
 #[derive(Clone, Debug)]
 pub struct Sentence<'a> {
-    /// From the first token to the last.
+    /// The text from the first token to the last.
     pub text: &'a str,
     /// Byte offset of `text` in the whole text.
     pub start: usize,
+    /// At least one of them is a word.
     pub tokens: Vec<Token<'a>>,
 }
 
 impl Sentence<'_> {
-    /// Ends with a question mark.
+    /// Whether the sentence ends with a question mark.
     pub fn is_question(&self) -> bool {
         self.tokens.last().is_some_and(|token| token.text == "?")
     }
 
-    /// Its words, without punctuation.
+    /// The words of the sentence, without punctuation.
     pub fn words(&self) -> impl Iterator<Item = &Token<'_>> {
         self.tokens.iter().filter(|token| token.word)
     }
 }
 
-/// Web pages without a full stop (menus, tables) would be one sentence of a thousand words.
-const LONGEST: usize = 60;
+/// Maximum number of tokens in a sentence. Menus and tables of web pages have no full stop and would make sentences of a thousand words.
+const MAX_SENTENCE_TOKENS: usize = 60;
 
-/// Words are letters and digits with apostrophes inside and `+` or `#` behind ("goat's", "C++"); other marks that end
-/// or part sentences are tokens of their own, the rest is dropped.
+/// The words and punctuation marks of a text, in order.
+///
+/// A word is a run of letters and digits with apostrophes inside it and `+` or `#` after it ("goat's", "C++"). Marks that end or separate
+/// sentences or clauses (`. ! ? , ; : ( ) [ ] | •`) are tokens of their own; all other characters are dropped.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -81,7 +96,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The sentences of a text that hold a word.
+/// The sentences of a text, in order. Those without a word are left out.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
     let mut current: Vec<Token<'_>> = Vec::new();
@@ -95,15 +110,20 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
             _ => false,
         };
         current.push(token);
-        if stop || current.len() >= LONGEST {
-            close(text, &mut current, &mut sentences);
+        if stop || current.len() >= MAX_SENTENCE_TOKENS {
+            end_sentence(text, &mut current, &mut sentences);
         }
     }
-    close(text, &mut current, &mut sentences);
+    end_sentence(text, &mut current, &mut sentences);
     sentences
 }
 
-fn close<'a>(text: &'a str, current: &mut Vec<Token<'a>>, sentences: &mut Vec<Sentence<'a>>) {
+/// Moves the collected tokens into a new sentence if one of them is a word, and drops them otherwise.
+fn end_sentence<'a>(
+    text: &'a str,
+    current: &mut Vec<Token<'a>>,
+    sentences: &mut Vec<Sentence<'a>>,
+) {
     let tokens = std::mem::take(current);
     if let (Some(first), Some(last)) = (tokens.first(), tokens.last())
         && tokens.iter().any(|token| token.word)
@@ -116,7 +136,27 @@ fn close<'a>(text: &'a str, current: &mut Vec<Token<'a>>, sentences: &mut Vec<Se
     }
 }
 
-/// How many of the words are on the list.
+/// The words between white space, without the characters before their first letter or digit and after their last. What stands inside
+/// a word is kept. A piece without letters and digits is no word.
+pub fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+}
+
+/// The runs of letters and digits.
+pub fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+/// The runs of letters, digits and apostrophes, straight or curly. A run of apostrophes alone counts as a word too.
+pub fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
+        .filter(|word| !word.is_empty())
+}
+
+/// The number of tokens that are on a list of words in lower case.
 pub fn count<'a>(words: impl IntoIterator<Item = &'a Token<'a>>, list: &[&str]) -> f64 {
     words
         .into_iter()
@@ -147,5 +187,35 @@ mod tests {
             .collect();
         assert_eq!(words, ["don't", "stop", "c#"]);
         assert!(sentences(" ... ?!").is_empty());
+    }
+
+    #[test]
+    fn each_way_to_split_has_its_own_words() {
+        let text = "\"Don't!\" said cutting-edge C++, it’s '' - done";
+        let lower: Vec<String> = tokens(text)
+            .into_iter()
+            .filter(|t| t.word)
+            .map(|t| t.lower)
+            .collect();
+        assert_eq!(lower.join(" "), "don't said cutting edge c++ it's done");
+        let trimmed: Vec<&str> = trimmed_words(text).collect();
+        assert_eq!(
+            trimmed,
+            ["Don't", "said", "cutting-edge", "C", "it’s", "done"]
+        );
+        let runs: Vec<&str> = alphanumeric_words(text).collect();
+        assert_eq!(
+            runs,
+            [
+                "Don", "t", "said", "cutting", "edge", "C", "it", "s", "done"
+            ]
+        );
+        let apostrophes: Vec<&str> = apostrophe_words(text).collect();
+        assert_eq!(
+            apostrophes,
+            [
+                "Don't", "said", "cutting", "edge", "C", "it’s", "''", "done"
+            ]
+        );
     }
 }

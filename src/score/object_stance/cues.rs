@@ -2,68 +2,9 @@
 
 use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
+use crate::topic::lexicon::comparison::{BETTER, CHOOSE, PREFER, TAKES_TO, UNWANTED, WORSE};
+use crate::topic::lexicon::opinion::{NEGATIVE_WORDS, negates};
 use crate::topic::words::Sentence;
-
-pub(super) const BETTER: &[&str] = &[
-    "better",
-    "faster",
-    "easier",
-    "superior",
-    "healthier",
-    "safer",
-    "quicker",
-    "smoother",
-    "nicer",
-    "stronger",
-    "cheaper",
-    "smarter",
-    "cleaner",
-    "richer",
-    "preferable",
-    "happier",
-    "cooler",
-    "greater",
-    "tastier",
-    "simpler",
-    "finer",
-    "brighter",
-    "clearer",
-    "comfier",
-    "sturdier",
-    "bigger",
-];
-pub(super) const WORSE: &[&str] = &[
-    "worse", "slower", "harder", "inferior", "weaker", "poorer", "heavier", "uglier", "costlier",
-    "dumber", "noisier", "riskier", "louder", "bulkier", "buggier",
-];
-/// What more of it makes an object worse, though VADER has no valence for the word.
-const UNWANTED: &[&str] = &["expensive", "difficult", "complex", "complicated", "prone"];
-const NEGATIONS: &[&str] = &[
-    "not", "no", "never", "nothing", "none", "neither", "nor", "cannot", "hardly", "without",
-];
-/// Says outright which object the writer takes.
-const PREFER: &[&str] = &[
-    "prefer",
-    "prefers",
-    "preferred",
-    "recommend",
-    "recommends",
-    "recommended",
-    "choose",
-    "chose",
-    "choosing",
-    "love",
-    "loves",
-    "favor",
-    "favour",
-    "suggest",
-    "opt",
-    "stick",
-];
-/// May say so, or may not.
-const TAKE: &[&str] = &[
-    "pick", "picked", "loved", "buy", "use", "get", "try", "go", "enjoy",
-];
 
 /// How far to the left the object of "… better than …" may stand, in tokens; and the other reaches below.
 const SUBJECT: usize = 25;
@@ -74,7 +15,7 @@ const CHOSEN: usize = 5;
 const HALF_NAMED: f64 = 0.6;
 /// "Not better" is less than "worse".
 const NEGATED: f64 = -0.5;
-/// For words of [`TAKE`].
+/// For words of [`CHOOSE`].
 const MAYBE: f64 = 0.4;
 
 /// Evidence for the first object (above 0) or the second (below 0).
@@ -89,7 +30,7 @@ pub(super) struct Cues {
 fn negated(words: &[&str], place: usize) -> bool {
     words[place.saturating_sub(3)..place]
         .iter()
-        .any(|word| NEGATIONS.contains(word) || word.ends_with("n't"))
+        .any(|word| negates(word) || NEGATIVE_WORDS.contains(word))
 }
 
 /// 1 for "better", -1 for "worse", 0 for no comparative.
@@ -136,7 +77,7 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
             if negated(&words, place) {
                 better *= NEGATED;
             }
-            let takes_to = matches!(*word, "superior" | "inferior" | "preferable");
+            let takes_to = TAKES_TO.contains(word);
             let than = (place + 1..words.len().min(place + 1 + THAN))
                 .find(|&n| words[n] == "than" || (takes_to && words[n] == "to"));
             if let Some(than) = than {
@@ -151,10 +92,12 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
                     };
             }
         }
-        let certain = match () {
-            () if PREFER.contains(word) => 1.0,
-            () if TAKE.contains(word) => MAYBE,
-            () => continue,
+        let certain = if PREFER.contains(word) {
+            1.0
+        } else if CHOOSE.contains(word) {
+            MAYBE
+        } else {
+            continue;
         };
         if let Some(chosen) = after(place, CHOSEN) {
             let turn = if negated(&words, place) { -1.0 } else { 1.0 };

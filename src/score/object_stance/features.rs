@@ -1,83 +1,15 @@
 //! A passage as numbers: odd ones, which change their sign when the objects are swapped, and even ones, which do not.
 
 use super::Objects;
-use super::cues::{BETTER, WORSE, cues};
-use super::mentions::{Mention, STOP_WORDS};
+use super::cues::cues;
+use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
+use crate::topic::lexicon::comparison::{
+    ALIKE, BETTER, CLAUSE_BREAKS, COMPARING, CONDITIONS, CONTRASTS, OBJECT_STOP_WORDS,
+    PROS_AND_CONS, SUPERLATIVES, WORSE,
+};
+use crate::topic::lexicon::opinion::FIRST_PERSON;
 use crate::topic::words::{Sentence, count};
-
-const SUPERLATIVES: &[&str] = &[
-    "best",
-    "finest",
-    "greatest",
-    "easiest",
-    "fastest",
-    "safest",
-    "healthiest",
-    "favorite",
-    "favourite",
-    "ideal",
-    "winner",
-    "cheapest",
-    "strongest",
-    "worst",
-    "slowest",
-    "hardest",
-    "poorest",
-    "weakest",
-];
-const COMPARING: &[&str] = &[
-    "vs",
-    "versus",
-    "v",
-    "compare",
-    "compared",
-    "comparing",
-    "comparison",
-    "than",
-];
-const CONDITIONS: &[&str] = &["if", "depends", "depending", "unless", "whether"];
-const CONTRASTS: &[&str] = &[
-    "while",
-    "whereas",
-    "however",
-    "but",
-    "although",
-    "though",
-    "conversely",
-    "contrast",
-    "unlike",
-];
-const ALIKE: &[&str] = &[
-    "both",
-    "either",
-    "equally",
-    "similar",
-    "same",
-    "equal",
-    "neither",
-    "difference",
-    "differences",
-    "comparable",
-];
-const PROS_AND_CONS: &[&str] = &[
-    "advantage",
-    "advantages",
-    "disadvantage",
-    "disadvantages",
-    "pros",
-    "cons",
-    "benefits",
-    "benefit",
-    "drawbacks",
-    "drawback",
-];
-const SELF: &[&str] = &["i", "i'm", "i've", "i'd", "my", "me"];
-/// Where one clause ends and another begins.
-const CLAUSES: &[&str] = &[
-    ",", ";", ":", "(", ")", "but", "while", "whereas", "however", "although", "though", "and",
-    "or",
-];
 
 /// Odd features that need no encoder; [`LEANING`] joins them where there is one.
 pub const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
@@ -168,13 +100,13 @@ impl Sums {
             self.words += 1.0;
             self.capitalised += f64::from(token.text.starts_with(char::is_uppercase));
         }
-        self.stop_words += count(tokens, STOP_WORDS) + count(tokens, ALIKE);
+        self.stop_words += count(tokens, OBJECT_STOP_WORDS) + count(tokens, ALIKE);
         for list in [BETTER, WORSE, SUPERLATIVES, COMPARING] {
             self.comparing += count(tokens, list);
         }
         self.conditions += count(tokens, CONDITIONS);
         self.pros_and_cons += count(tokens, PROS_AND_CONS);
-        self.selves += count(tokens, SELF);
+        self.selves += count(tokens, FIRST_PERSON);
         self.questions += f64::from(sentence.is_question());
         if mentions.is_empty() {
             return;
@@ -197,7 +129,7 @@ impl Sums {
         let mut start = 0;
         for end in 1..=sentence.tokens.len() {
             let parts = sentence.tokens.get(end);
-            if parts.is_some_and(|t| !CLAUSES.contains(&t.lower.as_str())) {
+            if parts.is_some_and(|t| !CLAUSE_BREAKS.contains(&t.lower.as_str())) {
                 continue;
             }
             let clause = start..end;

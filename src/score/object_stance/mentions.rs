@@ -1,29 +1,7 @@
 //! Where a passage speaks of which of two objects.
 
+use crate::topic::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
 use crate::topic::words::{Sentence, Token, sentences, tokens};
-
-/// Words that name nothing: "to load up a class" is about loading and classes.
-pub(super) const STOP_WORDS: &[&str] = &[
-    "the", "a", "an", "to", "in", "of", "with", "at", "for", "do", "it", "my", "your", "and", "or",
-    "on", "is", "be", "by", "from", "as", "having", "have", "no", "not", "without", "one", "that",
-    "this", "you", "i",
-];
-
-/// Other words for a few everyday objects of comparison. Names of products are not here: there is no end to them.
-const ALIASES: &[(&str, &[&str])] = &[
-    ("mac", &["macintosh"]),
-    ("pc", &["windows"]),
-    ("train", &["rail"]),
-    ("plane", &["airplane", "aircraft", "flight", "airline"]),
-    ("laptop", &["notebook"]),
-    ("football", &["soccer"]),
-    ("television", &["tv"]),
-    ("car", &["automobile"]),
-    ("dog", &["puppy", "canine"]),
-    ("cat", &["kitten", "feline"]),
-    ("stone", &["rock", "gravel"]),
-    ("wood", &["wooden", "bark"]),
-];
 
 /// Tokens between two words of an object that is still named: "goat and sheep milk".
 const GAP: usize = 2;
@@ -100,7 +78,7 @@ impl Objects {
     pub fn new(first: &str, second: &str) -> Self {
         let content = |object: &str| {
             let words: Vec<Token<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
-            let told = |t: &&Token<'_>| !STOP_WORDS.contains(&t.lower.as_str());
+            let told = |t: &&Token<'_>| !OBJECT_STOP_WORDS.contains(&t.lower.as_str());
             let mut stems: Vec<String> = words.iter().filter(told).map(|t| stem(t.text)).collect();
             if stems.is_empty() {
                 stems = words.iter().map(|t| stem(t.text)).collect();

@@ -14,6 +14,7 @@ use crate::score::argument::{self, AramisFeatures, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance;
 use crate::topic::question::{Polarity, Question};
+use crate::topic::words::alphanumeric_words;
 use crate::trec::Explanation;
 
 pub(super) fn argues(
@@ -223,8 +224,7 @@ impl TextsRead {
 
 /// Marks and single letters are no text.
 fn says_something(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric())
-        .any(|word| word.chars().count() > 1)
+    alphanumeric_words(text).any(|word| word.chars().count() > 1)
 }
 
 fn stance_signals(image: &Image, vectors: &TopicVectors, said: &TextsSay) -> StanceSignals {

@@ -1,0 +1,212 @@
+//! Words that compare two things, choose one of them or call them alike.
+//!
+//! All lists but [`WEIGHING`] are features of the stance towards two objects; its learned weights (`models/own/object-stance.toml`) belong to
+//! exactly these words.
+
+/// Words that weigh one thing against another. Their number says how much a passage compares, which is one of the opinions by which
+/// passages are re-ranked. It mixes words that the lists below keep apart.
+pub const WEIGHING: &[&str] = &[
+    "better",
+    "worse",
+    "than",
+    "versus",
+    "vs",
+    "compare",
+    "compared",
+    "compares",
+    "comparison",
+    "whereas",
+    "while",
+    "unlike",
+    "both",
+    "prefer",
+    "preferred",
+    "best",
+    "more",
+    "less",
+    "faster",
+    "cheaper",
+    "difference",
+    "differences",
+    "advantage",
+    "advantages",
+    "disadvantage",
+    "disadvantages",
+    "pros",
+    "cons",
+];
+
+/// Comparatives that praise what they are said of.
+pub const BETTER: &[&str] = &[
+    "better",
+    "faster",
+    "easier",
+    "superior",
+    "healthier",
+    "safer",
+    "quicker",
+    "smoother",
+    "nicer",
+    "stronger",
+    "cheaper",
+    "smarter",
+    "cleaner",
+    "richer",
+    "preferable",
+    "happier",
+    "cooler",
+    "greater",
+    "tastier",
+    "simpler",
+    "finer",
+    "brighter",
+    "clearer",
+    "comfier",
+    "sturdier",
+    "bigger",
+];
+
+/// Comparatives that find fault with what they are said of.
+pub const WORSE: &[&str] = &[
+    "worse", "slower", "harder", "inferior", "weaker", "poorer", "heavier", "uglier", "costlier",
+    "dumber", "noisier", "riskier", "louder", "bulkier", "buggier",
+];
+
+/// Comparatives that are followed by "to" instead of "than".
+pub const TAKES_TO: &[&str] = &["superior", "inferior", "preferable"];
+
+/// Qualities of which more is worse although VADER has no valence for the word: "more expensive than".
+pub const UNWANTED: &[&str] = &["expensive", "difficult", "complex", "complicated", "prone"];
+
+/// Verbs that say outright which object the writer chooses.
+pub const PREFER: &[&str] = &[
+    "prefer",
+    "prefers",
+    "preferred",
+    "recommend",
+    "recommends",
+    "recommended",
+    "choose",
+    "chose",
+    "choosing",
+    "love",
+    "loves",
+    "favor",
+    "favour",
+    "suggest",
+    "opt",
+    "stick",
+];
+
+/// Verbs that may say which object the writer chooses; they count less than those of [`PREFER`].
+pub const CHOOSE: &[&str] = &[
+    "pick", "picked", "loved", "buy", "use", "get", "try", "go", "enjoy",
+];
+
+/// Superlatives, good and bad.
+pub const SUPERLATIVES: &[&str] = &[
+    "best",
+    "finest",
+    "greatest",
+    "easiest",
+    "fastest",
+    "safest",
+    "healthiest",
+    "favorite",
+    "favourite",
+    "ideal",
+    "winner",
+    "cheapest",
+    "strongest",
+    "worst",
+    "slowest",
+    "hardest",
+    "poorest",
+    "weakest",
+];
+
+/// Words that announce a comparison, whatever its result.
+pub const COMPARING: &[&str] = &[
+    "vs",
+    "versus",
+    "v",
+    "compare",
+    "compared",
+    "comparing",
+    "comparison",
+    "than",
+];
+
+/// Words that make a preference depend on something.
+pub const CONDITIONS: &[&str] = &["if", "depends", "depending", "unless", "whether"];
+
+/// Words that set one statement against another.
+pub const CONTRASTS: &[&str] = &[
+    "while",
+    "whereas",
+    "however",
+    "but",
+    "although",
+    "though",
+    "conversely",
+    "contrast",
+    "unlike",
+];
+
+/// Words that speak of both objects at once or call them alike: signs of a neutral stance.
+pub const ALIKE: &[&str] = &[
+    "both",
+    "either",
+    "equally",
+    "similar",
+    "same",
+    "equal",
+    "neither",
+    "difference",
+    "differences",
+    "comparable",
+];
+
+/// Words for advantages and disadvantages.
+pub const PROS_AND_CONS: &[&str] = &[
+    "advantage",
+    "advantages",
+    "disadvantage",
+    "disadvantages",
+    "pros",
+    "cons",
+    "benefits",
+    "benefit",
+    "drawbacks",
+    "drawback",
+];
+
+/// Tokens between two clauses, punctuation included.
+pub const CLAUSE_BREAKS: &[&str] = &[
+    ",", ";", ":", "(", ")", "but", "while", "whereas", "however", "although", "though", "and",
+    "or",
+];
+
+/// Words that name no object: "to load up a class" is about loading and classes. The list belongs to the stance towards objects, where
+/// it is also a feature; the stop lists of retrieval are in `index::stop_words`.
+pub const OBJECT_STOP_WORDS: &[&str] = &[
+    "the", "a", "an", "to", "in", "of", "with", "at", "for", "do", "it", "my", "your", "and", "or",
+    "on", "is", "be", "by", "from", "as", "having", "have", "no", "not", "without", "one", "that",
+    "this", "you", "i",
+];
+
+/// Other names of a few everyday objects, by the object. Names of products are missing on purpose: the list would never be complete.
+pub const ALIASES: &[(&str, &[&str])] = &[
+    ("mac", &["macintosh"]),
+    ("pc", &["windows"]),
+    ("train", &["rail"]),
+    ("plane", &["airplane", "aircraft", "flight", "airline"]),
+    ("laptop", &["notebook"]),
+    ("football", &["soccer"]),
+    ("television", &["tv"]),
+    ("car", &["automobile"]),
+    ("dog", &["puppy", "canine"]),
+    ("cat", &["kitten", "feline"]),
+    ("stone", &["rock", "gravel"]),
+    ("wood", &["wooden", "bark"]),
+];

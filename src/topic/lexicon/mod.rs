@@ -1,0 +1,69 @@
+//! Word lists about opinion and comparison.
+//!
+//! The lists were written for riposte; no published source is recorded for them. Words are in lower case. Learned weights depend on the
+//! features that are counted with these lists: a changed list needs `make train`. For the same reason lists that overlap are not merged
+//! unless their union is all that is used.
+//!
+//! Lists that belong to one method stay with it: VADER's in `evidence::sentiment`, those of writing quality in `score::quality`, stop
+//! lists of retrieval in `index::stop_words`, and the grammar of questions in [`super::question`].
+
+pub mod comparison;
+pub mod opinion;
+
+#[cfg(test)]
+mod tests {
+    use super::comparison::*;
+    use super::opinion::*;
+
+    #[test]
+    fn no_list_repeats_a_word_or_has_capitals() {
+        for list in [
+            AGAINST,
+            SHORT_STEM_ENDINGS,
+            NOT_AGAINST,
+            CAUSES,
+            EVILS,
+            NEGATIONS,
+            REDUCTIONS,
+            NEGATIVE_WORDS,
+            SUPPORT,
+            OPPOSE,
+            CLAIM_WORDS,
+            FIRST_PERSON,
+            WEIGHING,
+            BETTER,
+            WORSE,
+            TAKES_TO,
+            UNWANTED,
+            PREFER,
+            CHOOSE,
+            SUPERLATIVES,
+            COMPARING,
+            CONDITIONS,
+            CONTRASTS,
+            ALIKE,
+            PROS_AND_CONS,
+            CLAUSE_BREAKS,
+            OBJECT_STOP_WORDS,
+        ] {
+            let mut sorted = list.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), list.len(), "{list:?}");
+            assert!(
+                list.iter().all(|word| *word == word.to_lowercase()),
+                "{list:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn contractions_of_not_negate() {
+        for word in ["not", "never", "isn't", "don’t"] {
+            assert!(negates(word), "{word}");
+        }
+        for word in ["none", "dont", "knot", "n"] {
+            assert!(!negates(word), "{word}");
+        }
+    }
+}
