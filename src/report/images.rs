@@ -187,7 +187,7 @@ fn plan_topic<'a>(
 /// Places by relevance (the order in which a ranking writes its candidates) and by worth in either list.
 fn standings<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, Standing> {
     let by_worth = |stance: Stance| -> HashMap<&DocId, usize> {
-        let worth = |c: &ExplainedImage| c.worth(stance).map_or(f64::NEG_INFINITY, |w| w.value);
+        let worth = |c: &ExplainedImage| c.score(stance).map_or(f64::NEG_INFINITY, |w| w.value);
         let mut order: Vec<&&ExplainedImage> = candidates.iter().collect();
         order.sort_by(|a, b| {
             worth(b)

@@ -249,7 +249,7 @@ impl<'a> TopicView<'a> {
     /// P(pro) and P(con), where the explanation speaks of them.
     fn lean(&self, id: &DocId) -> Option<Lean> {
         let explained = self.plan.explained.get(id)?;
-        let [pro, con] = Stance::BOTH.map(|s| probability(explained.worth(s)?));
+        let [pro, con] = Stance::BOTH.map(|s| probability(explained.score(s)?));
         let (pro, con) = (pro?.value, con?.value);
         let width = |p: f64| 50.0 * p.clamp(0.0, 1.0);
         Some(Lean {
@@ -427,7 +427,7 @@ impl<'a> TopicView<'a> {
             return (Vec::new(), None, Vec::new());
         };
         let best = || {
-            let worth = |s: &Stance| explained.worth(*s).map_or(f64::NEG_INFINITY, |w| w.value);
+            let worth = |s: &Stance| explained.score(*s).map_or(f64::NEG_INFINITY, |w| w.value);
             let [pro, con] = Stance::BOTH;
             if worth(&con) > worth(&pro) { con } else { pro }
         };
@@ -440,7 +440,7 @@ impl<'a> TopicView<'a> {
             name: format!("worth as {stance}"),
             ..worth.clone()
         };
-        let (first, second) = (explained.worth(stance), explained.worth(other));
+        let (first, second) = (explained.score(stance), explained.score(other));
         let mut rows = Vec::new();
         let mut gauges = Vec::new();
         if let Some(worth) = first {
@@ -476,7 +476,7 @@ impl<'a> TopicView<'a> {
         let mut explained: Vec<_> = self.plan.explained.values().collect();
         explained.sort_by_key(|c| &c.image);
         let candidates = explained.into_iter().filter_map(|candidate| {
-            let [pro, con] = Stance::BOTH.map(|s| candidate.worth(s));
+            let [pro, con] = Stance::BOTH.map(|s| candidate.score(s));
             let relevance = pro
                 .or(con)?
                 .parts
