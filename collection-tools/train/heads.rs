@@ -11,7 +11,7 @@ use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{Objects, reading};
 use riposte::score::text_stance::Model;
 use riposte::trec::ObjectStance;
-use riposte::weights::{Found, Models};
+use riposte::weights::{ModelStatus, Models};
 
 use super::data::{self, StanceSet, Stanced};
 use super::fit::logistic_regression;
@@ -42,7 +42,7 @@ pub fn run(options: &Options) -> Result<()> {
     let encoder = PairEncoder::load(&dir, &sha)?;
     let sentences = Sentences::load(&dir, &sha)?;
     let afinn = match Models::at(models)?.find("afinn")? {
-        Found::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
+        ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
         _ => None,
     };
     let model = Model::committed();

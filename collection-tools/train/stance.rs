@@ -11,7 +11,7 @@ use riposte::nn::transformer::Backend;
 use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, TrainedTensor};
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use riposte::topic::question;
-use riposte::weights::{Found, Models};
+use riposte::weights::{ModelStatus, Models};
 use tokenizers::Encoding;
 
 use super::data::{self, StanceSet, Stanced, TWEETS};
@@ -168,7 +168,7 @@ fn written(
 /// The published checkpoint's directory and sha256.
 pub fn base(models: Option<&Path>) -> Result<(std::path::PathBuf, String)> {
     match Models::at(models)?.find(MODEL)? {
-        Found::Ready(model) => Ok((model.dir.clone(), model.sha256.clone())),
+        ModelStatus::Ready(model) => Ok((model.dir.clone(), model.sha256.clone())),
         _ => bail!("{MODEL} is not there or not whole: `riposte models fetch {MODEL}`"),
     }
 }

@@ -8,7 +8,7 @@ use crate::evidence::sentence::Sentences;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
-use crate::weights::{CheckedModel, Found, Models, Role};
+use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 
 /// The first model of that role, or the one of that name, that is here; else why there is none.
 pub fn ready(
@@ -28,19 +28,19 @@ pub fn ready(
     }
     for name in &names {
         match models.find(name)? {
-            Found::Ready(model) => return Ok(Ok(model)),
-            Found::Wrong { file, why } => {
+            ModelStatus::Ready(model) => return Ok(Ok(model)),
+            ModelStatus::Wrong { file, why } => {
                 bail!(
                     "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
                 )
             }
-            Found::Missing { .. } if wanted.is_some() => {
+            ModelStatus::Missing { .. } if wanted.is_some() => {
                 bail!(
                     "the model {name} is not in {}: `riposte models fetch {name}` gets it",
                     models.dir().display()
                 )
             }
-            Found::Missing { .. } => {}
+            ModelStatus::Missing { .. } => {}
         }
     }
     Ok(Err(format!(

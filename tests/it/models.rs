@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use riposte::weights::{
-    Catalogue, FetchReport, Found, Models, Outcome, Progress, Trust, fetch, list,
+    Catalogue, FetchReport, ModelStatus, Models, Outcome, Progress, Trust, fetch, list,
 };
 use sha2::{Digest, Sha256};
 
@@ -180,14 +180,14 @@ fn reasons(report: &FetchReport) -> Vec<String> {
 
 fn trust(models: &Models) -> Trust {
     match models.find("m").unwrap() {
-        Found::Ready(model) => model.trust,
+        ModelStatus::Ready(model) => model.trust,
         other => panic!("{other:?}"),
     }
 }
 
 fn why_wrong(models: &Models) -> String {
     match models.find("m").unwrap() {
-        Found::Wrong { file, why } => format!("{file}: {why}"),
+        ModelStatus::Wrong { file, why } => format!("{file}: {why}"),
         other => panic!("{other:?}"),
     }
 }
@@ -206,7 +206,7 @@ fn what_was_fetched_is_ready_and_is_not_fetched_again() {
     let models = models(dir.path(), &[("a", pinned(&body), vec![url.clone()])]);
     assert_eq!(
         models.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -218,7 +218,7 @@ fn what_was_fetched_is_ready_and_is_not_fetched_again() {
         from: url,
     };
     assert_eq!(report.files[0].outcome, fetched);
-    let Found::Ready(model) = models.find("m").unwrap() else {
+    let ModelStatus::Ready(model) = models.find("m").unwrap() else {
         panic!("not ready");
     };
     assert_eq!(fs::read(model.path("a")).unwrap(), body);
@@ -229,7 +229,7 @@ fn what_was_fetched_is_ready_and_is_not_fetched_again() {
     assert_eq!(model.trust, Trust::Pinned);
     assert_eq!(server.requests(), ["/a"]);
 
-    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(quietly(&models).files[0].outcome, Outcome::Installed);
     assert_eq!(server.requests(), [""; 0]);
     assert!(fetch(&models, &["n".into()], &Progress::silent()).is_err());
     assert!(models.find("n").is_err());
@@ -275,7 +275,7 @@ fn the_next_fetch_goes_on_unless_the_file_has_changed_there() {
     // what is unfinished is no model
     assert_eq!(
         unpinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -371,7 +371,7 @@ fn a_blocked_host_costs_seconds_once_and_the_next_source_is_tried() {
         report.to_string().contains("could not be reached before"),
         "{report}"
     );
-    let Found::Missing { files } = none.find("m").unwrap() else {
+    let ModelStatus::Missing { files } = none.find("m").unwrap() else {
         panic!("not missing");
     };
     assert_eq!(files, ["a", "b"]);
@@ -444,7 +444,7 @@ fn nothing_is_used_because_it_exists() {
     fs::write(dir.path().join("m/a.part"), &body).unwrap();
     assert_eq!(
         pinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -471,7 +471,7 @@ fn nothing_is_used_because_it_exists() {
     fs::create_dir(&path).unwrap();
     assert_eq!(
         pinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -501,7 +501,7 @@ fn an_unpinned_file_found_in_place_is_taken_at_its_first_use_but_not_by_fetch() 
         "this publisher says no checksum"
     );
     // now it is known from where it is
-    assert_eq!(quietly(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(quietly(&models).files[0].outcome, Outcome::Installed);
 }
 
 #[test]
@@ -538,12 +538,12 @@ fn real_models_are_those_of_the_catalogue() {
     let models = Models::at(None).unwrap();
     for entry in models.catalogue().entries() {
         match models.find(&entry.name).unwrap() {
-            Found::Ready(model) => assert!(model.bytes > 0),
-            Found::Missing { .. } => {
+            ModelStatus::Ready(model) => assert!(model.bytes > 0),
+            ModelStatus::Missing { .. } => {
                 let dir = models.dir().display();
                 eprintln!("skipped: {}, because it is not in {dir}", entry.name);
             }
-            Found::Wrong { file, why } => panic!("{}/{file}: {why}", entry.name),
+            ModelStatus::Wrong { file, why } => panic!("{}/{file}: {why}", entry.name),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use riposte::nn::transformer::Backend;
 use riposte::reading::pair::{CLASSES, PairEncoder, TrainedTensor, pack};
-use riposte::weights::{Found, Models};
+use riposte::weights::{ModelStatus, Models};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn tiny_with(backend: Backend) -> PairEncoder {
 pub fn real() -> Option<PairEncoder> {
     minilm_dir()?;
     match Models::at(None).unwrap().find("all-minilm-l6-v2").unwrap() {
-        Found::Ready(model) => Some(PairEncoder::load(&model.dir, &model.sha256).unwrap()),
+        ModelStatus::Ready(model) => Some(PairEncoder::load(&model.dir, &model.sha256).unwrap()),
         _ => panic!("all-MiniLM-L6-v2 is there and not whole"),
     }
 }

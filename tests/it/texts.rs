@@ -407,7 +407,7 @@ fn kept_vectors_serve_without_the_model() {
     let models = riposte::weights::Models::at(None).unwrap();
     if !matches!(
         models.find("all-minilm-l6-v2"),
-        Ok(riposte::weights::Found::Ready(_))
+        Ok(riposte::weights::ModelStatus::Ready(_))
     ) {
         eprintln!(
             "skipped: ranking with sentence vectors, because all-minilm-l6-v2 is not in {}",
