@@ -331,10 +331,10 @@ fn many_findings_of_a_kind_are_not_all_printed() {
     };
     let brief = said(false);
     assert_eq!(
-        brief.matches("not parted by one space").count(),
+        brief.matches("not separated by one space").count(),
         5,
         "{brief}"
     );
     assert!(brief.contains("more of these kinds"), "{brief}");
-    assert!(said(true).matches("not parted by one space").count() == 50_000);
+    assert!(said(true).matches("not separated by one space").count() == 50_000);
 }
