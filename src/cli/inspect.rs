@@ -18,8 +18,10 @@ use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::Measure;
-use crate::report::pictures::Place;
-use crate::report::{Draft, Form, Head, Measured, PICTURES, Report, TopicReport, images, texts};
+use crate::report::pictures::Destination;
+use crate::report::{
+    Form, Head, MeasureColumn, PICTURES, Report, ReportWriter, TopicReport, images, texts,
+};
 use crate::task::text_approach::TextApproach;
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
@@ -137,15 +139,20 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
     }
 
     /// A draft of the directory, where the report is one.
-    fn begin(&self) -> Result<Option<Draft<'_>>> {
+    fn begin(&self) -> Result<Option<ReportWriter<'_>>> {
         match self.form {
-            Form::Directory => Draft::begin(&self.output).map(Some),
+            Form::Directory => ReportWriter::begin(&self.output).map(Some),
             Form::SingleFile => Ok(None),
         }
     }
 
     /// Writes the report and says where it is.
-    fn finish(&self, args: &InspectArgs, draft: Option<Draft>, report: &Report) -> Result<()> {
+    fn finish(
+        &self,
+        args: &InspectArgs,
+        draft: Option<ReportWriter>,
+        report: &Report,
+    ) -> Result<()> {
         let page = match draft {
             Some(draft) => {
                 draft.finish(report)?;
@@ -175,7 +182,12 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
         Some((name, self.against.as_deref()?))
     }
 
-    fn head(&self, task: &'static str, mut facts: Vec<String>, measures: Vec<Measured>) -> Head {
+    fn head(
+        &self,
+        task: &'static str,
+        mut facts: Vec<String>,
+        measures: Vec<MeasureColumn>,
+    ) -> Head {
         facts.insert(0, format!("{} topics", self.topics.len()));
         Head {
             task,
@@ -318,7 +330,7 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
         judged: qrels
             .as_ref()
             .zip(evaluation.as_ref())
-            .map(|(qrels, evaluation)| images::Judged {
+            .map(|(qrels, evaluation)| images::Judgements {
                 qrels,
                 edition,
                 evaluation,
@@ -327,7 +339,7 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
         form: common.form,
     };
     let (plans, copies) = images::plan(&sources)?;
-    let wanted = images::wanted(&plans, &copies);
+    let wanted = images::picture_list(&plans, &copies);
     let mut facts = vec![format!("{} images", collection.entries().len())];
     facts.extend(
         qrels
@@ -337,7 +349,9 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
     let head = common.head("Image retrieval for arguments", facts, measures);
     let draft = common.begin()?;
     let dir = draft.as_ref().map(|draft| draft.path().join(PICTURES));
-    let place = dir.as_deref().map_or(Place::Inline, Place::Files);
+    let place = dir
+        .as_deref()
+        .map_or(Destination::Inline, Destination::Files);
     let mut shown = Counted::new("pictures", wanted.images(), args.kept.quiet);
     let mut done = |count| shown.show(count, 0, "");
     let pictures = images::make_pictures(&sources, &wanted, place, &mut done)?;
@@ -416,7 +430,10 @@ fn image_qrels(files: &[String]) -> Result<(Option<ImageQrels>, usize)> {
     }
 }
 
-fn image_measures(own: &ImageEvaluation, other: Option<&ImageEvaluation>) -> Result<Vec<Measured>> {
+fn image_measures(
+    own: &ImageEvaluation,
+    other: Option<&ImageEvaluation>,
+) -> Result<Vec<MeasureColumn>> {
     let named = [
         ("on topic", "topicRelevanceP@10"),
         ("argumentative", "argumentativenessP@10"),
@@ -427,7 +444,7 @@ fn image_measures(own: &ImageEvaluation, other: Option<&ImageEvaluation>) -> Res
         let Measure::Image(image) = measure.parse()? else {
             continue;
         };
-        measures.push(Measured {
+        measures.push(MeasureColumn {
             name: name.into(),
             unit: "P@10",
             measure: measure.into(),
@@ -442,7 +459,7 @@ fn text_measures(
     judged: &[(String, Qrels)],
     own: &[TextRunLine],
     other: Option<&[TextRunLine]>,
-) -> Result<Vec<Measured>> {
+) -> Result<Vec<MeasureColumn>> {
     let own = TextRun::new(own);
     let other = other.map(TextRun::new);
     let mut measures = Vec::new();
@@ -462,7 +479,7 @@ fn text_measures(
             })
         };
         if let Some(of_run) = values(&own) {
-            measures.push(Measured {
+            measures.push(MeasureColumn {
                 name: name.clone(),
                 unit: measure,
                 measure: format!("{measure}, {name}"),
