@@ -13,7 +13,7 @@ use riposte::evidence::page::{self, PageWords};
 use riposte::evidence::picture;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::Vader;
-use riposte::weights::{CheckedModel, Found, Models};
+use riposte::weights::{CheckedModel, ModelStatus, Models};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -169,7 +169,7 @@ where
 
 fn model(models: &Models, name: &str) -> Result<CheckedModel> {
     match models.find(name)? {
-        Found::Ready(model) => Ok(model),
+        ModelStatus::Ready(model) => Ok(model),
         _ => bail!("the model {name} is not in {}", models.dir().display()),
     }
 }

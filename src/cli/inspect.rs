@@ -18,8 +18,10 @@ use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::Measure;
-use crate::report::pictures::Place;
-use crate::report::{Draft, Form, Head, Measured, PICTURES, Report, TopicReport, images, texts};
+use crate::report::pictures::Destination;
+use crate::report::{
+    Form, Head, MeasureColumn, PICTURES, Report, ReportWriter, TopicReport, images, texts,
+};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection, task_of};
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
@@ -138,15 +140,20 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
     }
 
     /// A draft of the directory, where the report is one.
-    fn begin(&self) -> Result<Option<Draft<'_>>> {
+    fn begin(&self) -> Result<Option<ReportWriter<'_>>> {
         match self.form {
-            Form::Directory => Draft::begin(&self.output).map(Some),
+            Form::Directory => ReportWriter::begin(&self.output).map(Some),
             Form::SingleFile => Ok(None),
         }
     }
 
     /// Writes the report and says where it is.
-    fn finish(&self, args: &InspectArgs, draft: Option<Draft>, report: &Report) -> Result<()> {
+    fn finish(
+        &self,
+        args: &InspectArgs,
+        draft: Option<ReportWriter>,
+        report: &Report,
+    ) -> Result<()> {
         let page = match draft {
             Some(draft) => {
                 draft.finish(report)?;
@@ -176,7 +183,12 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
         Some((name, self.against.as_deref()?))
     }
 
-    fn head(&self, task: &'static str, mut facts: Vec<String>, measures: Vec<Measured>) -> Head {
+    fn head(
+        &self,
+        task: &'static str,
+        mut facts: Vec<String>,
+        measures: Vec<MeasureColumn>,
+    ) -> Head {
         facts.insert(0, format!("{} topics", self.topics.len()));
         Head {
             task,
@@ -319,7 +331,7 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
         judged: qrels
             .as_ref()
             .zip(evaluation.as_ref())
-            .map(|(qrels, evaluation)| images::Judged {
+            .map(|(qrels, evaluation)| images::Judgements {
                 qrels,
                 edition,
                 evaluation,
@@ -328,7 +340,7 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
         form: common.form,
     };
     let (plans, copies) = images::plan(&sources)?;
-    let wanted = images::wanted(&plans, &copies);
+    let wanted = images::picture_list(&plans, &copies);
     let mut facts = vec![format!("{} images", collection.entries().len())];
     facts.extend(
         qrels
@@ -338,7 +350,9 @@ fn of_images(args: &InspectArgs) -> Result<u8> {
     let head = common.head("Image retrieval for arguments", facts, measures);
     let draft = common.begin()?;
     let dir = draft.as_ref().map(|draft| draft.path().join(PICTURES));
-    let place = dir.as_deref().map_or(Place::Inline, Place::Files);
+    let place = dir
+        .as_deref()
+        .map_or(Destination::Inline, Destination::Files);
     let mut shown = Counted::new("pictures", wanted.images(), args.kept.quiet);
     let mut done = |count| shown.show(count, 0, "");
     let pictures = images::make_pictures(&sources, &wanted, place, &mut done)?;
@@ -426,7 +440,10 @@ fn image_qrels(files: &[String]) -> Result<(Option<ImageQrels>, usize)> {
     }
 }
 
-fn image_measures(own: &ImageEvaluation, other: Option<&ImageEvaluation>) -> Result<Vec<Measured>> {
+fn image_measures(
+    own: &ImageEvaluation,
+    other: Option<&ImageEvaluation>,
+) -> Result<Vec<MeasureColumn>> {
     let named = [
         ("on topic", "topicRelevanceP@10"),
         ("argumentative", "argumentativenessP@10"),
@@ -437,7 +454,7 @@ fn image_measures(own: &ImageEvaluation, other: Option<&ImageEvaluation>) -> Res
         let Measure::Image(image) = measure.parse()? else {
             continue;
         };
-        measures.push(Measured {
+        measures.push(MeasureColumn {
             name: name.into(),
             unit: "P@10",
             measure: measure.into(),
@@ -452,7 +469,7 @@ fn text_measures(
     judged: &[(String, Qrels)],
     own: &[TextRunLine],
     other: Option<&[TextRunLine]>,
-) -> Result<Vec<Measured>> {
+) -> Result<Vec<MeasureColumn>> {
     let own = TextRun::new(own);
     let other = other.map(TextRun::new);
     let mut measures = Vec::new();
@@ -472,7 +489,7 @@ fn text_measures(
             })
         };
         if let Some(of_run) = values(&own) {
-            measures.push(Measured {
+            measures.push(MeasureColumn {
                 name: name.clone(),
                 unit: measure,
                 measure: format!("{measure}, {name}"),

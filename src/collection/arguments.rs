@@ -1,8 +1,8 @@
-//! The args.me corpus (Touché Task 1): `{"arguments":[{"id", "conclusion", "premises", "context"}, …]}`,
-//! in one file or one a debate portal, read one argument at a time.
+//! The args.me corpus (Touché Task 1): `{"arguments":[{"id", "conclusion", "premises", "context"}, …]}`, as one file or as one file
+//! per debate portal.
 //!
-//! The arguments are cut out of the array by their braces and parsed one by one: a broken argument
-//! costs itself, and the file never is one value in memory.
+//! The files are read one argument at a time, so a file is never in memory as a whole. Arguments are separated by counting
+//! braces and then parsed one by one, so a broken argument does not affect the others.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde::Deserialize;
 use super::source::{self, MAX_DOCUMENT_BYTES};
 use crate::trec::{DocId, Fault, FaultKind, Stance};
 
-/// The corpus as one file.
+/// The name of the file with the whole corpus, without extension.
 const WHOLE: &str = "args-me";
 
-/// The corpus as its portals' files.
+/// The names of the portals' files, without extension.
 const PORTALS: [&str; 5] = [
     "debateorg",
     "debatepedia",
@@ -25,10 +25,10 @@ const PORTALS: [&str; 5] = [
     "parliamentary",
 ];
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
 
-/// An argument: what it claims and why.
+/// An argument: a conclusion and its premises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// "S988d2948-Aacef8d14" (version 2020-04-01) or "10113b57-2019-04-18T17:05:08Z-00001-000".
@@ -36,15 +36,15 @@ pub struct Argument {
     /// May be empty.
     pub conclusion: String,
     pub premises: Vec<Premise>,
-    /// What the debate it is from was called; may be empty.
+    /// The title of the debate from which it was taken; may be empty.
     pub title: String,
-    /// The page it is from.
+    /// The address of the page from which it was taken.
     pub url: Option<String>,
-    /// The text of that page; may be empty.
+    /// The text of that page. May be empty.
     pub source: String,
 }
 
-/// A reason, and whether it speaks for or against the conclusion.
+/// A premise, and whether it supports or attacks the conclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Premise {
     pub text: String,
@@ -52,29 +52,29 @@ pub struct Premise {
 }
 
 impl Argument {
-    /// The premises' texts, one a line.
+    /// The texts of the premises, one per line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.premises.iter().map(|p| p.text.as_str()).collect();
         texts.join("\n")
     }
 
-    /// The first stance that a premise has.
+    /// The stance of the first premise that has one.
     pub fn stance(&self) -> Option<Stance> {
         self.premises.iter().find_map(|p| p.stance)
     }
 }
 
-/// The files of an args.me corpus.
+/// The files of an args.me corpus, in the order in which they are read.
 #[derive(Clone, Debug)]
 pub struct ArgumentCollection {
     files: Vec<PathBuf>,
 }
 
 impl ArgumentCollection {
-    /// Finds the corpus: a file, or a directory with `args-me.json` or else portals' files; each may
-    /// have `.gz` after its name.
+    /// Finds the corpus at `path`: a file, or a directory that contains `args-me.json` or files of the portals, each with or without
+    /// `.gz` after its name.
     ///
-    /// Errors: there is none of them.
+    /// Errors: the directory contains none of these files.
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_file() {
             return Ok(ArgumentCollection {
@@ -106,15 +106,15 @@ impl ArgumentCollection {
         &self.files
     }
 
-    /// The arguments, in the order of the files, and in between the faults.
+    /// Reads the arguments in the order of the files. A fault takes the place of what could not be read.
     pub fn arguments(&self) -> impl Iterator<Item = Result<Argument, Fault>> + use<> {
         self.files.clone().into_iter().flat_map(ArgumentFile::open)
     }
 }
 
-/// The JSON of an argument, as far as it is used.
+/// The JSON of an argument; other keys are ignored.
 #[derive(Deserialize)]
-struct Raw {
+struct RawArgument {
     id: String,
     conclusion: Option<String>,
     premises: Vec<RawPremise>,
@@ -137,7 +137,7 @@ struct RawContext {
     source_text: Option<String>,
 }
 
-impl Raw {
+impl RawArgument {
     fn argument(self) -> Result<Argument, &'static str> {
         if let Some(what) = source::bad_id(&self.id) {
             return Err(what);
@@ -176,31 +176,32 @@ fn stance(word: &str) -> Option<Stance> {
         .find(|stance| stance.word().eq_ignore_ascii_case(word.trim()))
 }
 
-/// Where the reader of a file is.
+/// Where in the file a reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Before the array of arguments, or after one.
+enum Position {
+    /// Before or after the array of arguments.
     Outside,
-    /// In the array, between arguments.
+    /// In the array, between two arguments.
     Between,
-    /// After something without an end: at the next argument it goes on.
+    /// After an argument whose end was not found. Reading continues at what looks like the next argument.
     Lost,
     End,
 }
 
-/// One file being read.
+/// A reader of one file.
 struct ArgumentFile {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// Where in the buffer the unread bytes begin, and on which line of the file.
+    /// The position in the buffer of the first byte that was not read yet.
     start: usize,
+    /// The line of the file at that position, from 1.
     line: u64,
-    place: Place,
-    /// Whether an array was there at all.
-    array: bool,
-    /// What ended the reading before the end, still to be told.
-    broken: Option<std::io::Error>,
+    position: Position,
+    /// Whether the file has an array of arguments.
+    has_array: bool,
+    /// The error that ended reading early, until it is reported.
+    read_error: Option<std::io::Error>,
     exhausted: bool,
 }
 
@@ -213,9 +214,9 @@ impl ArgumentFile {
                 buffer: Vec::new(),
                 start: 0,
                 line: 1,
-                place: Place::Outside,
-                array: false,
-                broken: None,
+                position: Position::Outside,
+                has_array: false,
+                read_error: None,
                 exhausted: false,
             }),
             Err(error) => {
@@ -234,7 +235,7 @@ impl ArgumentFile {
         source::fault(FaultKind::Argument, &self.path, self.line, what)
     }
 
-    /// Adds a block to the buffer. False: there is no more.
+    /// Appends a block to the buffer. Returns false at the end of the file.
     fn fill(&mut self) -> bool {
         if self.exhausted {
             return false;
@@ -244,16 +245,16 @@ impl ArgumentFile {
             Ok(0) => self.exhausted = true,
             Ok(_) => return true,
             Err(error) => {
-                // what came before the error is in the buffer
+                // bytes read before the error are in the buffer
                 self.exhausted = true;
-                self.broken = Some(error);
+                self.read_error = Some(error);
                 return true;
             }
         }
         false
     }
 
-    /// Goes to a place of the buffer, counting lines; forgets what is far behind.
+    /// Moves to a position in the buffer and counts the lines on the way. Drops old bytes if there are many.
     fn go_to(&mut self, at: usize) {
         let at = at.min(self.buffer.len());
         let passed = self.buffer.get(self.start..at).unwrap_or_default();
@@ -265,7 +266,7 @@ impl ArgumentFile {
         }
     }
 
-    /// Passes over bytes until one is wanted, which is returned and not passed over.
+    /// Moves to the first byte that is `wanted` and returns it; `None` at the end of the file.
     fn skip_to(&mut self, wanted: impl Fn(u8) -> bool) -> Option<u8> {
         loop {
             let rest = self.buffer.get(self.start..).unwrap_or_default();
@@ -280,7 +281,7 @@ impl ArgumentFile {
         }
     }
 
-    /// Where the object that begins here ends, by its braces; none if it has no end.
+    /// The end of the object that begins here, found by counting braces; `None` if it has no end.
     fn object_end(&mut self) -> Option<usize> {
         let (mut at, mut depth, mut string) = (self.start, 0usize, false);
         loop {
@@ -305,8 +306,8 @@ impl ArgumentFile {
         }
     }
 
-    /// Goes to the next `{"id"` in the buffer up to `end`: after something broken, the braces of
-    /// what follows cannot be trusted.
+    /// Moves to the next `{"id"` in the buffer before `end`, and to `end` if there is none. Used after a broken argument, where braces
+    /// cannot be relied on. Returns whether there was one.
     fn resume(&mut self, end: usize) -> bool {
         let from = self.start + 1;
         let bytes = self.buffer.get(from..end).unwrap_or_default();
@@ -321,22 +322,24 @@ impl ArgumentFile {
         next.is_some()
     }
 
-    /// The argument that begins here, or what is wrong with it; then the place after it.
+    /// Reads the argument that begins here, and moves behind it.
     fn read_object(&mut self) -> Result<Argument, Fault> {
         let Some(end) = self.object_end() else {
-            let fault = match self.exhausted {
-                true => self.fault("the file ends inside an argument"),
-                false => self.fault("an argument without an end"),
+            let fault = if self.exhausted {
+                self.fault("the file ends inside an argument")
+            } else {
+                self.fault("an argument without an end")
             };
             let end = self.buffer.len();
-            self.place = match self.resume(end) {
-                true => Place::Between,
-                false => Place::Lost,
+            self.position = if self.resume(end) {
+                Position::Between
+            } else {
+                Position::Lost
             };
             return Err(fault);
         };
         let bytes = self.buffer.get(self.start..end).unwrap_or_default();
-        let read = serde_json::from_slice::<Raw>(bytes)
+        let read = serde_json::from_slice::<RawArgument>(bytes)
             .map_err(|e| source::json_fault(FaultKind::Argument, &self.path, self.line, &e))
             .and_then(|raw| raw.argument().map_err(|what| self.fault(what)));
         match read {
@@ -352,52 +355,54 @@ impl Iterator for ArgumentFile {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.place {
-                Place::Outside => match self.skip_to(|b| b == b'[') {
+            match self.position {
+                Position::Outside => match self.skip_to(|b| b == b'[') {
                     Some(_) => {
                         self.go_to(self.start + 1);
-                        self.array = true;
-                        self.place = Place::Between;
+                        self.has_array = true;
+                        self.position = Position::Between;
                     }
                     None => {
-                        self.place = Place::End;
-                        if !self.array && self.broken.is_none() {
+                        self.position = Position::End;
+                        if !self.has_array && self.read_error.is_none() {
                             return Some(Err(self.fault("there is no array of arguments in it")));
                         }
                     }
                 },
-                Place::Between => match self.skip_to(|b| b != b',' && !b.is_ascii_whitespace()) {
-                    Some(b'{') => return Some(self.read_object()),
-                    Some(b']') => self.place = Place::Outside,
-                    Some(_) => {
-                        let fault = self.fault("something that is no argument");
-                        self.skip_to(|b| b == b'{' || b == b']');
-                        return Some(Err(fault));
-                    }
-                    None => {
-                        self.place = Place::End;
-                        if self.broken.is_none() {
-                            return Some(Err(self.fault("the file ends inside the array")));
+                Position::Between => {
+                    match self.skip_to(|b| b != b',' && !b.is_ascii_whitespace()) {
+                        Some(b'{') => return Some(self.read_object()),
+                        Some(b']') => self.position = Position::Outside,
+                        Some(_) => {
+                            let fault = self.fault("something that is no argument");
+                            self.skip_to(|b| b == b'{' || b == b']');
+                            return Some(Err(fault));
+                        }
+                        None => {
+                            self.position = Position::End;
+                            if self.read_error.is_none() {
+                                return Some(Err(self.fault("the file ends inside the array")));
+                            }
                         }
                     }
-                },
-                Place::Lost => {
+                }
+                Position::Lost => {
                     let found = self.skip_to(|b| b == b'{').is_some() && {
                         while self.buffer.len() < self.start + 64 && self.fill() {}
                         let rest = self.buffer.get(self.start + 1..).unwrap_or_default();
                         if rest.trim_ascii_start().starts_with(b"\"id\"") {
-                            self.place = Place::Between;
+                            self.position = Position::Between;
                         } else {
                             self.go_to(self.start + 1);
                         }
                         true
                     };
                     if !found {
-                        self.place = Place::End;
+                        self.position = Position::End;
                     }
                 }
-                Place::End => {
-                    let error = self.broken.take()?;
+                Position::End => {
+                    let error = self.read_error.take()?;
                     let what = format!("cannot be read further: {error}");
                     return Some(Err(self.fault(&what)));
                 }

@@ -1,8 +1,6 @@
-//! The image collection's layout (Touché 2022 and 2023, image retrieval for arguments):
-//! `images/I<2 hex>/I<hex>/…`, one directory an image, with the pages that show it.
+//! The image collections of Touché 2022 and 2023: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it.
 //!
-//! Only the ids and their directories are held for the whole collection; what a document consists
-//! of is read one document at a time.
+//! In memory are only the ids and directories of all documents; their contents are read one document at a time.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,13 +12,13 @@ use sha2::{Digest, Sha256};
 
 use crate::trec::{DocId, Fault, FaultKind};
 
-/// A larger file is a fault: the largest page of the real crawl has 1 MB, the largest image 60 MB.
+/// A larger file is a fault. The largest page of the real crawl has 1 MB, the largest image 60 MB.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// The image files of a document, in the order in which they are tried.
+/// The names of image files. The first one that can be decoded is used.
 const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.jpeg"];
 
-/// An image collection: where each document is.
+/// The documents of an image collection, with the directory of each.
 #[derive(Debug)]
 pub struct ImageCollection {
     dir: PathBuf,
@@ -28,62 +26,62 @@ pub struct ImageCollection {
     faults: Vec<Fault>,
 }
 
-/// One document of the collection: its id and its directory.
+/// A document of the collection.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub id: DocId,
     pub dir: PathBuf,
 }
 
-/// The files of a document, without their contents.
+/// The files of a document.
 #[derive(Debug)]
 pub struct Listing {
-    /// Image files there are, the first to be tried first.
+    /// The image files that exist, in the order of [`IMAGE_FILES`].
     pub images: Vec<PathBuf>,
-    /// Directories of the pages, by name.
+    /// The directories of the pages, sorted by name.
     pub pages: Vec<PathBuf>,
-    /// Hash over the names and sizes of all files that evidence is made of (16 hex digits): what
-    /// was extracted from other files is extracted again. Times are not in it, so that a copy of
-    /// a collection on another machine keeps its evidence.
+    /// A hash over the names and sizes of all files that evidence is computed from, as 16 hex digits. If it changes, the evidence
+    /// is computed again. It leaves out the files' times, so a copy of a collection can use the same evidence.
     pub fingerprint: String,
 }
 
-/// What the pages say of an image, and where it came from.
+/// What a collection says about an image, without its pixels.
 #[derive(Debug, Default)]
 pub struct ImageDocument {
     /// `image-url.txt`; empty if it is missing.
     pub url: String,
-    /// `image-phash.txt`, 64 characters of 0 and 1, first character highest.
+    /// The perceptual hash in `image-phash.txt`: 64 characters `0` or `1`, the highest bit first.
     pub phash: Option<u64>,
     pub pages: Vec<PageDocument>,
 }
 
-/// One page that shows the image.
+/// A page that shows the image.
 #[derive(Debug, Default)]
 pub struct PageDocument {
-    /// The name of its directory, "P" and 16 hex digits.
+    /// The name of the page's directory: "P" and 16 hex digits.
     pub id: String,
     pub url: String,
-    /// Bytes of `snapshot/dom.html`; none if it is missing or empty.
+    /// The bytes of `snapshot/dom.html`; `None` if it is missing or empty.
     pub html: Option<Vec<u8>>,
-    /// Where the image's element stands, one browser XPath a line.
+    /// The positions of the image in the page, as XPaths of a browser.
     pub xpaths: Vec<String>,
-    /// `snapshot/text.txt`: read where there is no HTML.
+    /// `snapshot/text.txt`; only read if there is no HTML.
     pub text: Option<String>,
+    /// `rankings.jsonl`.
     pub rankings: Vec<CrawlRank>,
 }
 
-/// At which rank an image search returned this image and page while the collection was made.
+/// The rank at which an image search returned this image on this page while the collection was crawled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrawlRank {
     pub query: String,
     pub topic: String,
-    /// Counted from 1.
+    /// From 1.
     pub rank: u32,
 }
 
 impl ImageCollection {
-    /// Finds the documents of the collection in `dir`, by id.
+    /// Finds the documents in `dir`, sorted by id.
     ///
     /// Errors: there is no directory `images`, or it cannot be listed.
     pub fn open(dir: &Path) -> Result<Self> {
@@ -100,27 +98,33 @@ impl ImageCollection {
         for prefix in list(&images)? {
             let name = file_name(&prefix);
             if !prefix.is_dir() || !is_id(&name, 3) {
-                faults.push(layout(prefix, "not a directory named I and 2 hex digits"));
+                faults.push(fault(
+                    FaultKind::Layout,
+                    &prefix,
+                    "not a directory named I and 2 hex digits",
+                ));
                 continue;
             }
             let inner = match list(&prefix) {
                 Ok(inner) => inner,
                 Err(error) => {
-                    faults.push(layout(prefix, format!("{error:#}")));
+                    faults.push(fault(FaultKind::Layout, &prefix, format!("{error:#}")));
                     continue;
                 }
             };
             for path in inner {
                 let id = file_name(&path);
                 if !path.is_dir() || id.len() < 17 || !is_id(&id, id.len()) {
-                    faults.push(layout(
-                        path,
+                    faults.push(fault(
+                        FaultKind::Layout,
+                        &path,
                         "not a directory named I and at least 16 hex digits",
                     ));
                 } else if !id.starts_with(&name) {
-                    faults.push(layout(
-                        path,
-                        format!("an id that does not begin with {name}; passed over"),
+                    faults.push(fault(
+                        FaultKind::Layout,
+                        &path,
+                        format!("an id that does not begin with {name}; skipped"),
                     ));
                 } else {
                     entries.push(Entry {
@@ -138,24 +142,24 @@ impl ImageCollection {
         })
     }
 
-    /// The collection's directory, as given.
+    /// The directory, as it was given to [`Self::open`].
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The documents, by id.
+    /// The documents, sorted by id.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// What in `images/` is not a document.
+    /// Files and directories in `images/` that do not belong to the layout.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 }
 
 impl Entry {
-    /// Lists the document's files. What cannot be listed is a fault.
+    /// Lists the document's files. A directory that cannot be listed is a fault.
     pub fn list(&self, faults: &mut Vec<Fault>) -> Listing {
         let mut hash = Sha256::new();
         let mut note = |path: &Path| match fs::metadata(path) {
@@ -179,7 +183,7 @@ impl Entry {
                 Ok(paths) => {
                     for path in paths {
                         if !path.is_dir() {
-                            faults.push(layout(path, "not a page's directory"));
+                            faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
                             continue;
                         }
                         for file in PAGE_FILES {
@@ -188,7 +192,9 @@ impl Entry {
                         pages.push(path);
                     }
                 }
-                Err(error) => faults.push(layout(pages_dir, format!("{error:#}"))),
+                Err(error) => {
+                    faults.push(fault(FaultKind::Layout, &pages_dir, format!("{error:#}")))
+                }
             }
         }
         let digest = hash.finalize();
@@ -199,23 +205,13 @@ impl Entry {
         }
     }
 
-    /// Reads everything but the pixels. What is missing or broken is a fault and left empty.
+    /// Reads everything except the image. What is missing or broken is a fault, and empty in the result.
     pub fn read(&self, listing: &Listing, faults: &mut Vec<Fault>) -> ImageDocument {
         if listing.images.is_empty() {
-            faults.push(Fault {
-                kind: FaultKind::Image,
-                path: self.dir.clone(),
-                line: None,
-                what: "no image file".into(),
-            });
+            faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
         }
         if listing.pages.is_empty() {
-            faults.push(Fault {
-                kind: FaultKind::Page,
-                path: self.dir.clone(),
-                line: None,
-                what: "no page".into(),
-            });
+            faults.push(fault(FaultKind::Page, &self.dir, "no page"));
         }
         let url = text_file(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
         let phash = fs::read_to_string(self.dir.join("image-phash.txt"))
@@ -233,7 +229,7 @@ impl Entry {
     }
 }
 
-/// The files of a page that evidence is made of.
+/// The files of a page from which evidence is computed.
 const PAGE_FILES: [&str; 5] = [
     "page-url.txt",
     "rankings.jsonl",
@@ -287,7 +283,7 @@ fn read_page(dir: &Path, faults: &mut Vec<Fault>) -> PageDocument {
     }
 }
 
-/// `rankings.jsonl`: needed by one baseline only, so its absence is no fault; a broken line is.
+/// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it; a broken line is.
 fn read_rankings(path: &Path, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
     if !path.exists() {
         return Vec::new();
@@ -313,7 +309,7 @@ fn read_rankings(path: &Path, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
     rankings
 }
 
-/// `{"query":"…","topic":"34","rank":61}`; topic and rank may be numbers or strings.
+/// Parses `{"query":"…","topic":"34","rank":61}`. Topic and rank may be numbers or strings.
 fn parse_ranking(line: &str) -> Option<CrawlRank> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
     let text = |key: &str| match value.get(key)? {
@@ -334,7 +330,7 @@ fn parse_phash(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// The bytes of a file; the error says what a reader needs to know, without the path.
+/// Reads a file. The error gives the reason ("missing", the file is too large) without the path.
 pub fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     let size = fs::metadata(path).map_err(|error| reason(&error))?.len();
     if size > MAX_FILE_BYTES {
@@ -356,8 +352,7 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// A small text file. Missing, unreadable or not UTF-8 is a fault; in the last case what could be
-/// read is used.
+/// Reads a text file. It is a fault if the file is missing, unreadable or not UTF-8; in the last case, invalid bytes are replaced.
 fn text_file(path: &Path, kind: FaultKind, faults: &mut Vec<Fault>) -> Option<String> {
     match bytes_of(path) {
         Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
@@ -380,16 +375,7 @@ fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     }
 }
 
-fn layout(path: PathBuf, what: impl Into<String>) -> Fault {
-    Fault {
-        kind: FaultKind::Layout,
-        path,
-        line: None,
-        what: what.into(),
-    }
-}
-
-/// The paths in a directory, by name; hidden files are none of our business.
+/// The paths in a directory, sorted by name, without hidden files.
 fn list(dir: &Path) -> Result<Vec<PathBuf>> {
     let listing = || format!("cannot list {}", dir.display());
     let mut paths = Vec::new();
@@ -410,7 +396,7 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// "I" and hex digits, `length` characters in all.
+/// Whether `name` is "I" and lower-case hex digits, `length` characters in all.
 fn is_id(name: &str, length: usize) -> bool {
     name.len() == length
         && name

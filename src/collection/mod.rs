@@ -1,4 +1,4 @@
-//! What comes from disk: collections of documents. A broken document is a fault, never the end of a run.
+//! Document collections on disk. A broken document is a fault; it never ends a run.
 
 pub mod arguments;
 pub mod images;
@@ -15,7 +15,7 @@ use crate::trec::topic::{self, Topic};
 
 /// Reads a topics file (XML, or TIREx's `queries.jsonl`).
 ///
-/// Errors name the path: not readable, not UTF-8, not topics ([`topic::parse`]).
+/// Errors, with the path: the file cannot be read, is not UTF-8, or [`topic::parse`] fails.
 pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let reading = || format!("cannot read the topics in {}", path.display());
     let text = std::fs::read_to_string(path).with_context(reading)?;

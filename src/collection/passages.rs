@@ -1,7 +1,7 @@
-//! The passages of Touché 2022, Task 2: `{"id", "contents", "chatNoirUrl"}` a line, plain or gzip.
+//! The passages of Touché 2022, Task 2: a file, plain or gzip, with `{"id", "contents", "chatNoirUrl"}` on each line.
 //!
-//! The version that is expanded by DocT5Query has the predicted queries at the end of `contents`; a
-//! file that keeps them in a field of their own is read too.
+//! There is a version of the collection that was expanded by DocT5Query, with the predicted queries at the end of `contents`.
+//! Predicted queries in a field of their own are read, too.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::trec::{DocId, Fault, FaultKind};
 /// A passage of a web page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// "clueweb12-0004wb-25-32367___1": the page, and which of its passages.
+    /// The page's id and the number of the passage: "clueweb12-0004wb-25-32367___1".
     pub id: DocId,
     pub contents: String,
-    /// Queries that a model predicts for it, one a line, where they have a field of their own.
+    /// Queries predicted for the passage by a model, one per line; empty if the file has no field for them.
     pub expansion: String,
-    /// `chatNoirUrl`.
+    /// The page's address, `chatNoirUrl`.
     pub url: Option<String>,
 }
 
@@ -31,10 +31,10 @@ pub struct PassageCollection {
 }
 
 impl PassageCollection {
-    /// Finds the passages: a file, or a directory with `passages.jsonl` or `passages.jsonl.gz`, or
-    /// with one other file `…passages….jsonl` or `.jsonl.gz`.
+    /// Finds the passages at `path`: a file, or a directory that contains `passages.jsonl`, `passages.jsonl.gz` or exactly one other
+    /// file `…passages….jsonl` or `….jsonl.gz`.
     ///
-    /// Errors: there is none, or there are several to choose from.
+    /// Errors: the directory contains no such file, or several.
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_file() {
             return Ok(PassageCollection {
@@ -71,12 +71,12 @@ impl PassageCollection {
         }
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The passages in their order, and in between the faults.
+    /// Reads the passages in order. A fault takes the place of a line that cannot be read.
     pub fn passages(&self) -> impl Iterator<Item = Result<Passage, Fault>> + use<> {
         PassageFile {
             path: self.file.clone(),
@@ -89,7 +89,7 @@ impl PassageCollection {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw {
+struct RawPassage {
     id: String,
     contents: String,
     chat_noir_url: Option<String>,
@@ -110,7 +110,7 @@ enum Expansion {
     Several(Vec<String>),
 }
 
-/// The file being read.
+/// A reader of a file of passages.
 struct PassageFile {
     path: PathBuf,
     reader: Option<BufReader<Box<dyn Read + Send>>>,
@@ -123,7 +123,7 @@ impl PassageFile {
         source::fault(FaultKind::Passage, &self.path, self.line, what)
     }
 
-    /// Reads the next line; false at the end. A line that is too long is passed over to its end.
+    /// Reads the next line; returns false at the end of the file. A line that is too long is skipped and reported as a fault.
     fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Fault> {
         self.line += 1;
         let reader = match &mut self.reader {
@@ -157,7 +157,7 @@ impl PassageFile {
     }
 
     fn parse(&self, line: &[u8]) -> Result<Passage, Fault> {
-        let raw: Raw = serde_json::from_slice(line)
+        let raw: RawPassage = serde_json::from_slice(line)
             .map_err(|e| source::json_fault(FaultKind::Passage, &self.path, self.line, &e))?;
         if let Some(what) = source::bad_id(&raw.id) {
             return Err(self.fault(what));
@@ -186,7 +186,7 @@ impl Iterator for PassageFile {
                 Ok(true) => {}
                 Ok(false) => self.ended = true,
                 Err(fault) => {
-                    // without a reader there is nothing to go on with
+                    // the file could not be opened
                     self.ended |= self.reader.is_none();
                     return Some(Err(fault));
                 }
@@ -195,7 +195,7 @@ impl Iterator for PassageFile {
                 1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line),
                 _ => &line,
             };
-            // without its end: an error there is on this line
+            // without the line break: serde would report an error at the end of the line as one on the next line
             let bytes = bytes.trim_ascii();
             if !bytes.is_empty() {
                 return Some(self.parse(bytes));

@@ -1,4 +1,4 @@
-//! A file, plain or gzip, and where in a text collection's something is broken.
+//! Reading the files of text collections, plain or gzip, and reporting faults in them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,26 +9,25 @@ use flate2::read::MultiGzDecoder;
 
 use crate::trec::{Fault, FaultKind};
 
-/// A longer argument or passage is a fault: the longest of args.me has under 1 MB.
+/// A longer argument or passage is a fault. The longest argument of args.me has less than 1 MB.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// The file's bytes, unpacked if they are gzip, whatever its name says.
+/// Opens a file, and decompresses it if its first bytes are those of gzip.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     let mut file = File::open(path)?;
     let mut magic = Vec::new();
     file.by_ref().take(2).read_to_end(&mut magic)?;
     let packed = magic == [0x1f, 0x8b];
     let whole = io::Cursor::new(magic).chain(file);
-    Ok(match packed {
-        true => Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
-            1 << 18,
-            whole,
-        ))),
-        false => Box::new(whole),
+    Ok(if packed {
+        let buffered = io::BufReader::with_capacity(1 << 18, whole);
+        Box::new(MultiGzDecoder::new(buffered))
+    } else {
+        Box::new(whole)
     })
 }
 
-/// All of a file, unpacked if it is gzipped, whatever its name says. Errors: it cannot be read or unpacked whole.
+/// Reads a whole file, and decompresses it if its first bytes are those of gzip. Errors: it cannot be read or decompressed.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
     let mut bytes = Vec::new();
@@ -37,7 +36,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A fault at a line of the file.
+/// A fault on a line of a file.
 pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<String>) -> Fault {
     Fault {
         kind,
@@ -47,7 +46,7 @@ pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<Str
     }
 }
 
-/// The fault of JSON that starts at a line: serde's words, with the line counted in the file.
+/// The fault for a JSON value that begins on `line`: serde's message, with the line number of the file.
 pub(super) fn json_fault(
     kind: FaultKind,
     path: &Path,
@@ -60,7 +59,7 @@ pub(super) fn json_fault(
     fault(kind, path, line, what)
 }
 
-/// Why this id cannot stand in a run file, if so.
+/// Why an id cannot be written to a run file; `None` if it can.
 pub(super) fn bad_id(id: &str) -> Option<&'static str> {
     match id {
         "" => Some("its id is empty"),

@@ -1,35 +1,35 @@
-//! Several runs side by side: which is the best by each measure, and is the difference more than chance?
+//! Compares several runs: which is best by each measure, and whether a difference is larger than chance.
 
 use std::fmt;
 
 use super::stances::Confusion;
-use super::{Summary, Values};
+use super::{Aggregation, Values};
 
-/// Up to this many topics that differ, all ways to swap two runs are tried; beyond, as many as [`SAMPLES`].
+/// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
 const EXACT_UP_TO: usize = 16;
 
-/// Random swaps for the p-value; its standard error is then at most 0.0016.
+/// The number of random assignments. The standard error of p is then at most 0.0016.
 const SAMPLES: u64 = 100_000;
 
-/// The random swaps are the same each time.
+/// The seed of the random assignments, fixed so that p is reproducible.
 const SEED: u64 = 2022;
 
-/// Two runs compared on the topics that both have a value for.
+/// The comparison of two runs on the topics for which both have a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Paired {
-    /// Of the values over these topics: the second run's minus the first's.
+pub struct PairedTest {
+    /// The second run's value over these topics minus the first run's.
     pub difference: f64,
-    /// Topics compared.
+    /// The number of topics compared.
     pub topics: usize,
-    /// Two-sided: how often a difference at least as large comes up when each topic's results are dealt to the runs by
-    /// the toss of a coin.
+    /// The two-sided p-value: how often a difference is at least as large if each topic's two results are assigned to the runs at
+    /// random.
     pub p: f64,
 }
 
-/// The randomisation test for paired samples (Fisher; Smucker, Allan and Carterette, CIKM 2007).
-pub fn paired(first: &Values, second: &Values) -> Paired {
-    match (&first.summary, &second.summary) {
-        (Summary::Pooled(measure, a), Summary::Pooled(_, b)) => {
+/// Compares two runs by the randomisation test for paired samples (Fisher; Smucker, Allan and Carterette, CIKM 2007).
+pub fn paired(first: &Values, second: &Values) -> PairedTest {
+    match (&first.aggregation, &second.aggregation) {
+        (Aggregation::Pooled(measure, a), Aggregation::Pooled(_, b)) => {
             let pairs: Vec<(Confusion, Confusion)> = a
                 .iter()
                 .filter_map(|(topic, a)| Some((*a, *b.get(topic)?)))
@@ -43,11 +43,11 @@ pub fn paired(first: &Values, second: &Values) -> Paired {
                 }
                 value(&y) - value(&x)
             };
-            // A tenth of the samples: each of them adds up every topic.
-            let p = randomised(pairs.len(), SAMPLES / 10, difference(&|_| false), |swaps| {
-                difference(&|at| swaps.of(at))
+            // a tenth of the samples, because each of them sums over all topics
+            let p = p_value(pairs.len(), SAMPLES / 10, difference(&|_| false), |swaps| {
+                difference(&|at| swaps.contains(at))
             });
-            Paired {
+            PairedTest {
                 difference: difference(&|_| false),
                 topics: pairs.len(),
                 p,
@@ -62,8 +62,8 @@ pub fn paired(first: &Values, second: &Values) -> Paired {
             let count = differences.len();
             let sum: f64 = differences.iter().sum();
             let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
-            let p = randomised(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
-            Paired {
+            let p = p_value(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
+            PairedTest {
                 difference: sum / count.max(1) as f64,
                 topics: count,
                 p,
@@ -72,24 +72,19 @@ pub fn paired(first: &Values, second: &Values) -> Paired {
     }
 }
 
-/// Which topics of two runs are swapped: bits, the first topic's in the lowest.
+/// The topics whose results are swapped between the two runs, as bits from the lowest on.
 struct Swaps(Vec<u64>);
 
 impl Swaps {
-    fn of(&self, topic: usize) -> bool {
+    fn contains(&self, topic: usize) -> bool {
         self.0[topic / 64] >> (topic % 64) & 1 == 1
     }
 }
 
-/// The share of swaps whose statistic is at least as far from 0 as what was observed; of all swaps where that
-/// is feasible, else of so many random ones and the observation itself.
-fn randomised(
-    topics: usize,
-    samples: u64,
-    observed: f64,
-    statistic: impl Fn(&Swaps) -> f64,
-) -> f64 {
-    // Sums in another order differ in the last digits.
+/// The share of assignments whose statistic is at least as far from 0 as `observed`. All assignments are tried if there are at most
+/// 2^[`EXACT_UP_TO`]; otherwise `samples` random ones, to which the observed one is added.
+fn p_value(topics: usize, samples: u64, observed: f64, statistic: impl Fn(&Swaps) -> f64) -> f64 {
+    // the sum of the same numbers in another order differs in the last digits
     let extreme = |swaps: &Swaps| statistic(swaps).abs() >= observed.abs() - 1e-12;
     let mut swaps = Swaps(vec![0; topics.div_ceil(64).max(1)]);
     if topics <= EXACT_UP_TO {
@@ -109,7 +104,7 @@ fn randomised(
     (extremes + 1) as f64 / (samples + 1) as f64
 }
 
-/// Sums of differences with some signs turned, read from a table for every eight of them.
+/// Computes sums of differences with changed signs, eight differences at a time by a table.
 struct SignedSums {
     count: usize,
     tables: Vec<[f64; 256]>,
@@ -145,7 +140,7 @@ impl SignedSums {
     }
 }
 
-/// Steele, Lea and Flood's generator (OOPSLA 2014): enough for coin tosses, and the same everywhere.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Its quality suffices here, and it gives the same numbers everywhere.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -158,28 +153,28 @@ impl SplitMix {
     }
 }
 
-/// Runs by measures; `Display` marks the best value of each column.
+/// The values of runs by measures; `Display` marks the best value of each column.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The measures' names, with the judgements' before them if there are several.
+    /// The names of the measures, preceded by the name of the judgements if there are several.
     pub columns: Vec<String>,
-    /// Each run's name and its values, one a column.
+    /// The name of each run and its values, one per column.
     pub rows: Vec<(String, Vec<Values>)>,
 }
 
 impl Table {
-    /// The width of the first column.
+    /// The width of the first column, in characters.
     fn name_width(&self) -> usize {
         let names = self.rows.iter().map(|(name, _)| name.chars().count());
         names.max().unwrap_or(0).max("run".len())
     }
 
-    /// How each run differs from the first, with the p-value of [`paired`].
+    /// A table of each run's difference to the first, with the p-value of [`paired`].
     pub fn differences(&self) -> impl fmt::Display + '_ {
         Differences(self)
     }
 
-    /// One run's values for each topic.
+    /// A table of one run's values by topic.
     pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
         ByTopic(self, row)
     }
@@ -238,7 +233,7 @@ impl fmt::Display for Differences<'_> {
         for (name, row) in others {
             write!(f, "{name:<names$}")?;
             for ((value, before), column) in row.iter().zip(baseline).zip(&self.0.columns) {
-                let Paired { difference, p, .. } = paired(before, value);
+                let PairedTest { difference, p, .. } = paired(before, value);
                 let width = column.len().max(CELL);
                 let p = match p {
                     p if p < 0.00005 => "<.0001".to_owned(),
@@ -275,7 +270,7 @@ impl fmt::Display for ByTopic<'_> {
                 let width = column.len().max(7);
                 match value.topics.get(topic) {
                     Some(value) => write!(f, "  {value:>width$.4}")?,
-                    // This measure leaves the topic out.
+                    // the measure leaves this topic out
                     None => write!(f, "  {:>width$}", "-")?,
                 }
             }

@@ -1,29 +1,28 @@
-//! How good is a run, by the judgements?
+//! Precision of image runs at ten results for each topic and stance.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::measure::{ImageMeasure, ImageQuestion};
-use super::{Edition, Summary, Values};
+use super::{Aggregation, Edition, Values};
 use crate::trec::qrels::ImageQrels;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{Stance, TopicId};
 
-/// Results that P@10 looks at, for each topic and stance.
+/// The number of results of each topic and stance that P@10 counts.
 const DEPTH: usize = 10;
 
-/// How many of the first ten images of a list, or of several lists, are what they should be.
-/// Unjudged images are not.
+/// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
     pub on_topic: usize,
-    /// On topic, and for or against.
+    /// On topic, and either for or against.
     pub argumentative: usize,
-    /// On topic, and of the stance under which it is listed.
+    /// On topic, and of the stance of the list.
     pub on_stance: usize,
-    /// Judged at all for this topic.
+    /// Judged for this topic.
     pub judged: usize,
-    /// Listed, at most ten a list.
+    /// All images, at most ten per list.
     pub listed: usize,
 }
 
@@ -36,21 +35,21 @@ impl Hits {
         self.listed += other.listed;
     }
 
-    /// On topic, argumentative, on stance: as shares of so many places; 0 where there are none.
+    /// The shares of images on topic, argumentative and on stance, among `places` places; 0 if there are none.
     pub fn precision(&self, places: usize) -> [f64; 3] {
         [self.on_topic, self.argumentative, self.on_stance]
             .map(|hits| hits as f64 / places.max(1) as f64)
     }
 }
 
-/// P@10 of an image run (Touché 2022 and 2023, Task 3); `Display` is the table of the whole run.
+/// P@10 of an image run (Touché 2022 and 2023, Task 3), by topic; `Display` is the table for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageEvaluation {
-    /// The hits of each topic that is in the run or judged, of its PRO list and of its CON list.
+    /// The topics that are in the run or judged.
     pub topics: BTreeMap<TopicId, TopicHits>,
 }
 
-/// One topic of an [`ImageEvaluation`].
+/// The counts for a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicHits {
     pub pro: Hits,
@@ -60,7 +59,7 @@ pub struct TopicHits {
 }
 
 impl TopicHits {
-    /// Both lists together.
+    /// The sum of both lists.
     pub fn both(&self) -> Hits {
         let mut both = self.pro;
         both.add(self.con);
@@ -75,8 +74,8 @@ impl TopicHits {
     }
 }
 
-/// Counts the hits of a run: in each list the ten lines of the lowest ranks, in file order where ranks are equal.
-/// A repeated image counts each time, as it does for the organisers (`verify` warns of it).
+/// Evaluates a run. Of each list, the ten lines with the lowest ranks count; equal ranks are in the order of the file. A repeated image
+/// counts each time, as in the organisers' evaluator (`verify` warns of it).
 pub fn evaluate_images(
     run: &[ImageRunLine],
     qrels: &ImageQrels,
@@ -120,20 +119,20 @@ pub fn evaluate_images(
 }
 
 impl ImageEvaluation {
-    /// P@10 as the organisers compute it: on topic, argumentative and on stance, of the 20 places of each
-    /// topic in the run. A topic that the run leaves out does not count.
+    /// P@10 as the organisers compute it (on topic, argumentative, on stance): over the 20 places of each topic in the run. Topics that
+    /// the run leaves out do not count.
     pub fn official(&self) -> [f64; 3] {
         let (hits, topics) = self.sum(|t| t.in_run, TopicHits::both);
         hits.precision(2 * DEPTH * topics)
     }
 
-    /// P@10 of the 20 places of each judged topic: one that the run leaves out counts as zero.
+    /// P@10 over the 20 places of each judged topic. Topics that the run leaves out count as zero.
     pub fn all_judged(&self) -> [f64; 3] {
         let (hits, topics) = self.sum(|t| t.is_judged, TopicHits::both);
         hits.precision(2 * DEPTH * topics)
     }
 
-    /// P@10 of the 10 places of this stance in each topic of the run.
+    /// P@10 over the 10 places of this stance, for each topic in the run.
     pub fn of_stance(&self, stance: Stance) -> [f64; 3] {
         let (hits, topics) = self.sum(|t| t.in_run, |t| t.list(stance));
         hits.precision(DEPTH * topics)
@@ -156,16 +155,19 @@ impl ImageEvaluation {
         let topics = self
             .topics
             .iter()
-            .filter(|(_, topic)| match measure.all_judged {
-                true => topic.is_judged,
-                false => topic.in_run,
+            .filter(|(_, topic)| {
+                if measure.all_judged {
+                    topic.is_judged
+                } else {
+                    topic.in_run
+                }
             })
             .map(|(id, topic)| (id.clone(), value(topic)))
             .collect();
-        Values::new(topics, Summary::Mean)
+        Values::new(topics, Aggregation::Mean)
     }
 
-    /// The measures as the organisers' evaluator writes them (`evaluation.prototext`).
+    /// The measures in the format of the organisers' evaluator (`evaluation.prototext`).
     pub fn prototext(&self) -> String {
         let [on_topic, argumentative, on_stance] = self.official();
         super::prototext(&[
@@ -175,21 +177,21 @@ impl ImageEvaluation {
         ])
     }
 
-    /// The hits of the topics that `of` takes, and how many topics these are.
+    /// The sum of the counts over the topics that `include` selects, and the number of these topics.
     fn sum(
         &self,
-        of: impl Fn(&TopicHits) -> bool,
+        include: impl Fn(&TopicHits) -> bool,
         hits: impl Fn(&TopicHits) -> Hits,
     ) -> (Hits, usize) {
         let (mut sum, mut topics) = (Hits::default(), 0);
-        for topic in self.topics.values().filter(|t| of(t)) {
+        for topic in self.topics.values().filter(|t| include(t)) {
             sum.add(hits(topic));
             topics += 1;
         }
         (sum, topics)
     }
 
-    /// The table of the topics in the run, one line each.
+    /// The table of the topics in the run, one per line.
     pub fn by_topic(&self) -> impl fmt::Display + '_ {
         ByTopic(self)
     }

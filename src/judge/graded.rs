@@ -1,38 +1,38 @@
-//! Rankings measured by graded judgements.
+//! Measures of text rankings by graded judgements.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::measure::{GradedKind, GradedMeasure, OrganisersNdcg};
-use super::{Summary, Values};
+use super::{Aggregation, Values};
 use crate::trec::qrels::GradedQrels;
 use crate::trec::run::TextRunLine;
 use crate::trec::{DocId, TopicId};
 
-/// The arguments that the evaluation of 2025 leaves out (`IDS_TO_EXCLUDE` of its script).
+/// The arguments that the evaluation of 2025 leaves out (`IDS_TO_EXCLUDE` in its script).
 const EXCLUDED_2025: [&str; 13] = [
     "2-3", "4-1", "4-2", "4-3", "4-4", "8-3", "9-4", "13-3", "17-4", "21-6", "27-1", "27-3", "27-5",
 ];
 
-/// Results that the evaluation of 2025 looks at, whatever the cutoff.
+/// The number of results that the evaluation of 2025 reads, whatever the cutoff.
 const DEPTH_2025: usize = 5;
 
-/// A text run, each topic's results in the orders that evaluators take them.
+/// A text run, with the results of each topic in the orders that evaluators use.
 pub struct TextRun<'a> {
     topics: BTreeMap<&'a TopicId, TopicResults<'a>>,
-    /// Lines that list a document again, which trec_eval would not take: only the best place counts.
+    /// The number of lines that repeat a document. trec_eval rejects such a run; here only the best line of a document counts.
     pub repeated: usize,
 }
 
 /// The results of one topic.
 pub(super) struct TopicResults<'a> {
-    /// By score as a 32-bit float, then by document id, both descending: trec_eval's order, without repetitions.
+    /// By score as a 32-bit float, then by document id, both descending, without repeated documents: trec_eval's order.
     pub by_score: Vec<&'a TextRunLine>,
-    /// By the rank column, in file order where ranks are equal: the organisers' order.
+    /// By rank; equal ranks are in the order of the file: the organisers' order.
     by_rank: Vec<&'a TextRunLine>,
 }
 
 impl<'a> TextRun<'a> {
-    /// Orders the lines of a run.
+    /// Sorts the lines of a run by topic and within each topic.
     pub fn new(lines: &'a [TextRunLine]) -> TextRun<'a> {
         let mut lists: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
         for line in lines {
@@ -61,15 +61,15 @@ impl<'a> TextRun<'a> {
         self.topics.get(topic)
     }
 
-    /// The topics of the run that are not judged.
+    /// The number of topics in the run that are not judged.
     pub fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 
     /// The value of a measure for each topic that it counts, and their mean.
     ///
-    /// Every judged topic counts, and one that the run leaves out as 0; the organisers' measures leave topics out as
-    /// their scripts do ([`OrganisersNdcg`]).
+    /// All judged topics count; one that the run leaves out counts as 0. The organisers' measures leave out the topics that their
+    /// scripts leave out ([`OrganisersNdcg`]).
     pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
         let mut topics = BTreeMap::new();
         for (topic, grades) in qrels {
@@ -89,22 +89,26 @@ impl<'a> TextRun<'a> {
                         .map(|line| grades.get(&line.doc).copied())
                         .collect();
                     if measure.judged_only {
-                        // trec_eval -J takes a negative grade for no judgement
+                        // trec_eval -J treats a negative grade as not judged
                         found.retain(|grade| grade.is_some_and(|g| g >= 0.0));
                     }
-                    Some(of_topic(measure, &found, grades))
+                    Some(topic_value(measure, &found, grades))
                 }
             };
             if let Some(value) = value {
                 topics.insert(topic.clone(), value);
             }
         }
-        Values::new(topics, Summary::Mean)
+        Values::new(topics, Aggregation::Mean)
     }
 }
 
-/// One topic's value: `found` are the grades of its results, in trec_eval's order.
-fn of_topic(measure: &GradedMeasure, found: &[Option<f64>], grades: &HashMap<DocId, f64>) -> f64 {
+/// The value for one topic. `found` has the grades of its results in trec_eval's order, `None` for a document that is not judged.
+fn topic_value(
+    measure: &GradedMeasure,
+    found: &[Option<f64>],
+    grades: &HashMap<DocId, f64>,
+) -> f64 {
     use GradedKind as K;
     let is_relevant = |grade: &Option<f64>| grade.is_some_and(|g| g >= measure.rel.grade);
     let relevant = grades.values().filter(|g| **g >= measure.rel.grade).count();
@@ -118,7 +122,7 @@ fn of_topic(measure: &GradedMeasure, found: &[Option<f64>], grades: &HashMap<Doc
         K::Success => f64::from(first.iter().any(is_relevant)),
         K::Judged => share(first.iter().flatten().count() as f64, first.len()),
         K::Rr => match first.iter().position(is_relevant) {
-            Some(place) => 1.0 / (place + 1) as f64,
+            Some(position) => 1.0 / (position + 1) as f64,
             None => 0.0,
         },
         K::Ap => {
@@ -138,7 +142,7 @@ fn of_topic(measure: &GradedMeasure, found: &[Option<f64>], grades: &HashMap<Doc
                 K::NdcgExponential => (grade.exp2() - 1.0).max(0.0),
                 _ => grade.max(0.0),
             };
-            let ideal = dcg(best(grades, gain).into_iter().take(cutoff));
+            let ideal = dcg(ideal_gains(grades, gain).into_iter().take(cutoff));
             let gained = dcg(first.iter().map(|grade| grade.map_or(0.0, gain)));
             if ideal > 0.0 { gained / ideal } else { 0.0 }
         }
@@ -149,7 +153,7 @@ fn share(part: f64, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }
 
-/// Discounted cumulative gain (Järvelin and Kekäläinen, 2002): each gain by log2(rank + 1).
+/// Discounted cumulative gain (Järvelin and Kekäläinen, 2002): the sum of gains, each divided by log2(rank + 1).
 fn dcg(gains: impl Iterator<Item = f64>) -> f64 {
     (2..)
         .zip(gains)
@@ -157,15 +161,16 @@ fn dcg(gains: impl Iterator<Item = f64>) -> f64 {
         .sum()
 }
 
-/// The gains of all judged documents, the largest first.
-fn best(grades: &HashMap<DocId, f64>, gain: impl Fn(f64) -> f64) -> Vec<f64> {
+/// The gains of all judged documents, in descending order: the ideal ranking.
+fn ideal_gains(grades: &HashMap<DocId, f64>, gain: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut gains: Vec<f64> = grades.values().map(|grade| gain(*grade)).collect();
     gains.sort_by(|a, b| b.total_cmp(a));
     gains
 }
 
+/// nDCG as the script of 2020 to 2022 computes it; `None` if it leaves the topic out.
 fn ndcg_2021(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize) -> Option<f64> {
-    // -2 alone becomes 0, and what is not whole is cut, as the script does it
+    // the script replaces -2, and only -2, by 0, and truncates grades to whole numbers
     let gain = |grade: f64| if grade == -2.0 { 0.0 } else { grade.trunc() };
     let judged: Vec<f64> = results
         .by_rank
@@ -173,11 +178,12 @@ fn ndcg_2021(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize
         .take(cutoff)
         .filter_map(|line| grades.get(&line.doc).copied().map(gain))
         .collect();
-    let ideal = dcg(best(grades, gain).into_iter().take(cutoff));
-    // 0 / 0 is no number, and pandas leaves it out of a mean
+    let ideal = dcg(ideal_gains(grades, gain).into_iter().take(cutoff));
+    // the script divides 0 by 0 here, and pandas leaves the NaN out of the mean
     (!judged.is_empty() && ideal != 0.0).then(|| dcg(judged.into_iter()) / ideal)
 }
 
+/// nDCG as the script of 2025 computes it; `None` if it excludes the argument.
 fn ndcg_2025(
     argument: &TopicId,
     results: &TopicResults,
@@ -190,6 +196,6 @@ fn ndcg_2025(
     let cutoff = cutoff.min(DEPTH_2025);
     let found = results.by_rank.iter().take(cutoff);
     let gained = dcg(found.map(|line| grades.get(&line.doc).copied().unwrap_or(0.0)));
-    let ideal = dcg(best(grades, |grade| grade).into_iter().take(cutoff));
+    let ideal = dcg(ideal_gains(grades, |grade| grade).into_iter().take(cutoff));
     Some(if ideal > 0.0 { gained / ideal } else { 0.0 })
 }

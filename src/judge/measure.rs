@@ -1,5 +1,5 @@
-//! The measures by name. A measure prints under the name that it is parsed from; the names of text
-//! retrieval are those of ir_measures (`nDCG@5`, `P(rel=2)@10`), and mean the same.
+//! The measures and their names. A measure prints under the name from which it is parsed. The names for text retrieval are those of
+//! ir_measures (`nDCG@5`, `P(rel=2)@10`), with the same meaning.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::trec::{ObjectStance, Stance};
 
-/// Something that a run is measured by.
+/// A measure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measure {
-    /// On graded judgements.
+    /// By graded judgements.
     Graded(GradedMeasure),
-    /// P@10 on image judgements.
+    /// P@10 by judgements of images.
     Image(ImageMeasure),
-    /// On the stances of passages.
+    /// By the judged stances of passages.
     Stance(StanceMeasure),
 }
 
@@ -23,15 +23,15 @@ pub enum Measure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedMeasure {
     pub kind: GradedKind,
-    /// From which grade on a document is relevant; not asked by nDCG and Judged.
+    /// The lowest grade of a relevant document. nDCG and Judged do not use it.
     pub rel: Level,
-    /// Leaves out documents without a judgement, or with a negative one, so that others move up (trec_eval -J).
+    /// Removes documents that have no judgement or a negative one, so that others move up (trec_eval -J).
     pub judged_only: bool,
-    /// Results looked at; all if none.
+    /// The number of results that count; `None` for all.
     pub cutoff: Option<usize>,
 }
 
-/// A relevance level: a grade, and the name under which it was asked for, if it was by name.
+/// A relevance level: a grade and, if it was given by name, that name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub grade: f64,
@@ -41,41 +41,40 @@ pub struct Level {
 /// What a [`GradedMeasure`] computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GradedKind {
-    /// Precision: relevant results by the cutoff.
+    /// Precision: the share of relevant results among the first `cutoff`.
     P,
-    /// Recall: relevant results by the number of relevant documents.
+    /// Recall: the share of relevant documents that are in the results.
     R,
-    /// Average precision, by the number of relevant documents.
+    /// Average precision: the sum of precisions at relevant results, divided by the number of relevant documents.
     Ap,
-    /// One by the rank of the first relevant result.
+    /// Reciprocal rank of the first relevant result.
     Rr,
-    /// Precision at as many results as there are relevant documents.
+    /// Precision at the number of relevant documents.
     Rprec,
-    /// Whether any result is relevant.
+    /// 1 if any result is relevant, else 0.
     Success,
-    /// Share of the results that are judged; shorter rankings by their length.
+    /// The share of results that are judged. A ranking shorter than the cutoff is divided by its own length.
     Judged,
-    /// trec_eval's: gain linear in the grade, by log2(rank + 1); unjudged and negative grades gain nothing.
+    /// nDCG as trec_eval computes it: the gain is the grade, the discount log2(rank + 1); unjudged documents and negative grades gain 0.
     Ndcg,
-    /// The same with a gain of 2^grade - 1.
+    /// nDCG with a gain of 2^grade - 1.
     NdcgExponential,
-    /// The organisers' script of that year.
+    /// nDCG as the organisers' script of that year computes it.
     NdcgOrganisers(OrganisersNdcg),
 }
 
 /// The organisers' scripts that compute nDCG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrganisersNdcg {
-    /// `evaluate.py` of 2020 to 2022, Tasks 1 and 2: results by their rank column, cut off, and only then rid
-    /// of unjudged documents; -2 gains as 0; a topic in which nothing can be gained or nothing listed is judged is
-    /// left out of the mean.
+    /// `evaluate.py` of 2020 to 2022, Tasks 1 and 2: results in the order of the rank column, cut off first, and unjudged documents
+    /// removed afterwards. Grade -2 gains 0. A topic is left out of the mean if no judged document is listed or the ideal gain is 0.
     Touche2021,
-    /// `eval_file.py` of 2025, images for arguments: the first five by rank; arguments that the run leaves out, or
-    /// that the organisers exclude, do not count.
+    /// `eval_file.py` of 2025, images for arguments: the first five results by rank. Arguments that the run leaves out or the
+    /// organisers exclude do not count.
     Touche2025,
 }
 
-/// What the images of an [`ImageMeasure`] must be.
+/// What an [`ImageMeasure`] asks of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageQuestion {
     OnTopic,
@@ -87,19 +86,19 @@ pub enum ImageQuestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageMeasure {
     pub question: ImageQuestion,
-    /// All judged topics instead of the run's (which is the official denominator).
+    /// Whether all judged topics count, not only those in the run (the official denominator).
     pub all_judged: bool,
-    /// Only the lists of this stance.
+    /// Only lists of this stance count; `None` for both lists.
     pub list: Option<Stance>,
 }
 
-/// How well the stances of a text run agree with the judged ones.
+/// How well the stances in a text run agree with the judged ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StanceMeasure {
     pub kind: StanceKind,
-    /// Of one class; the mean of the four if none.
+    /// The class that is measured; `None` for the mean over all four.
     pub class: Option<ObjectStance>,
-    /// Only the first results of each topic; all if none.
+    /// Only this many results of each topic count; `None` for all.
     pub cutoff: Option<usize>,
 }
 
@@ -111,13 +110,13 @@ pub enum StanceKind {
     F1,
 }
 
-/// Names for grades, to be used as `rel=NAME`.
+/// Names of grades, for `rel=NAME`.
 pub type Levels<'a> = &'a [(String, f64)];
 
-/// What the task calls its grades.
+/// The task's names of grades.
 pub const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
-/// The measures shown where none is asked for, by the kind of the judgements.
+/// The default measures for graded judgements.
 pub const GRADED_DEFAULTS: &[&str] = &[
     "nDCG(touche=2021)@5",
     "nDCG@5",
@@ -127,6 +126,7 @@ pub const GRADED_DEFAULTS: &[&str] = &[
     "R@1000",
     "Judged@5",
 ];
+/// The default measures for judgements of images.
 pub const IMAGE_DEFAULTS: &[&str] = &[
     "topicRelevanceP@10",
     "argumentativenessP@10",
@@ -135,7 +135,9 @@ pub const IMAGE_DEFAULTS: &[&str] = &[
     "argumentativenessP(topics=judged)@10",
     "stanceRelevanceP(topics=judged)@10",
 ];
+/// The default measures for judgements of stances.
 pub const STANCE_DEFAULTS: &[&str] = &["StanceF1", "StanceF1@5"];
+/// The default measures for the answers of 2025.
 pub const ANSWER_DEFAULTS: &[&str] = &[
     "nDCG(touche=2025)@1",
     "nDCG(touche=2025)@3",
@@ -144,15 +146,15 @@ pub const ANSWER_DEFAULTS: &[&str] = &[
     "Judged@5",
 ];
 
-/// The parts of a name: `Name(key=value,…)@cutoff`.
-struct Parts<'a> {
+/// A measure's name, split into its parts: `Name(key=value,…)@cutoff`.
+struct ParsedName<'a> {
     name: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
     cutoff: Option<usize>,
 }
 
-impl<'a> Parts<'a> {
-    fn of(text: &'a str) -> Result<Parts<'a>> {
+impl<'a> ParsedName<'a> {
+    fn parse(text: &'a str) -> Result<ParsedName<'a>> {
         let text = text.trim();
         let (front, cutoff) = match text.rsplit_once('@') {
             Some((front, cutoff)) => {
@@ -161,14 +163,14 @@ impl<'a> Parts<'a> {
                     .parse()
                     .ok()
                     .filter(|c| *c > 0)
-                    .with_context(|| format!("{cutoff:?} is no cutoff"))?;
+                    .with_context(|| format!("{cutoff:?} is not a cutoff"))?;
                 (front.trim(), Some(cutoff))
             }
             None => (text, None),
         };
         let (name, inside) = match front.split_once('(') {
             Some((name, rest)) => {
-                let inside = rest.strip_suffix(')').context("a bracket stays open")?;
+                let inside = rest.strip_suffix(')').context("a bracket is not closed")?;
                 (name.trim(), inside)
             }
             None => (front, ""),
@@ -181,18 +183,18 @@ impl<'a> Parts<'a> {
             let key = key.trim();
             ensure!(
                 parameters.iter().all(|(k, _)| *k != key),
-                "{key} is there twice"
+                "{key} is given twice"
             );
             parameters.push((key, value.trim().trim_matches(['\'', '"'])));
         }
-        Ok(Parts {
+        Ok(ParsedName {
             name,
             parameters,
             cutoff,
         })
     }
 
-    /// Takes a parameter out; what is left at the end is unknown.
+    /// Removes a parameter and returns its value. Parameters that remain at the end are unknown ones.
     fn take(&mut self, key: &str) -> Option<&'a str> {
         let at = self.parameters.iter().position(|(k, _)| *k == key)?;
         Some(self.parameters.remove(at).1)
@@ -200,14 +202,14 @@ impl<'a> Parts<'a> {
 }
 
 impl Measure {
-    /// The measure of that name. Errors: an unknown name or parameter, a cutoff that is missing or not wanted,
-    /// a level that `levels` does not name.
+    /// The measure with this name. Errors: an unknown name or parameter, a cutoff that is missing or not supported, a level that is not
+    /// in `levels`.
     pub fn parse(text: &str, levels: Levels) -> Result<Measure> {
-        Measure::of_parts(text, levels).with_context(|| format!("no measure {text:?}"))
+        Measure::from_name(text, levels).with_context(|| format!("no measure {text:?}"))
     }
 
-    fn of_parts(text: &str, levels: Levels) -> Result<Measure> {
-        let mut parts = Parts::of(text)?;
+    fn from_name(text: &str, levels: Levels) -> Result<Measure> {
+        let mut parts = ParsedName::parse(text)?;
         let measure = match parts.name {
             "topicRelevanceP" => Measure::image(ImageQuestion::OnTopic, &mut parts)?,
             "argumentativenessP" => Measure::image(ImageQuestion::Argumentative, &mut parts)?,
@@ -223,7 +225,7 @@ impl Measure {
         Ok(measure)
     }
 
-    fn graded(name: &str, parts: &mut Parts, levels: Levels) -> Result<Measure> {
+    fn graded(name: &str, parts: &mut ParsedName, levels: Levels) -> Result<Measure> {
         use GradedKind as K;
         let kind = match name {
             "P" | "Precision" => K::P,
@@ -279,7 +281,7 @@ impl Measure {
         }))
     }
 
-    fn image(question: ImageQuestion, parts: &mut Parts) -> Result<Measure> {
+    fn image(question: ImageQuestion, parts: &mut ParsedName) -> Result<Measure> {
         ensure!(parts.cutoff == Some(10), "image runs are measured @10");
         let all_judged = match parts.take("topics") {
             None | Some("run") => false,
@@ -299,7 +301,7 @@ impl Measure {
         }))
     }
 
-    fn stance(kind: StanceKind, parts: &mut Parts) -> Result<Measure> {
+    fn stance(kind: StanceKind, parts: &mut ParsedName) -> Result<Measure> {
         let class = match parts.take("class") {
             None => None,
             Some(class) => Some(
@@ -318,7 +320,7 @@ impl Measure {
 impl FromStr for Measure {
     type Err = anyhow::Error;
 
-    /// With the task's own names of levels.
+    /// Parses with the level names of [`TOUCHE_LEVELS`].
     fn from_str(text: &str) -> Result<Measure> {
         let levels = TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade));
         Measure::parse(text, &levels)

@@ -1,5 +1,5 @@
-//! Is a run valid, and how good is it? Uses the field's words (`trec`) alone, so that the judge
-//! shares no bug with the player.
+//! Is a run valid, and how good is it? Uses nothing but `trec`, so that an error in the code that ranks cannot also be in the code
+//! that evaluates.
 
 pub mod compare;
 pub mod evaluate;
@@ -14,17 +14,17 @@ use crate::trec::TopicId;
 use measure::StanceMeasure;
 use stances::Confusion;
 
-/// A year of the image task with judgements by topic and stance; its rules and judgements differ a little.
+/// A year of the image task that has judgements by topic and stance. Rules and grades differ slightly between the years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edition {
-    /// Topics 1–50, image ids of 16 hexadecimal digits, grade 1 counts.
+    /// Topics 1 to 50, image ids of 16 hexadecimal digits. Grade 1 means yes.
     Touche2022,
-    /// Topics 51–100, image ids of 24 (16 in the sample), every grade from 1 on counts.
+    /// Topics 51 to 100, image ids of 24 hexadecimal digits (16 in the published sample). Each grade from 1 on means yes.
     Touche2023,
 }
 
 impl Edition {
-    /// Whether a grade means yes.
+    /// Whether a grade means yes. An image that was not judged does not count.
     pub fn counts(self, grade: Option<i32>) -> bool {
         grade.is_some_and(|grade| match self {
             Edition::Touche2022 => grade == 1,
@@ -33,31 +33,38 @@ impl Edition {
     }
 }
 
-/// What a measure says of a run: a value for each topic, and one for all.
+/// The values of a measure for a run: one for each topic, and one for all topics together.
 #[derive(Clone, Debug)]
 pub struct Values {
+    /// The topics that the measure counts.
     pub topics: BTreeMap<TopicId, f64>,
-    summary: Summary,
+    aggregation: Aggregation,
 }
 
-/// How topics make one number.
+/// How the value for all topics is computed.
 #[derive(Clone, Debug)]
-enum Summary {
+enum Aggregation {
+    /// As the mean over topics.
     Mean,
-    /// The results of all topics count together.
+    /// From the results of all topics, counted together.
     Pooled(StanceMeasure, BTreeMap<TopicId, Confusion>),
 }
 
 impl Values {
-    fn new(topics: BTreeMap<TopicId, f64>, summary: Summary) -> Values {
-        Values { topics, summary }
+    fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
+        Values {
+            topics,
+            aggregation,
+        }
     }
 
-    /// The value for all topics; 0 where none counts.
+    /// The value for all topics; 0 if there is no topic.
     pub fn all(&self) -> f64 {
-        match &self.summary {
-            Summary::Mean => self.topics.values().sum::<f64>() / self.topics.len().max(1) as f64,
-            Summary::Pooled(measure, confusions) => confusions
+        match &self.aggregation {
+            Aggregation::Mean => {
+                self.topics.values().sum::<f64>() / self.topics.len().max(1) as f64
+            }
+            Aggregation::Pooled(measure, confusions) => confusions
                 .values()
                 .fold(Confusion::default(), |sum, c| sum.and(c))
                 .measure(measure.kind, measure.class),
@@ -65,7 +72,7 @@ impl Values {
     }
 }
 
-/// Measures as TIRA reads them.
+/// Formats measures as TIRA's `evaluation.prototext`.
 fn prototext(measures: &[(&str, String)]) -> String {
     measures
         .iter()

@@ -1,20 +1,20 @@
-//! The stances of passages (Task 2) held against the judged ones.
+//! Compares the stances of passages in a run (Task 2) with the judged ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::graded::TextRun;
 use super::measure::{StanceKind, StanceMeasure};
-use super::{Summary, Values};
-use crate::trec::ObjectStance;
+use super::{Aggregation, Values};
 use crate::trec::qrels::StanceQrels;
+use crate::trec::{ObjectStance, TopicId};
 
-/// How often a passage of one stance (row) was listed under another (column). The last column is for results
-/// whose line names no stance.
+/// A confusion matrix: how many results of a judged stance (row) have which stance in the run (column), in the order of
+/// [`ObjectStance::ALL`]. The last column counts results whose line has no stance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confusion(pub [[u32; 5]; 4]);
 
-fn place(stance: ObjectStance) -> usize {
+fn index(stance: ObjectStance) -> usize {
     match stance {
         ObjectStance::First => 0,
         ObjectStance::Second => 1,
@@ -25,10 +25,10 @@ fn place(stance: ObjectStance) -> usize {
 
 impl Confusion {
     fn count(&mut self, judged: ObjectStance, listed: Option<ObjectStance>) {
-        self.0[place(judged)][listed.map_or(4, place)] += 1;
+        self.0[index(judged)][listed.map_or(4, index)] += 1;
     }
 
-    /// The counts of both.
+    /// The sum of two matrices.
     pub fn and(mut self, other: &Confusion) -> Confusion {
         for (row, others) in self.0.iter_mut().zip(&other.0) {
             for (count, other) in row.iter_mut().zip(others) {
@@ -38,19 +38,19 @@ impl Confusion {
         self
     }
 
-    /// Judged results.
+    /// The number of judged results.
     pub fn results(&self) -> u32 {
         self.0.iter().flatten().sum()
     }
 
-    /// Precision, recall or F1 of a class, or the mean over all four; 0 where there is nothing to divide by, so that
-    /// a class that is never right counts as 0, also where no passage has it.
+    /// Precision, recall or F1 of a class, or the mean over the four classes. A quotient without a denominator is 0, so a class without
+    /// a correct result counts as 0, even if no passage has it.
     pub fn measure(&self, kind: StanceKind, class: Option<ObjectStance>) -> f64 {
         let Some(class) = class else {
             let of_each = ObjectStance::ALL.map(|class| self.measure(kind, Some(class)));
             return of_each.iter().sum::<f64>() / of_each.len() as f64;
         };
-        let at = place(class);
+        let at = index(class);
         let right = f64::from(self.0[at][at]);
         let judged = f64::from(self.0[at].iter().sum::<u32>());
         let listed = f64::from(self.0.iter().map(|row| row[at]).sum::<u32>());
@@ -64,7 +64,7 @@ impl Confusion {
 }
 
 impl fmt::Display for Confusion {
-    /// The matrix, with precision, recall and F1 of each class beside it.
+    /// The matrix, followed by precision, recall and F1 of each class.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<16}", "judged \\ listed")?;
         for column in ["FIRST", "SECOND", "NEUTRAL", "NO", "none"] {
@@ -92,12 +92,12 @@ impl fmt::Display for Confusion {
 }
 
 impl TextRun<'_> {
-    /// The confusion of each judged topic, of its first results in trec_eval's order, or of all.
+    /// The confusion matrix of each judged topic, over its first `cutoff` results in trec_eval's order, or over all.
     pub fn confusions(
         &self,
         qrels: &StanceQrels,
         cutoff: Option<usize>,
-    ) -> BTreeMap<crate::trec::TopicId, Confusion> {
+    ) -> BTreeMap<TopicId, Confusion> {
         let mut topics = BTreeMap::new();
         for (topic, judged) in qrels {
             let mut confusion = Confusion::default();
@@ -113,13 +113,13 @@ impl TextRun<'_> {
         topics
     }
 
-    /// The value of a measure for each judged topic by itself, and over the results of all topics together.
+    /// The value of a measure for each judged topic, and for the results of all topics together.
     pub fn measure_stances(&self, qrels: &StanceQrels, measure: &StanceMeasure) -> Values {
         let confusions = self.confusions(qrels, measure.cutoff);
         let topics = confusions
             .iter()
             .map(|(topic, c)| (topic.clone(), c.measure(measure.kind, measure.class)))
             .collect();
-        Values::new(topics, Summary::Pooled(*measure, confusions))
+        Values::new(topics, Aggregation::Pooled(*measure, confusions))
     }
 }

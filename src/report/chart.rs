@@ -1,13 +1,13 @@
-//! The plots' geometry; their templates draw them as SVG.
+//! The coordinates of the plots, which the templates draw as SVG.
 
 use super::words::difference;
 
-/// A plot of one column for each topic.
+/// A plot with a column for each topic.
 #[derive(Debug)]
 pub struct Columns {
     pub width: u32,
     pub bars: Vec<ColumnBar>,
-    /// The mean, as a height.
+    /// The height of the line at the mean.
     pub mean: Option<String>,
 }
 
@@ -18,33 +18,34 @@ pub struct ColumnBar {
     pub width: String,
     pub href: String,
     pub title: String,
-    /// One inside the other, the largest first: height, and its number among the measures.
+    /// Bars in front of each other, the longest first: height, and index of the measure.
     pub parts: Vec<(String, usize)>,
-    /// Where the other run's last measure stands.
+    /// The height of the mark for the other run's value of the last measure.
     pub tick: Option<String>,
 }
 
-/// The height that stands for 1.
+/// The height of the value 1.
 pub const HEIGHT: f64 = 100.0;
 
-/// Room for a column, in the plot's units: wider where there are few.
+/// The distance of columns, in units of the plot: larger if there are few.
 fn step(columns: usize) -> u32 {
     (1_200 / columns.max(1) as u32).clamp(12, 48)
 }
 
-/// What a column shows.
+/// The data of a column.
 #[derive(Clone)]
 pub struct Column {
     pub href: String,
     pub title: String,
-    /// In [0, 1], one a measure.
+    /// The value of each measure, in [0, 1].
     pub values: Vec<f64>,
+    /// The other run's value of the last measure.
     pub against: Option<f64>,
 }
 
 impl Columns {
-    /// The columns, from left to right.
-    pub fn of(columns: Vec<Column>, mean: Option<f64>) -> Columns {
+    /// Lays out the columns, from left to right.
+    pub fn new(columns: Vec<Column>, mean: Option<f64>) -> Columns {
         let step = step(columns.len());
         let width = columns.len() as u32 * step;
         let up = |value: f64| format!("{:.1}", HEIGHT * value.clamp(0.0, 1.0));
@@ -68,31 +69,31 @@ impl Columns {
     }
 }
 
-/// Candidates by relevance, from left to right, and by leaning, PRO above.
+/// A plot of candidates: relevance from left to right, P(pro) - P(con) from bottom to top.
 #[derive(Debug)]
 pub struct Scatter {
     pub dots: Vec<Dot>,
-    /// What stands at the right end, at the upper and at the lower end, and where 0 is.
+    /// The labels of the right, upper and lower ends, and the y coordinate of 0.
     pub most: String,
     pub highest: String,
     pub lowest: String,
     pub zero: String,
 }
 
-/// A candidate.
+/// A candidate in the plot.
 #[derive(Debug)]
 pub struct Dot {
     pub x: String,
     pub y: String,
-    /// "pro", "con", or "none" of the lists.
+    /// The list that contains it: "pro", "con" or "none".
     pub list: &'static str,
-    /// Judged to be on topic.
+    /// Whether it was judged to be on topic.
     pub is_relevant: bool,
     pub title: String,
     pub href: Option<String>,
 }
 
-/// A candidate before it has a place.
+/// The data of a candidate.
 pub struct Candidate {
     pub relevance: f64,
     /// P(pro) - P(con).
@@ -103,12 +104,12 @@ pub struct Candidate {
     pub href: Option<String>,
 }
 
-/// Where dots may be, in the plot's units.
+/// The width and height of the area for dots.
 pub const PLOT: (f64, f64) = (900.0, 180.0);
 
 impl Scatter {
-    /// None without candidates that differ.
-    pub fn of(mut candidates: Vec<Candidate>) -> Option<Scatter> {
+    /// Lays out the candidates; `None` if there are fewer than three, or all are alike.
+    pub fn new(mut candidates: Vec<Candidate>) -> Option<Scatter> {
         let most = candidates.iter().map(|c| c.relevance).fold(0.0, f64::max);
         let highest = candidates.iter().map(|c| c.lean).fold(0.0, f64::max);
         let lowest = candidates.iter().map(|c| c.lean).fold(0.0, f64::min);
@@ -116,7 +117,7 @@ impl Scatter {
             return None;
         }
         let y = |lean: f64| format!("{:.1}", PLOT.1 * (highest - lean) / (highest - lowest));
-        // the listed are drawn last, above the others
+        // dots of listed candidates are drawn last, above the others
         candidates.sort_by_key(|c| c.list != "none");
         let dots = candidates
             .into_iter()
@@ -139,7 +140,7 @@ impl Scatter {
     }
 }
 
-/// Scores by rank, for texts: a bar each.
+/// A plot of scores by rank, with a bar for each text.
 #[derive(Debug)]
 pub struct Scores {
     pub bars: Vec<ScoreBar>,
@@ -148,7 +149,7 @@ pub struct Scores {
     pub lowest: String,
 }
 
-/// A result's score.
+/// The bar of a result.
 #[derive(Debug)]
 pub struct ScoreBar {
     pub x: u32,
@@ -158,8 +159,9 @@ pub struct ScoreBar {
 }
 
 impl Scores {
-    /// Of results in rank order: score, class and title. None for fewer than three, or where all are the same.
-    pub fn of(results: Vec<(f64, &'static str, String)>) -> Option<Scores> {
+    /// Lays out results in rank order, given as score, CSS class and title; `None` if there are fewer than three, or all scores are
+    /// equal.
+    pub fn new(results: Vec<(f64, &'static str, String)>) -> Option<Scores> {
         let highest = results
             .iter()
             .map(|r| r.0)
@@ -173,7 +175,7 @@ impl Scores {
             .zip(0..)
             .map(|((score, class, title), n)| ScoreBar {
                 x: n * 8,
-                // the lowest is seen too
+                // the lowest score has a visible bar, too
                 height: format!("{:.1}", 4.0 + 56.0 * (score - lowest) / (highest - lowest)),
                 class,
                 title,
@@ -200,7 +202,7 @@ mod tests {
             values,
             against: Some(2.0),
         };
-        let columns = Columns::of(vec![column(vec![0.5, 0.25]); 1], Some(0.5));
+        let columns = Columns::new(vec![column(vec![0.5, 0.25]); 1], Some(0.5));
         assert_eq!(
             columns.bars[0].parts,
             [("50.0".into(), 0), ("25.0".into(), 1)]
@@ -219,7 +221,7 @@ mod tests {
             title: String::new(),
             href: None,
         };
-        let plot = Scatter::of(vec![
+        let plot = Scatter::new(vec![
             candidate(0.5, 0.2, "pro"),
             candidate(1.0, -0.4, "con"),
             candidate(0.0, 0.0, "none"),
@@ -238,6 +240,6 @@ mod tests {
                 ("con", "900.0", "180.0")
             ]
         );
-        assert!(Scatter::of(Vec::new()).is_none());
+        assert!(Scatter::new(Vec::new()).is_none());
     }
 }

@@ -1,5 +1,5 @@
-//! The image task's report: for each topic the two lists, what was missed, and every image opened. First a plan of what is
-//! shown, then the pictures that it needs, then the pages.
+//! The report of the image task: for each topic the two lists, the relevant images that they miss, and the details of each image.
+//! First a plan decides what is shown, then the pictures for it are made, then the pages.
 
 mod topic;
 mod view;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::pictures::{self, Pictures, Place, Size, Wanted};
+use super::pictures::{self, Destination, PictureList, Pictures, Size};
 use super::{Form, TopicReport, all_topics, by_topic};
 use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
@@ -22,78 +22,79 @@ use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Stance, TopicId};
-use topic::TopicView;
-pub use view::{ImagesTopic, Mini};
+use topic::PageBuilder;
+pub use view::{ImagesTopic, Thumbnail};
 
-/// What the report is made from.
+/// The data from which the report is made.
 pub struct Sources<'a> {
     pub collection: &'a ImageCollection,
-    /// None if nothing is stored.
+    /// `None` if there is no evidence.
     pub store: Option<&'a Store>,
     pub topics: &'a [Topic],
     pub run: &'a [ImageRunLine],
+    /// The name and lines of the run with which it is compared.
     pub against: Option<(&'a str, &'a [ImageRunLine])>,
-    /// Of this run; empty if there are none.
+    /// The explanations of this run's scores; empty if there are none.
     pub explained: &'a [ExplainedImage],
-    pub judged: Option<Judged<'a>>,
-    /// Images of a list that are shown.
+    pub judged: Option<Judgements<'a>>,
+    /// The number of images shown of a list.
     pub depth: usize,
     pub form: Form,
 }
 
-/// Judgements, and what they say of the run.
+/// Judgements, and the evaluation of the run by them.
 #[derive(Clone, Copy)]
-pub struct Judged<'a> {
+pub struct Judgements<'a> {
     pub qrels: &'a ImageQrels,
     pub edition: Edition,
     pub evaluation: &'a ImageEvaluation,
 }
 
-/// Judged images that the run lacks are shown up to this number a topic; the others are named.
+/// The number of relevant images shown for a topic that the run does not have. Others are only named.
 const MISSED: usize = 6;
 
-/// Images that look the same are shown up to this number.
+/// The maximum number of near-duplicates shown for an image.
 const COPIES: usize = 6;
 
-/// Images of a list in the table of topics, in all: the fewer topics, the more each has.
-const MINIS: usize = 48;
-const MOST_MINIS: usize = 4;
+/// The number of thumbnails of all topics' PRO lists (or CON lists) in the table of topics, and the maximum for each topic.
+const THUMBNAILS: usize = 48;
+const MAX_THUMBNAILS: usize = 4;
 
-/// What is shown of a topic, before there are pictures.
-pub struct Plan<'a> {
+/// What is shown for a topic, decided before the pictures are made.
+pub struct TopicPlan<'a> {
     topic: Topic,
     lists: [Vec<&'a ImageRunLine>; 2],
-    /// Places in the run of images that are not shown in its lists.
+    /// The stances and ranks of images that are in the run, but below the depth that is shown.
     deeper: HashMap<&'a DocId, Vec<(Stance, u32)>>,
-    gone: [Vec<&'a ImageRunLine>; 2],
+    dropped: [Vec<&'a ImageRunLine>; 2],
     other: HashMap<&'a DocId, Vec<(Stance, u32)>>,
     missed: Vec<(&'a DocId, ImageGrades)>,
     more_missed: Vec<&'a DocId>,
     explained: HashMap<&'a DocId, &'a ExplainedImage>,
-    standings: HashMap<&'a DocId, Standing>,
+    candidate_ranks: HashMap<&'a DocId, CandidateRanks>,
     changed: Option<usize>,
 }
 
-/// Where a candidate stands among all of its topic, from 1.
+/// The ranks of a candidate among all candidates of its topic, from 1.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct CandidateRanks {
     relevance: usize,
     pro: usize,
     con: usize,
     of: usize,
 }
 
-/// Which images look the same, of those that are shown.
+/// For each image that is shown, its near-duplicates with their distance in bits.
 pub type Copies = HashMap<DocId, Vec<(DocId, u32)>>;
 
-/// What is shown: of each topic, and which images look the same.
-pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
+/// Decides what is shown for each topic, and finds near-duplicates. Errors: the evidence cannot be read.
+pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, Copies)> {
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
     let mut explained = by_topic(sources.explained, |image| &image.topic);
     let runs = by_topic(sources.run, |line| &line.topic);
     let others = by_topic(against, |line| &line.topic);
-    let plans: Vec<Plan> = all_topics(sources.topics, in_runs)
+    let plans: Vec<TopicPlan> = all_topics(sources.topics, in_runs)
         .into_iter()
         .map(|topic| {
             let of = |runs: &HashMap<&TopicId, Vec<&'a ImageRunLine>>| {
@@ -108,7 +109,7 @@ pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<Plan<'a>>, Copies)> {
     Ok((plans, copies))
 }
 
-/// A topic's lines as PRO and CON, by rank; a repeated image stands once.
+/// The lines of a topic as a PRO and a CON list, sorted by rank; a repeated image is kept once.
 fn lists<'a>(lines: &[&'a ImageRunLine]) -> [Vec<&'a ImageRunLine>; 2] {
     Stance::BOTH.map(|stance| {
         let mut list: Vec<_> = lines
@@ -129,12 +130,12 @@ fn plan_topic<'a>(
     mut others: [Vec<&'a ImageRunLine>; 2],
     candidates: Vec<&'a ExplainedImage>,
     sources: &Sources<'a>,
-) -> Plan<'a> {
+) -> TopicPlan<'a> {
     let mut deeper: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
     for list in &mut own {
         for line in list.split_off(sources.depth.min(list.len())) {
-            let places = deeper.entry(&line.image).or_default();
-            places.push((line.stance, line.rank));
+            let positions = deeper.entry(&line.image).or_default();
+            positions.push((line.stance, line.rank));
         }
     }
     for list in &mut others {
@@ -142,21 +143,22 @@ fn plan_topic<'a>(
     }
     let mut other: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
     for line in others.iter().flatten() {
-        let places = other.entry(&line.image).or_default();
-        places.push((line.stance, line.rank));
+        let positions = other.entry(&line.image).or_default();
+        positions.push((line.stance, line.rank));
     }
-    let mut gone = others;
-    for (gone, own) in gone.iter_mut().zip(&own) {
-        gone.retain(|line| !own.iter().any(|o| o.image == line.image));
+    let mut dropped = others;
+    for (dropped, own) in dropped.iter_mut().zip(&own) {
+        dropped.retain(|line| !own.iter().any(|o| o.image == line.image));
     }
     let changed = sources.against.map(|_| {
         let new = |line: &&&ImageRunLine| {
-            let places = other.get(&line.image);
-            !places.is_some_and(|places| places.iter().any(|(stance, _)| *stance == line.stance))
+            let positions = other.get(&line.image);
+            !positions
+                .is_some_and(|positions| positions.iter().any(|(stance, _)| *stance == line.stance))
         };
         own.iter().flatten().filter(new).count()
     });
-    let standings = standings(&candidates);
+    let candidate_ranks = rank_candidates(&candidates);
     let listed: BTreeSet<&DocId> = own.iter().flatten().map(|line| &line.image).collect();
     let mut missed: Vec<(&DocId, ImageGrades)> = Vec::new();
     if let Some(judged) = sources.judged
@@ -166,80 +168,81 @@ fn plan_topic<'a>(
             .iter()
             .filter(|(id, grades)| judged.edition.counts(grades.on_topic) && !listed.contains(id));
         missed = relevant.map(|(id, grades)| (id, *grades)).collect();
-        let place = |id: &DocId| standings.get(id).map_or(usize::MAX, |s| s.relevance);
-        missed.sort_by_key(|(id, _)| (place(id), *id));
+        let position = |id: &DocId| candidate_ranks.get(id).map_or(usize::MAX, |s| s.relevance);
+        missed.sort_by_key(|(id, _)| (position(id), *id));
     }
     let more_missed = missed.split_off(missed.len().min(MISSED));
-    Plan {
+    TopicPlan {
         topic,
         lists: own,
         deeper,
-        gone,
+        dropped,
         other,
         missed,
         more_missed: more_missed.into_iter().map(|(id, _)| id).collect(),
         explained: candidates.into_iter().map(|c| (&c.image, c)).collect(),
-        standings,
+        candidate_ranks,
         changed,
     }
 }
 
-/// Places by relevance (the order in which a ranking writes its candidates) and by worth in either list.
-fn standings<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, Standing> {
-    let by_worth = |stance: Stance| -> HashMap<&DocId, usize> {
-        let worth = |c: &ExplainedImage| c.worth(stance).map_or(f64::NEG_INFINITY, |w| w.value);
+/// The ranks of candidates by relevance, which is the order in which a ranking writes them, and by their scores for both lists.
+fn rank_candidates<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, CandidateRanks> {
+    let by_score = |stance: Stance| -> HashMap<&DocId, usize> {
+        let score = |c: &ExplainedImage| c.score(stance).map_or(f64::NEG_INFINITY, |w| w.value);
         let mut order: Vec<&&ExplainedImage> = candidates.iter().collect();
         order.sort_by(|a, b| {
-            worth(b)
-                .total_cmp(&worth(a))
+            score(b)
+                .total_cmp(&score(a))
                 .then_with(|| a.image.cmp(&b.image))
         });
         order.into_iter().map(|c| &c.image).zip(1..).collect()
     };
-    let (pro, con) = (by_worth(Stance::Pro), by_worth(Stance::Con));
+    let (pro, con) = (by_score(Stance::Pro), by_score(Stance::Con));
     (1..)
         .zip(candidates)
         .map(|(relevance, candidate)| {
             let id = &candidate.image;
-            let standing = Standing {
+            let ranks = CandidateRanks {
                 relevance,
                 pro: pro.get(id).copied().unwrap_or(0),
                 con: con.get(id).copied().unwrap_or(0),
                 of: candidates.len(),
             };
-            (id, standing)
+            (id, ranks)
         })
         .collect()
 }
 
-impl Plan<'_> {
-    /// Every image that has a view of its own, in the order of the page.
+impl TopicPlan<'_> {
+    /// All images with details of their own, in the order of the page.
     fn shown(&self) -> Vec<&DocId> {
         let mut seen = BTreeSet::new();
-        let lists = self.lists.iter().chain(&self.gone).flatten();
+        let lists = self.lists.iter().chain(&self.dropped).flatten();
         let ids = lists.map(|line| &line.image);
         let ids = ids.chain(self.missed.iter().map(|(id, _)| *id));
         ids.filter(|id| seen.insert(*id)).collect()
     }
 
-    fn minis(&self, count: usize) -> impl Iterator<Item = &DocId> {
+    fn thumbnails(&self, count: usize) -> impl Iterator<Item = &DocId> {
         let lists = self.lists.iter();
         lists.flat_map(move |list| list.iter().take(count).map(|line| &line.image))
     }
 }
 
-fn minis_a_list(topics: usize) -> usize {
-    (MINIS / topics.max(1)).clamp(1, MOST_MINIS)
+/// The number of thumbnails in each topic's PRO list and CON list.
+fn thumbnails_per_list(topics: usize) -> usize {
+    (THUMBNAILS / topics.max(1)).clamp(1, MAX_THUMBNAILS)
 }
 
-/// Compares the images that are shown with all that are stored.
-fn copies(store: Option<&Store>, plans: &[Plan]) -> Result<Copies> {
+/// Finds the near-duplicates of all images that are shown, by perceptual hash.
+fn copies(store: Option<&Store>, plans: &[TopicPlan]) -> Result<Copies> {
     let Some(store) = store else {
         return Ok(Copies::new());
     };
     let hashes = store.perceptual_hashes()?;
     let by_id: HashMap<&DocId, u64> = hashes.iter().map(|(id, hash)| (id, *hash)).collect();
-    let shown: BTreeSet<&DocId> = plans.iter().flat_map(Plan::shown).collect();
+    let shown: BTreeSet<&DocId> = plans.iter().flat_map(TopicPlan::shown).collect();
     let mut copies = Copies::new();
     for id in shown {
         let Some(own) = by_id.get(id) else { continue };
@@ -258,49 +261,49 @@ fn copies(store: Option<&Store>, plans: &[Plan]) -> Result<Copies> {
 }
 
 /// The pictures that the pages show.
-pub fn wanted(plans: &[Plan], copies: &Copies) -> Wanted {
-    let mut wanted = Wanted::default();
+pub fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList {
+    let mut list = PictureList::default();
     for plan in plans {
-        for id in plan.minis(minis_a_list(plans.len())) {
-            wanted.add(id, Size::Mini);
+        for id in plan.thumbnails(thumbnails_per_list(plans.len())) {
+            list.add(id, Size::Mini);
         }
         for id in plan.shown() {
-            wanted.add(id, Size::Card);
-            wanted.add(id, Size::Whole);
+            list.add(id, Size::Card);
+            list.add(id, Size::Whole);
             for (copy, _) in copies.get(id).into_iter().flatten().take(COPIES) {
-                wanted.add(copy, Size::Card);
+                list.add(copy, Size::Card);
             }
         }
     }
-    wanted
+    list
 }
 
-/// Makes the pictures of a report; see [`pictures::make`].
+/// Makes the pictures of the report; see [`pictures::make`].
 pub fn make_pictures(
     sources: &Sources,
-    wanted: &Wanted,
-    place: Place,
-    done: &mut (dyn FnMut(usize) + Send),
+    list: &PictureList,
+    destination: Destination,
+    on_progress: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Pictures> {
     let entries = sources.collection.entries();
     let files = |id: &DocId| -> Option<Vec<PathBuf>> {
         let at = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
         Some(entries[at].list(&mut Vec::new()).images)
     };
-    pictures::make(wanted, files, place, done)
+    pictures::make(list, files, destination, on_progress)
 }
 
-/// The topics' pages, from what is stored of the images.
+/// Makes the pages of all topics. Errors: the evidence cannot be read.
 pub fn topics(
     sources: &Sources,
-    plans: &[Plan],
+    plans: &[TopicPlan],
     copies: &Copies,
     pictures: &Pictures,
 ) -> Result<Vec<TopicReport>> {
-    let minis = minis_a_list(plans.len());
+    let thumbnails = thumbnails_per_list(plans.len());
     let mut topics = Vec::with_capacity(plans.len());
     for plan in plans {
-        topics.push(TopicView::new(sources, plan, copies, pictures)?.report(minis));
+        topics.push(PageBuilder::new(sources, plan, copies, pictures)?.report(thumbnails));
     }
     Ok(topics)
 }

@@ -1,8 +1,8 @@
-//! What does a run look like? Pages that a browser opens from disk: all topics, each topic's ranking, each document and the
-//! numbers behind its place.
+//! A run as pages that a browser opens from disk: a table of all topics, the ranking of each topic, and each document with the
+//! numbers behind its rank.
 //!
-//! Everything that comes from a collection, a run or a file of judgements is escaped by the templates (`pages`); a
-//! policy in every page allows our own script and style alone, by their hashes, and no connection.
+//! The templates (`pages`) escape everything that comes from a collection, a run or judgements. A policy in every page allows only
+//! riposte's own script and style, by their hashes, and no connection.
 
 mod chart;
 pub mod images;
@@ -23,52 +23,52 @@ use crate::judge::Values;
 use crate::trec::TopicId;
 use crate::trec::topic::Topic;
 
-/// What all pages say of a run.
+/// What is common to all pages of a report.
 #[derive(Debug)]
 pub struct Head {
-    /// "Image retrieval for arguments".
+    /// The name of the task: "Image retrieval for arguments".
     pub task: &'static str,
-    /// The run's name.
+    /// The name of the run.
     pub run: String,
-    /// The name of the run that it is held against.
+    /// The name of the run with which it is compared.
     pub against: Option<String>,
-    /// What it was made from and judged by.
+    /// Where the run, its documents and its judgements come from.
     pub facts: Vec<String>,
-    /// What a reader should know: what is missing, and how to get it.
+    /// Notes to the reader: what is missing in the report, and how to get it.
     pub notes: Vec<String>,
-    pub measures: Vec<Measured>,
+    pub measures: Vec<MeasureColumn>,
 }
 
-/// A column of measures.
+/// A measure of the run, shown as a column.
 #[derive(Debug)]
-pub struct Measured {
-    /// "on stance".
+pub struct MeasureColumn {
+    /// A short name: "on stance".
     pub name: String,
-    /// "P@10".
+    /// What the value is: "P@10".
     pub unit: &'static str,
-    /// What it is, in full: "stanceRelevanceP@10".
+    /// The full name of the measure: "stanceRelevanceP@10".
     pub measure: String,
     pub values: Values,
-    /// Of the other run.
+    /// The values of the run with which it is compared.
     pub against: Option<Values>,
 }
 
-/// A report, ready to be written.
+/// A report that can be written.
 #[derive(Debug)]
 pub struct Report {
     pub head: Head,
     pub topics: Vec<TopicReport>,
 }
 
-/// A topic and what the run found for it.
+/// A topic of a report.
 #[derive(Debug)]
 pub struct TopicReport {
     topic: Topic,
-    /// In the table of topics: what leads its PRO list and its CON list.
-    minis: [Vec<images::Mini>; 2],
-    /// In the table of topics, for texts: how the first begins.
+    /// For the table of topics: thumbnails of the first images of the PRO list and of the CON list.
+    thumbnails: [Vec<images::Thumbnail>; 2],
+    /// For the table of topics: the beginning of the first text.
     first: Option<String>,
-    /// Documents among the first that the other run does not have there.
+    /// The number of documents shown that the other run does not show.
     changed: Option<usize>,
     body: Body,
 }
@@ -79,17 +79,17 @@ enum Body {
     Texts(texts::TextsTopic),
 }
 
-/// What became of a document since the other run.
+/// How the rank of a document differs from that in the other run.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// "new", "up", "down", "same"; of images also "crossed" and "gone".
+    /// The CSS class: "new", "up", "down" or "same"; for images also "crossed" and "gone".
     pub class: &'static str,
     pub text: String,
     pub title: String,
 }
 
 impl Change {
-    /// From a rank in the run of that name, if it was there, to this one.
+    /// Compares a rank with that in the run called `name`, `None` if the document is not in that run.
     fn between(name: &str, before: Option<u32>, rank: u32) -> Change {
         let (class, text, title) = match before {
             None => ("new", "new".into(), format!("not in {name}")),
@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// How pages name each other: files of a directory, or parts of one page.
+/// Whether a report is a directory of files or a single page. It decides how pages link to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Directory,
@@ -119,7 +119,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Of the table of topics.
+    /// The address of the table of topics.
     fn index(self) -> &'static str {
         match self {
             Form::Directory => "index.html",
@@ -127,7 +127,7 @@ impl Form {
         }
     }
 
-    /// Of a topic.
+    /// The address of a topic.
     fn topic(self, topic: &TopicId) -> String {
         let slug = words::slug(&topic.0);
         match self {
@@ -136,7 +136,7 @@ impl Form {
         }
     }
 
-    /// The fragment of a document in its topic's page, without `#`.
+    /// The fragment of a document's address within its topic's page, without `#`.
     fn anchor(self, topic: &TopicId, id: &str) -> String {
         let id = words::slug(id);
         match self {
@@ -145,7 +145,7 @@ impl Form {
         }
     }
 
-    /// The address of a document, seen from the table of topics.
+    /// The address of a document, as seen from the table of topics.
     fn document(self, topic: &TopicId, id: &str) -> String {
         match self {
             Form::Directory => format!("{}#{}", self.topic(topic), self.anchor(topic, id)),
@@ -154,7 +154,7 @@ impl Form {
     }
 }
 
-/// A topic for a number that no file of topics has.
+/// Stands for a topic that is not in the topics file.
 fn unknown_topic(id: &TopicId) -> Topic {
     Topic {
         id: id.clone(),
@@ -165,7 +165,7 @@ fn unknown_topic(id: &TopicId) -> Topic {
     }
 }
 
-/// The topics of a file, then those that only the run or the judgements know, by number.
+/// The topics of a file, followed by topics that only the runs or the judgements have, sorted by id.
 fn all_topics<'a>(topics: &[Topic], others: impl Iterator<Item = &'a TopicId>) -> Vec<Topic> {
     let mut all = topics.to_vec();
     let mut unknown: Vec<&TopicId> = others
@@ -177,43 +177,43 @@ fn all_topics<'a>(topics: &[Topic], others: impl Iterator<Item = &'a TopicId>) -
     all
 }
 
-/// What there is for each topic, in its order.
+/// Groups values by topic, in their order.
 fn by_topic<T>(all: &[T], topic: impl Fn(&T) -> &TopicId) -> HashMap<&TopicId, Vec<&T>> {
-    let mut of_topics: HashMap<&TopicId, Vec<&T>> = HashMap::new();
-    for one in all {
-        of_topics.entry(topic(one)).or_default().push(one);
+    let mut groups: HashMap<&TopicId, Vec<&T>> = HashMap::new();
+    for value in all {
+        groups.entry(topic(value)).or_default().push(value);
     }
-    of_topics
+    groups
 }
 
-/// By this line a directory is known as a report: what is not one is not replaced.
+/// The line by which a directory is recognised as a report. Other directories are not replaced.
 const MARK: &str = "<meta name=\"generator\" content=\"riposte inspect\">";
 
-/// The directory's name for pictures.
+/// The directory of pictures, within a report.
 pub const PICTURES: &str = "pictures";
 
-/// A directory where a report is put together; it takes the place of `dir` at the end.
-pub struct Draft<'a> {
+/// Writes a report to a temporary directory, which replaces `dir` at the end.
+pub struct ReportWriter<'a> {
     dir: &'a Path,
-    draft: tempfile::TempDir,
+    temporary: tempfile::TempDir,
 }
 
-impl<'a> Draft<'a> {
-    /// Errors: `dir` holds something that is not a report, or nothing can be written beside it.
-    pub fn begin(dir: &'a Path) -> Result<Draft<'a>> {
+impl<'a> ReportWriter<'a> {
+    /// Errors: `dir` contains something that is not a report, or the directory beside it cannot be written.
+    pub fn begin(dir: &'a Path) -> Result<ReportWriter<'a>> {
         match fs::read_dir(dir) {
             Ok(mut entries) => {
                 let index = fs::read_to_string(dir.join("index.html")).unwrap_or_default();
                 if entries.next().is_some() && !index.contains(MARK) {
                     bail!(
-                        "{} holds something that is no report: name another directory",
+                        "{} contains something that is no report of riposte; name another directory",
                         dir.display()
                     );
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot look into {}", dir.display()));
+                return Err(error).with_context(|| format!("cannot read {}", dir.display()));
             }
         }
         let beside = match dir.parent() {
@@ -222,35 +222,36 @@ impl<'a> Draft<'a> {
         };
         let writing = || format!("cannot write the report {}", dir.display());
         fs::create_dir_all(beside).with_context(writing)?;
-        let draft = tempfile::Builder::new()
+        let temporary = tempfile::Builder::new()
             .prefix(".riposte-")
             .tempdir_in(beside)
             .with_context(writing)?;
-        Ok(Draft { dir, draft })
+        Ok(ReportWriter { dir, temporary })
     }
 
-    /// Where the report's files go meanwhile.
+    /// The temporary directory, to which a report's other files can be written.
     pub fn path(&self) -> &Path {
-        self.draft.path()
+        self.temporary.path()
     }
 
-    /// Writes the pages, and puts the whole where it belongs.
+    /// Writes the pages, and replaces `dir` by the finished report.
     pub fn finish(self, report: &Report) -> Result<()> {
         for (name, page) in report.pages()? {
-            let path = self.draft.path().join(name);
+            let path = self.temporary.path().join(name);
             fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
         }
         let writing = || format!("cannot write the report {}", self.dir.display());
-        let draft = self.draft.keep();
+        let temporary = self.temporary.keep();
         #[cfg(unix)]
         {
-            // a temporary directory is its owner's alone
+            // a temporary directory is only accessible to its owner
             use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).with_context(writing)?;
+            fs::set_permissions(&temporary, fs::Permissions::from_mode(0o755))
+                .with_context(writing)?;
         }
         if self.dir.exists() {
             fs::remove_dir_all(self.dir).with_context(writing)?;
         }
-        fs::rename(&draft, self.dir).with_context(writing)
+        fs::rename(&temporary, self.dir).with_context(writing)
     }
 }

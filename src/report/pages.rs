@@ -1,4 +1,4 @@
-//! The pages: what the templates in `pages/` are given, and how files are named.
+//! The data of the templates in `pages/`, and the names of pages.
 
 use anyhow::{Context, Result};
 use askama::Template;
@@ -7,17 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::chart::{Column, Columns, HEIGHT, PLOT};
-use super::words::{difference, shortened, slug, three};
-use super::{Body, Form, Head, Measured, Report, TopicReport};
+use super::words::{difference, shortened, slug, three_decimals};
+use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
 use crate::trec::TopicId;
 
 const STYLE: &str = include_str!("pages/report.css");
 const SCRIPT: &str = include_str!("pages/report.js");
 
-/// Characters of a topic's title in the line that leads to it from its neighbour.
+/// The length of a topic's title in the link from a neighbouring topic, in characters.
 const NEIGHBOUR: usize = 44;
 
-/// The frame around any page.
+/// The frame of every page.
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'a> {
@@ -30,7 +30,7 @@ struct Page<'a> {
     is_index: bool,
     task: &'a str,
     run: &'a str,
-    /// Of the page's views, made by templates of their own.
+    /// The views of the page, rendered by other templates.
     body: &'a str,
 }
 
@@ -41,7 +41,7 @@ struct Index<'a> {
     head: &'a Head,
     tiles: Vec<Tile>,
     columns: Option<Columns>,
-    /// Whether a column's parts are one inside the other.
+    /// Whether the bars of a column are drawn in front of each other, because each measure counts a part of the one before.
     is_nested: bool,
     height: f64,
     rows: Vec<IndexRow<'a>>,
@@ -49,7 +49,7 @@ struct Index<'a> {
     has_texts: bool,
 }
 
-/// A measure over all topics.
+/// The value of a measure for the whole run.
 struct Tile {
     name: String,
     unit: &'static str,
@@ -70,7 +70,7 @@ struct IndexRow<'a> {
     cells: Vec<Cell>,
 }
 
-/// A topic's value of a measure.
+/// The value of a measure for a topic.
 struct Cell {
     name: String,
     value: Option<String>,
@@ -78,7 +78,7 @@ struct Cell {
     difference: Option<Difference>,
 }
 
-/// A topic's page; the parts below are templates of their own.
+/// The page of a topic. Its body has templates of its own.
 #[derive(Template)]
 #[template(path = "topic.html")]
 struct Topic<'a> {
@@ -111,7 +111,7 @@ impl Difference {
     }
 }
 
-impl Measured {
+impl MeasureColumn {
     fn tile(&self) -> Tile {
         let value = self.values.all();
         let against = self.against.as_ref();
@@ -119,7 +119,7 @@ impl Measured {
             name: self.name.clone(),
             unit: self.unit,
             measure: self.measure.clone(),
-            value: three(value),
+            value: three_decimals(value),
             difference: against.map(|against| Difference::of(value, against.all())),
         }
     }
@@ -129,7 +129,7 @@ impl Measured {
         let against = self.against.as_ref().and_then(|a| a.topics.get(topic));
         Cell {
             name: self.name.clone(),
-            value: value.map(|v| three(*v)),
+            value: value.map(|v| three_decimals(*v)),
             width: format!("{:.0}", 100.0 * value.unwrap_or(&0.0).clamp(0.0, 1.0)),
             difference: value.zip(against).map(|(v, a)| Difference::of(*v, *a)),
         }
@@ -137,7 +137,7 @@ impl Measured {
 }
 
 impl Report {
-    /// The files of the report as a directory, without its pictures: their names and contents.
+    /// The pages of a report that is a directory: their file names and contents.
     pub fn pages(&self) -> Result<Vec<(String, String)>> {
         let form = Form::Directory;
         let title = &self.head.run;
@@ -153,7 +153,7 @@ impl Report {
         Ok(pages)
     }
 
-    /// The report as one page.
+    /// The report as a single page.
     pub fn single_page(&self) -> Result<String> {
         let form = Form::SingleFile;
         let mut body = self.index(form)?;
@@ -165,7 +165,7 @@ impl Report {
 
     fn page(&self, form: Form, title: &str, is_index: bool, body: &str) -> Result<String> {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-        // a page on disk has no origin: `file:` lets it show its own pictures, and nothing from elsewhere
+        // a page on disk has no origin: `file:` allows its own pictures, and still nothing from elsewhere
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src {}; base-uri 'none'; form-action 'none'",
             hash(SCRIPT),
@@ -187,7 +187,7 @@ impl Report {
             run: &self.head.run,
             body,
         };
-        page.render().context("cannot lay out a page")
+        page.render().context("cannot render a page")
     }
 
     fn index(&self, form: Form) -> Result<String> {
@@ -209,7 +209,7 @@ impl Report {
                 .iter()
                 .take(shown)
                 .zip(&values)
-                .map(|(m, v)| format!("{} {}", m.name, three(*v)))
+                .map(|(m, v)| format!("{} {}", m.name, three_decimals(*v)))
                 .collect();
             (values.len() == shown && shown > 0).then(|| Column {
                 href: form.topic(id),
@@ -222,8 +222,8 @@ impl Report {
         let mean = last.map(|m| m.values.all());
         let index = Index {
             head: &self.head,
-            tiles: measures.iter().map(Measured::tile).collect(),
-            columns: (columns.len() > 1).then(|| Columns::of(columns, mean)),
+            tiles: measures.iter().map(MeasureColumn::tile).collect(),
+            columns: (columns.len() > 1).then(|| Columns::new(columns, mean)),
             is_nested,
             height: HEIGHT,
             rows: self
@@ -246,7 +246,7 @@ impl Report {
             has_images: is_nested,
             has_texts: self.topics.iter().any(|t| matches!(t.body, Body::Texts(_))),
         };
-        index.render().context("cannot lay out the table of topics")
+        index.render().context("cannot render the table of topics")
     }
 
     fn topic(&self, form: Form, at: usize) -> Result<String> {
@@ -273,7 +273,7 @@ impl Report {
             plot: PLOT,
             body: &report.body,
         };
-        let laying = || format!("cannot lay out topic {}", report.topic.id);
-        topic.render().with_context(laying)
+        let rendering = || format!("cannot render topic {}", report.topic.id);
+        topic.render().with_context(rendering)
     }
 }

@@ -1,5 +1,5 @@
-//! The report's pictures: made anew from the pixels, small enough that a whole run can be mailed. No byte of a
-//! collection's image file goes into a report.
+//! The pictures of a report. They are encoded again from pixels, so no byte of a collection's files gets into a report, and small
+//! enough that the report of a run can be sent by mail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,22 +21,22 @@ use crate::collection::images::bytes_of;
 use crate::evidence::picture::decode;
 use crate::trec::DocId;
 
-/// How an image is shown.
+/// The sizes in which an image is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
     /// In the table of topics.
     Mini,
-    /// On a card.
+    /// In a list of a topic.
     Card,
-    /// Alone.
+    /// On its own.
     Whole,
 }
 
 impl Size {
     const ALL: [Size; 3] = [Size::Mini, Size::Card, Size::Whole];
 
-    /// Ends the file's name.
-    fn ending(self) -> &'static str {
+    /// What is added to the file's name.
+    fn suffix(self) -> &'static str {
         match self {
             Size::Mini => "-mini",
             Size::Card => "-card",
@@ -44,10 +44,10 @@ impl Size {
         }
     }
 
-    /// Bytes for all pictures of the size together: a report of fifty topics, twenty images each, stays below 30 MB with its
-    /// pages (their table of topics below 300 KB), as one file below the 25 MB that mail takes. An image more than a
-    /// thousand costs its page about 11 KB, which the large pictures give up.
-    fn share(self, images: usize, inline: bool) -> usize {
+    /// The bytes for all pictures of this size. With them, a report of fifty topics with twenty images each has less than 30 MB (its
+    /// table of topics less than 300 KB), and as a single file less than the 25 MB that mail servers accept. Each image above a
+    /// thousand adds about 11 KB to the pages, which is taken from the large pictures.
+    fn total_bytes(self, images: usize, inline: bool) -> usize {
         let more = 11_000 * images.saturating_sub(1_000);
         match (self, inline) {
             (Size::Mini, _) => 150_000,
@@ -58,8 +58,8 @@ impl Size {
         }
     }
 
-    /// The least and the most bytes that one picture may take. Where even the least do not fit, the report is larger.
-    fn bytes(self) -> (usize, usize) {
+    /// The minimum and maximum bytes of one picture. If the minimum is above its share, the report gets larger.
+    fn byte_limits(self) -> (usize, usize) {
         match self {
             Size::Mini => (1_000, 3_000),
             Size::Card => (2_500, 16_000),
@@ -67,8 +67,8 @@ impl Size {
         }
     }
 
-    /// The most pixels of a side.
-    fn side(self) -> u32 {
+    /// The maximum width and height, in pixels.
+    fn max_side(self) -> u32 {
         match self {
             Size::Mini => 160,
             Size::Card => 400,
@@ -77,29 +77,29 @@ impl Size {
     }
 }
 
-/// The side of the copy whose size tells how well an image can be compressed.
+/// The side length of a test copy, whose size shows how well an image can be compressed.
 const PROBE: u32 = 160;
 
-/// A larger copy takes fewer bytes a pixel than a smaller one: bytes go by this power of the pixels, or a little below.
+/// The bytes of a picture grow with its pixels to this power or a slightly lower one: a larger copy needs fewer bytes per pixel.
 const GROWTH: f64 = 0.85;
 
-/// WebP's, of 100: below this, thin letters run together.
+/// WebP quality, from 0 to 100. Thin letters become illegible below it.
 const QUALITY: f32 = 62.0;
 
-/// For what does not fit even when it is made smaller: noise.
+/// WebP quality of pictures that do not fit even when they are scaled down: noise.
 const LOW_QUALITY: f32 = 30.0;
 
-/// Which pictures a report shows, in which sizes.
+/// The pictures that a report shows, and their sizes.
 #[derive(Debug, Default)]
-pub struct Wanted(BTreeMap<DocId, BTreeSet<Size>>);
+pub struct PictureList(BTreeMap<DocId, BTreeSet<Size>>);
 
-impl Wanted {
-    /// The image is shown in that size.
+impl PictureList {
+    /// Adds an image in a size.
     pub fn add(&mut self, id: &DocId, size: Size) {
         self.0.entry(id.clone()).or_default().insert(size);
     }
 
-    /// How many images these are.
+    /// The number of images.
     pub fn images(&self) -> usize {
         self.0.len()
     }
@@ -112,82 +112,85 @@ impl Wanted {
     }
 }
 
-/// Where the pictures go.
+/// Where pictures are written.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
-    /// Files in this directory; pages find them as [`PICTURES`]`/…`.
+pub enum Destination<'a> {
+    /// To files in this directory, which the pages address as [`PICTURES`]`/…`.
     Files(&'a Path),
-    /// Into the page itself, as `data:` addresses.
+    /// Into the page, as `data:` addresses.
     Inline,
 }
 
-/// A picture as a page names it.
+/// A picture, as a page refers to it.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Its address, seen from the report's pages.
+    /// Its address, relative to the report's pages.
     pub address: String,
     pub width: u32,
     pub height: u32,
 }
 
-/// An image's pictures, or why there are none.
+/// The pictures of an image, or the reason why there are none.
 #[derive(Clone, Debug)]
-pub struct Pictured {
+pub struct ImagePictures {
     pub sizes: BTreeMap<Size, Source>,
-    /// Of the image itself, upright: OCR's corners count in these pixels. 0 if it could not be decoded.
+    /// The width of the image itself after its EXIF orientation was applied; OCR corners are in these pixels. 0 if it could not be
+    /// decoded.
     pub width: u32,
+    /// Likewise, the height.
     pub height: u32,
+    /// Why it could not be decoded.
     pub fault: Option<String>,
 }
 
-/// The pictures of a report by image.
-pub type Pictures = BTreeMap<DocId, Pictured>;
+/// The pictures of a report, by image.
+pub type Pictures = BTreeMap<DocId, ImagePictures>;
 
-/// Makes them all. `files` gives an image's files, the first to be tried first, or none for an image that the collection does
-/// not have; `done` hears how many are made.
+/// Makes all pictures. `files` returns the files of an image in the order in which they are tried, `None` if the collection does not
+/// have the image. `on_progress` is called with the number of images done so far.
 ///
-/// An image that cannot be decoded is none of the errors: these are about writing.
+/// Errors: a picture cannot be written. An image that cannot be decoded is not an error; the result says why.
 pub fn make(
-    wanted: &Wanted,
+    list: &PictureList,
     files: impl Fn(&DocId) -> Option<Vec<PathBuf>> + Sync,
-    place: Place,
-    done: &mut (dyn FnMut(usize) + Send),
+    destination: Destination,
+    on_progress: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Pictures> {
-    if let Place::Files(dir) = place {
-        fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    if let Destination::Files(dir) = destination {
+        fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
     let budget: BTreeMap<Size, usize> = Size::ALL
         .into_iter()
         .map(|size| {
-            let inline = matches!(place, Place::Inline);
-            let (least, most) = size.bytes();
-            let share = size.share(wanted.images(), inline) / wanted.of_size(size).max(1);
-            (size, share.clamp(least, most))
+            let inline = matches!(destination, Destination::Inline);
+            let (min, max) = size.byte_limits();
+            let share = size.total_bytes(list.images(), inline) / list.of_size(size).max(1);
+            (size, share.clamp(min, max))
         })
         .collect();
-    let counted = Mutex::new((0, done));
-    wanted
-        .0
+    let progress = Mutex::new((0, on_progress));
+    list.0
         .par_iter()
         .map(|(id, sizes)| {
-            let pictured = picture(id, sizes, files(id), &budget, place)?;
-            // a thread that panicked has left a whole number
-            let mut counted = counted.lock().unwrap_or_else(|e| e.into_inner());
-            counted.0 += 1;
-            let count = counted.0;
-            (counted.1)(count);
-            Ok((id.clone(), pictured))
+            let pictures = make_sizes(id, sizes, files(id), &budget, destination)?;
+            // the count is valid even if another thread has panicked
+            let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
+            progress.0 += 1;
+            let count = progress.0;
+            (progress.1)(count);
+            Ok((id.clone(), pictures))
         })
         .collect()
 }
 
-fn picture(
+/// Makes the pictures of an image.
+fn make_sizes(
     id: &DocId,
     sizes: &BTreeSet<Size>,
     files: Option<Vec<PathBuf>>,
     budget: &BTreeMap<Size, usize>,
-    place: Place,
-) -> Result<Pictured> {
+    destination: Destination,
+) -> Result<ImagePictures> {
     let mut fault = match files {
         Some(_) => "there is no image file".to_owned(),
         None => "there is no such image in the collection".to_owned(),
@@ -203,33 +206,33 @@ fn picture(
         }
     }
     let Some(decoded) = decoded else {
-        return Ok(Pictured {
+        return Ok(ImagePictures {
             sizes: BTreeMap::new(),
             width: 0,
             height: 0,
             fault: Some(fault),
         });
     };
-    let mut made = BTreeMap::new();
-    // each from the one before it: the largest first
-    let mut image = within(decoded.image, Size::Whole.side())?;
-    let probe = within(image.clone(), PROBE)?;
+    let mut sources = BTreeMap::new();
+    // the largest first, because each is made from the one before
+    let mut image = fit_within(decoded.image, Size::Whole.max_side())?;
+    let probe = fit_within(image.clone(), PROBE)?;
     let probe = (pixels(&probe), webp(&probe, QUALITY)?.len() as f64);
     for size in sizes.iter().rev() {
         let most = budget.get(size).copied().unwrap_or(0);
-        let (bytes, shown) = compressed(image, size.side(), most, probe)?;
-        let name = format!("{}{}.webp", slug(&id.0), size.ending());
-        let address = match place {
-            Place::Files(dir) => {
+        let (bytes, shown) = compressed(image, size.max_side(), most, probe)?;
+        let name = format!("{}{}.webp", slug(&id.0), size.suffix());
+        let address = match destination {
+            Destination::Files(dir) => {
                 let path = dir.join(&name);
                 fs::write(&path, &bytes)
                     .with_context(|| format!("cannot write {}", path.display()))?;
                 format!("{PICTURES}/{name}")
             }
-            Place::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),
+            Destination::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),
         };
         let (width, height) = shown.dimensions();
-        made.insert(
+        sources.insert(
             *size,
             Source {
                 address,
@@ -239,8 +242,8 @@ fn picture(
         );
         image = shown;
     }
-    Ok(Pictured {
-        sizes: made,
+    Ok(ImagePictures {
+        sizes: sources,
         width: decoded.width,
         height: decoded.height,
         fault: None,
@@ -251,8 +254,8 @@ fn pixels(image: &RgbImage) -> f64 {
     f64::from(image.width()) * f64::from(image.height())
 }
 
-/// The image as WebP of at most so many bytes, made smaller until it fits; and its pixels before compression. `probe` is how many
-/// pixels of it took how many bytes.
+/// Encodes the image as WebP of at most `most` bytes, scaled down until it fits. Returns the bytes and the scaled image. `probe` is
+/// the number of pixels and bytes of a test copy.
 fn compressed(
     image: RgbImage,
     side: u32,
@@ -260,7 +263,7 @@ fn compressed(
     probe: (f64, f64),
 ) -> Result<(Vec<u8>, RgbImage)> {
     let allowed = probe.0 * (most as f64 / probe.1).powf(1.0 / GROWTH);
-    let mut image = within(image, side)?;
+    let mut image = fit_within(image, side)?;
     let factor = (allowed / pixels(&image)).sqrt();
     image = scaled(image, factor)?;
     for _ in 0..4 {
@@ -273,13 +276,13 @@ fn compressed(
     Ok((webp(&image, LOW_QUALITY)?, image))
 }
 
-/// No side longer than this.
-fn within(image: RgbImage, side: u32) -> Result<RgbImage> {
+/// Scales the image down so that no side is longer than `side`.
+fn fit_within(image: RgbImage, side: u32) -> Result<RgbImage> {
     let longest = image.width().max(image.height());
     scaled(image, f64::from(side) / f64::from(longest))
 }
 
-/// Made smaller by a factor; 1 and more changes nothing.
+/// Scales the image by a factor; factors from 1 on leave it as it is.
 fn scaled(image: RgbImage, factor: f64) -> Result<RgbImage> {
     let side = |length: u32| ((f64::from(length) * factor).round() as u32).max(1);
     let (width, height) = (side(image.width()), side(image.height()));
@@ -306,7 +309,7 @@ fn webp(image: &RgbImage, quality: f32) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Random pixels: nothing compresses worse.
+    /// Random pixels, the image that compresses worst.
     fn noise(width: u32, height: u32) -> RgbImage {
         let mut state = 1u32;
         RgbImage::from_fn(width, height, |_, _| {
@@ -343,17 +346,17 @@ mod tests {
             "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>",
         )
         .unwrap();
-        let mut wanted = Wanted::default();
-        wanted.add(&DocId("I1".into()), Size::Card);
-        wanted.add(&DocId("I2".into()), Size::Card);
-        wanted.add(&DocId("I3".into()), Size::Card);
+        let mut list = PictureList::default();
+        list.add(&DocId("I1".into()), Size::Card);
+        list.add(&DocId("I2".into()), Size::Card);
+        list.add(&DocId("I3".into()), Size::Card);
         let files = |id: &DocId| match id.0.as_str() {
             "I1" => Some(vec![svg.clone()]),
             "I2" => Some(Vec::new()),
             _ => None,
         };
         let out = dir.path().join("pictures");
-        let made = make(&wanted, files, Place::Files(&out), &mut |_| ()).unwrap();
+        let made = make(&list, files, Destination::Files(&out), &mut |_| ()).unwrap();
         let faults: Vec<_> = made.values().map(|p| p.fault.clone().unwrap()).collect();
         assert_eq!(
             faults,

@@ -1,5 +1,5 @@
-//! The text tasks' report: for each topic the ranked texts with the topic's words marked, their stances and grades, and
-//! the numbers behind each place.
+//! The report of a text task: for each topic, the ranked texts with the topic's words marked, their stances and grades, and the
+//! numbers behind their ranks.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::chart::Scores;
 use super::tree::Row;
-use super::words::{Marker, Span, number, shortened, three, web_address};
+use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
 use crate::topic::question::{self, TopicParts};
@@ -17,58 +17,59 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId};
 
-/// What the report is made from.
+/// The data from which the report is made.
 pub struct Sources<'a> {
     pub task: TextTask,
     pub corpus: &'a Corpus,
     pub topics: &'a [Topic],
     pub run: &'a [TextRunLine],
+    /// The name and lines of the run with which it is compared.
     pub against: Option<(&'a str, &'a [TextRunLine])>,
-    /// Of this run; empty if there are none.
+    /// The explanations of this run's scores; empty if there are none.
     pub explained: &'a [ExplainedText],
-    /// Judgements and their names.
+    /// Judgements with their names.
     pub judged: &'a [(String, Qrels)],
-    /// Results of a topic that are shown.
+    /// The number of results shown for a topic.
     pub depth: usize,
     pub form: Form,
 }
 
-/// Relevant texts that are not among those shown, at most.
+/// The maximum number of relevant texts shown that are not among the results.
 const MISSED: usize = 12;
 
-/// Characters of a text.
+/// The maximum number of characters shown of a text.
 const TEXT: usize = 6_000;
 
-/// Bars of a topic's plot.
+/// The maximum number of bars in a topic's plot.
 const SCORES: usize = 60;
 
-/// What a topic's page shows.
+/// The content of a topic's page.
 #[derive(Debug)]
 pub struct TextsTopic {
     pub objects: Option<[String; 2]>,
     pub results: Vec<TextView>,
     pub missed: Vec<TextView>,
     pub more_missed: usize,
-    pub gone: Vec<TextView>,
+    pub dropped: Vec<TextView>,
     pub plot: Option<Scores>,
     pub is_judged: bool,
     pub against: Option<String>,
-    /// How many results the run has.
+    /// The number of results in the run.
     pub results_in_all: usize,
 }
 
-/// A text.
+/// A text on a topic's page.
 #[derive(Debug)]
 pub struct TextView {
     pub anchor: String,
     pub id: String,
-    /// Its rank, or where it stands if it is not shown by rank.
-    pub place: String,
+    /// Its rank; for a text that is not shown by rank, its position in the runs.
+    pub position: String,
     pub score: Option<String>,
-    /// Its conclusion or the debate's title, where it has one.
+    /// The conclusion or, if it has none, the title of the debate.
     pub title: Vec<Span>,
     pub text: Vec<Span>,
-    /// Characters of it that are not shown.
+    /// The number of characters that are not shown.
     pub more: usize,
     pub stance: Option<StanceView>,
     pub grades: Vec<GradeView>,
@@ -79,7 +80,7 @@ pub struct TextView {
     pub link: Option<String>,
 }
 
-/// What a text says for which side, as the run or the collection has it.
+/// The stance of a text, according to the run or the collection.
 #[derive(Debug)]
 pub struct StanceView {
     pub class: &'static str,
@@ -87,7 +88,7 @@ pub struct StanceView {
     pub title: String,
 }
 
-/// A judgement.
+/// The grade of a text in one file of judgements.
 #[derive(Debug)]
 pub struct GradeView {
     pub class: &'static str,
@@ -95,7 +96,7 @@ pub struct GradeView {
     pub text: String,
 }
 
-/// The topics' pages.
+/// Makes the pages of all topics. Errors: a stored text cannot be read.
 pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let runs = by_topic(sources.run, |line| &line.topic);
@@ -105,7 +106,7 @@ pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
     all_topics(sources.topics, in_runs.into_iter())
         .into_iter()
         .map(|topic| {
-            let view = TopicView {
+            let view = PageBuilder {
                 sources,
                 own: by_rank(runs.get(&topic.id).map_or(&[], Vec::as_slice)),
                 other: by_rank(others.get(&topic.id).map_or(&[], Vec::as_slice)),
@@ -122,7 +123,7 @@ pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
         .collect()
 }
 
-/// By rank; a repeated document stands once.
+/// Sorts by rank; a repeated document is kept once.
 fn by_rank<'a>(lines: &[&'a TextRunLine]) -> Vec<&'a TextRunLine> {
     let mut lines = lines.to_vec();
     lines.sort_by_key(|line| line.rank);
@@ -131,8 +132,8 @@ fn by_rank<'a>(lines: &[&'a TextRunLine]) -> Vec<&'a TextRunLine> {
     lines
 }
 
-/// A topic at work.
-struct TopicView<'a> {
+/// Collects the content of a topic's page.
+struct PageBuilder<'a> {
     sources: &'a Sources<'a>,
     topic: &'a Topic,
     own: Vec<&'a TextRunLine>,
@@ -140,7 +141,7 @@ struct TopicView<'a> {
     explained: HashMap<&'a DocId, &'a ExplainedText>,
 }
 
-impl<'a> TopicView<'a> {
+impl<'a> PageBuilder<'a> {
     fn report(&self) -> Result<TopicReport> {
         let depth = self.sources.depth;
         let words = question::read(self.topic, TopicParts::default()).words;
@@ -157,11 +158,11 @@ impl<'a> TopicView<'a> {
             results.push(view);
         }
         let mut seen: BTreeSet<&DocId> = shown.iter().map(|line| &line.doc).collect();
-        let mut gone = Vec::new();
+        let mut dropped = Vec::new();
         for line in self.other.iter().take(depth) {
             if seen.insert(&line.doc) {
-                let place = format!("was {}, now {}", line.rank, self.standing(&line.doc));
-                gone.push(self.text(&line.doc, place, &mut marker)?);
+                let position = format!("was {}, now {}", line.rank, self.position(&line.doc));
+                dropped.push(self.text(&line.doc, position, &mut marker)?);
             }
         }
         let (missed, more_missed) = self.missed(&seen, &mut marker)?;
@@ -176,7 +177,7 @@ impl<'a> TopicView<'a> {
         });
         Ok(TopicReport {
             topic: self.topic.clone(),
-            minis: [Vec::new(), Vec::new()],
+            thumbnails: [Vec::new(), Vec::new()],
             first,
             changed,
             body: Body::Texts(TextsTopic {
@@ -187,7 +188,7 @@ impl<'a> TopicView<'a> {
                 results,
                 missed,
                 more_missed,
-                gone,
+                dropped,
                 plot: self.plot(),
                 is_judged: self
                     .sources
@@ -200,7 +201,7 @@ impl<'a> TopicView<'a> {
         })
     }
 
-    fn text(&self, id: &DocId, place: String, marker: &mut Marker) -> Result<TextView> {
+    fn text(&self, id: &DocId, position: String, marker: &mut Marker) -> Result<TextView> {
         let document = match self.sources.corpus.number(id) {
             Some(_) => Some(self.sources.corpus.document(id)?),
             None => None,
@@ -224,12 +225,12 @@ impl<'a> TopicView<'a> {
             .as_ref()
             .and_then(|d| d.url.clone())
             .unwrap_or_default();
-        let mut rows: Vec<Row> = explained.iter().map(|e| Row::of(&e.score)).collect();
-        rows.extend(explained.and_then(|e| e.stance.as_ref()).map(Row::of));
+        let mut rows: Vec<Row> = explained.iter().map(|e| Row::new(&e.score)).collect();
+        rows.extend(explained.and_then(|e| e.stance.as_ref()).map(Row::new));
         Ok(TextView {
             anchor: self.sources.form.anchor(&self.topic.id, &id.0),
             id: id.0.clone(),
-            place,
+            position,
             score: None,
             title: marker.mark(&shortened(
                 field("conclusion")
@@ -237,9 +238,10 @@ impl<'a> TopicView<'a> {
                     .map_or("", String::as_str),
                 300,
             )),
-            more: match start.len() < text.len() {
-                true => text.chars().count() - TEXT,
-                false => 0,
+            more: if start.len() < text.len() {
+                text.chars().count() - TEXT
+            } else {
+                0
             },
             text: marker.mark(&start),
             stance: document.and_then(|d| d.stance).map(towards_conclusion),
@@ -260,8 +262,8 @@ impl<'a> TopicView<'a> {
         Ok(shortened(&text.unwrap_or_default(), 180))
     }
 
-    /// Where a text stands that is not shown.
-    fn standing(&self, id: &DocId) -> String {
+    /// The rank of a text that is not among the results shown.
+    fn position(&self, id: &DocId) -> String {
         match self.own.iter().find(|line| line.doc == *id) {
             Some(line) => format!("rank {}", line.rank),
             None => "not in the run".into(),
@@ -281,7 +283,7 @@ impl<'a> TopicView<'a> {
         StanceView {
             class,
             text,
-            title: "what the run says of the two objects".into(),
+            title: "the stance towards the two objects, according to the run".into(),
         }
     }
 
@@ -320,7 +322,7 @@ impl<'a> TopicView<'a> {
         views.collect()
     }
 
-    /// The grades by which texts count as relevant: those of the first judgements that have grades.
+    /// The grades that decide which texts are relevant: those of the first judgements that have grades.
     fn relevance(&self) -> Option<&'a HashMap<DocId, f64>> {
         self.sources
             .judged
@@ -331,7 +333,7 @@ impl<'a> TopicView<'a> {
             })
     }
 
-    /// Relevant texts that are not shown: the best first, and among equals those that the run has highest.
+    /// Relevant texts that are not shown and their number: the highest grades first, and equal grades by their rank in the run.
     fn missed(
         &self,
         shown: &BTreeSet<&DocId>,
@@ -352,7 +354,7 @@ impl<'a> TopicView<'a> {
         missed.truncate(MISSED);
         let mut views = Vec::with_capacity(missed.len());
         for (id, _) in missed {
-            views.push(self.text(id, self.standing(id), marker)?);
+            views.push(self.text(id, self.position(id), marker)?);
         }
         Ok((views, more))
     }
@@ -376,10 +378,15 @@ impl<'a> TopicView<'a> {
                 Some(None) => ("unjudged", ", unjudged".into()),
                 Some(Some(grade)) => (grade_class(*grade), format!(", grade {grade}")),
             };
-            let title = format!("{}: {}, {}{judged}", line.rank, line.doc, three(line.score));
+            let title = format!(
+                "{}: {}, {}{judged}",
+                line.rank,
+                line.doc,
+                three_decimals(line.score)
+            );
             (line.score, class, title)
         });
-        Scores::of(results.collect())
+        Scores::new(results.collect())
     }
 }
 
@@ -399,12 +406,14 @@ fn towards_conclusion(stance: Stance) -> StanceView {
     StanceView {
         class,
         text: text.into(),
-        title: "as the collection has it".into(),
+        title: "according to the collection".into(),
     }
 }
 
-/// What an explanation says of the text's quality, where that was asked.
+/// The estimated quality of a text, if it is part of the explanation.
 fn quality(score: &Explanation) -> Option<String> {
     let part = score.parts.iter().find(|part| part.name == "quality")?;
-    part.parts.first().map(|quality| three(quality.value))
+    part.parts
+        .first()
+        .map(|quality| three_decimals(quality.value))
 }

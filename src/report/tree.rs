@@ -1,11 +1,11 @@
-//! An explanation, laid out: nested rows, each with a bar beside its number.
+//! An explanation as nested rows, each with a number and a bar.
 
 use askama::Template;
 
 use super::words::number;
 use crate::trec::Explanation;
 
-/// A row of an opened score and the rows below it.
+/// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Template)]
 #[template(path = "explanation.html")]
 pub struct Row {
@@ -19,27 +19,28 @@ pub struct Row {
 
 impl askama::filters::HtmlSafe for Row {}
 
-/// From the middle if any of the rows beside it is negative, else from the left; in per cent of the room. `x` is empty for 0.
+/// The bar of a row, in per cent of the width. It starts in the middle if any row of the same level is negative, else at the left.
 #[derive(Debug)]
 struct Bar {
+    /// Where it starts; empty for 0.
     x: String,
     width: String,
     is_negative: bool,
     has_middle: bool,
 }
 
-/// Rows below this many floors are folded up.
-const OPEN: usize = 2;
+/// The rows of this many levels are expanded; deeper ones are collapsed.
+const EXPANDED: usize = 2;
 
 impl Row {
-    /// A whole explanation.
-    pub fn of(explanation: &Explanation) -> Row {
-        Row::at(explanation, None, 0)
+    /// Lays out an explanation.
+    pub fn new(explanation: &Explanation) -> Row {
+        Row::nested(explanation, None, 0)
     }
 
-    /// An explanation without what `other` has too, which stands open beside it: equal parts, and rows whose parts are those of
-    /// one there.
-    pub fn unlike(explanation: &Explanation, other: &Explanation) -> Row {
+    /// Lays out an explanation that is shown below `other`, without the parts of what `other` contains, too: equal parts, and numbers
+    /// with the same parts as a number there.
+    pub fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
         let mut own = explanation.clone();
         for part in &mut own.parts {
             if other.parts.contains(part) && !part.parts.is_empty() {
@@ -47,17 +48,17 @@ impl Row {
                 part.how = "the same as above".into();
             }
             for signal in part.parts.iter_mut().filter(|s| !s.parts.is_empty()) {
-                let opened = other.parts.iter().flat_map(|of| &of.parts);
-                if opened.into_iter().any(|of| of.parts == signal.parts) {
+                let shown = other.parts.iter().flat_map(|of| &of.parts);
+                if shown.into_iter().any(|of| of.parts == signal.parts) {
                     signal.parts.clear();
-                    signal.how = "opened above".into();
+                    signal.how = "shown above".into();
                 }
             }
         }
-        Row::of(&own)
+        Row::new(&own)
     }
 
-    fn at(explanation: &Explanation, bar: Option<Bar>, floor: usize) -> Row {
+    fn nested(explanation: &Explanation, bar: Option<Bar>, depth: usize) -> Row {
         let values = || explanation.parts.iter().map(|part| part.value);
         let widest = values().fold(0.0, |widest: f64, value| widest.max(value.abs()));
         let has_middle = values().any(|value| value < 0.0);
@@ -71,10 +72,10 @@ impl Row {
                 .iter()
                 .map(|part| {
                     let bar = Bar::of(part.value, widest, has_middle);
-                    Row::at(part, bar, floor + 1)
+                    Row::nested(part, bar, depth + 1)
                 })
                 .collect(),
-            is_open: floor < OPEN,
+            is_open: depth < EXPANDED,
         }
     }
 }
@@ -86,7 +87,7 @@ impl Bar {
         }
         let room = if has_middle { 50.0 } else { 100.0 };
         let width = room * value.abs() / widest;
-        // it would not be seen
+        // too narrow to be seen
         if width < 0.5 {
             return None;
         }
@@ -116,7 +117,7 @@ mod tests {
     fn bars_share_a_scale_with_the_rows_beside_them() {
         let mut of = Explanation::leaf("sum", 1.0);
         of.parts = vec![Explanation::leaf("a", 2.0), Explanation::leaf("b", -1.0)];
-        let row = Row::of(&of);
+        let row = Row::new(&of);
         let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
         assert_eq!((bars[1].x.as_str(), bars[1].width.as_str()), ("25", "25"));
@@ -132,7 +133,7 @@ mod tests {
             worth.parts = vec![relevance, Explanation::leaf("stance", stance)];
             worth
         };
-        let row = Row::unlike(&side(0.2), &side(0.8));
+        let row = Row::without_repeats(&side(0.2), &side(0.8));
         assert_eq!(row.rows[0].how, "the same as above");
         assert!(row.rows[0].rows.is_empty());
         let html = row.render().unwrap();

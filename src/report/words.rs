@@ -1,4 +1,4 @@
-//! How numbers, names and texts are put: one form for the whole report.
+//! The form in which numbers, names and texts are shown, in the whole report.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,12 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use crate::index::analyzer::{Analyzer, Stemmer, StopList};
 
-/// A measure or probability: three decimals.
-pub fn three(value: f64) -> String {
+/// A measure or probability, with three decimals.
+pub fn three_decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// A difference of measures, with its sign; a real minus, and none before zero.
+/// A difference between measures, with three decimals and a sign: a typographic minus, and ± for zero.
 pub fn difference(value: f64) -> String {
     match format!("{value:+.3}").as_str() {
         "-0.000" | "+0.000" => "±0.000".into(),
@@ -20,7 +20,7 @@ pub fn difference(value: f64) -> String {
     }
 }
 
-/// A number of an explanation: four decimals, more for what is small.
+/// A number in an explanation: four decimals, or scientific notation below 0.001.
 pub fn number(value: f64) -> String {
     let text = match value.abs() {
         size if size >= 0.001 || size == 0.0 => format!("{value:.4}"),
@@ -29,21 +29,21 @@ pub fn number(value: f64) -> String {
     text.replace('-', "−")
 }
 
-/// A part of a file name or fragment for any id: letters, digits, dots and dashes stay. Another id never has the
-/// same one: what is not kept is made up for by a hash.
+/// Turns an id into a part of a file name or fragment, of ASCII letters, digits, dots, dashes and underscores. Different ids have
+/// different slugs: if characters have to be removed, a hash of the id is added.
 pub fn slug(id: &str) -> String {
-    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if !id.is_empty() && id.len() <= 64 && id.chars().all(kept) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !id.is_empty() && id.len() <= 64 && id.chars().all(is_plain) {
         return id.to_owned();
     }
     let hash = Sha256::digest(id.as_bytes());
     let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-    let kept: String = id.chars().filter(|c| kept(*c)).take(40).collect();
-    // no id that is kept as it is has a dot
-    format!("{kept}.{hash}")
+    let plain: String = id.chars().filter(|c| is_plain(*c)).take(40).collect();
+    // an id that needs no hash has no dot, so the two kinds of slugs cannot coincide
+    format!("{plain}.{hash}")
 }
 
-/// The first characters of a text, cut at a blank where there is one; none left out if it is short enough.
+/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
 pub fn shortened(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text.to_owned();
@@ -53,21 +53,22 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{} …", start[..cut].trim_end())
 }
 
-/// A piece of a text, and whether it is a word of the topic.
+/// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub text: String,
+    /// Whether it is a word of the topic.
     pub is_match: bool,
 }
 
-/// Finds a topic's words in texts, inflected or not; words that every question has ("should", "the") are none.
+/// Marks a topic's words in texts, whatever their inflection. Stop words ("should", "the") are not marked.
 pub struct Marker {
     analyzer: TextAnalyzer,
     terms: HashSet<String>,
 }
 
 impl Marker {
-    /// For the words of a query.
+    /// A marker of the words in `query`.
     pub fn new(query: &str) -> Marker {
         let mut analyzer = Analyzer {
             stop: StopList::Long,
@@ -84,7 +85,7 @@ impl Marker {
         Marker { analyzer, terms }
     }
 
-    /// The whole text, in pieces.
+    /// Splits a text into pieces. Together they are the whole text.
     pub fn mark(&mut self, text: &str) -> Vec<Span> {
         let mut spans = Vec::new();
         let mut end = 0;
@@ -110,7 +111,7 @@ impl Marker {
     }
 }
 
-/// The address, if it is one of the web: what else a page may call its address is shown as text alone.
+/// Returns `url` if it is an http or https address. Other addresses that a page names must not become links.
 pub fn web_address(url: &str) -> Option<String> {
     let lower = url.to_ascii_lowercase();
     let is_web = lower.starts_with("http://") || lower.starts_with("https://");
@@ -128,9 +129,12 @@ mod tests {
         let marked = marker.mark("The zoo, closing <b>soon</b>");
         let shown: Vec<String> = marked
             .iter()
-            .map(|span| match span.is_match {
-                true => format!("[{}]", span.text),
-                false => span.text.clone(),
+            .map(|span| {
+                if span.is_match {
+                    format!("[{}]", span.text)
+                } else {
+                    span.text.clone()
+                }
             })
             .collect();
         assert_eq!(shown.concat(), "The [zoo], [closing] <b>soon</b>");

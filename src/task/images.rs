@@ -21,7 +21,7 @@ use crate::reading::Reader;
 use crate::score::select::{self, Candidate, LIST_LENGTH};
 use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
 use crate::topic::question::{self, Question, TopicParts};
-use crate::trec::explained::{ExplainedImage, Listed};
+use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance};
@@ -469,9 +469,9 @@ fn list(topic: &Topic, judged: Vec<Judged>, settings: &Settings, ranking: &mut I
             ));
         }
     }
-    let mut listed: BTreeMap<DocId, Vec<Listed>> = BTreeMap::new();
+    let mut listed: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
     for s in selected {
-        listed.entry(s.doc.clone()).or_default().push(Listed {
+        listed.entry(s.doc.clone()).or_default().push(ListEntry {
             stance: s.stance,
             rank: s.rank,
             score: s.score,

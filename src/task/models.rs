@@ -9,7 +9,7 @@ use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
-use crate::weights::{CheckedModel, Found, Models, Role};
+use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 
 /// The first installed model with this role, or the one with the name `wanted`. The inner error says why there is none.
 ///
@@ -31,19 +31,19 @@ pub fn find(
     }
     for name in &names {
         match models.find(name)? {
-            Found::Ready(model) => return Ok(Ok(model)),
-            Found::Wrong { file, why } => {
+            ModelStatus::Ready(model) => return Ok(Ok(model)),
+            ModelStatus::Wrong { file, why } => {
                 bail!(
                     "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
                 )
             }
-            Found::Missing { .. } if wanted.is_some() => {
+            ModelStatus::Missing { .. } if wanted.is_some() => {
                 bail!(
                     "the model {name} is not in {}: `riposte models fetch {name}` gets it",
                     models.dir().display()
                 )
             }
-            Found::Missing { .. } => {}
+            ModelStatus::Missing { .. } => {}
         }
     }
     Ok(Err(format!(

@@ -1,4 +1,4 @@
-//! Why documents stand where they do, as a ranking writes it for others to read: a JSON object a line.
+//! Explanations of a ranking's scores, as JSON lines: what `--explain` writes and the report reads.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{DocId, Explanation, LineError, Stance, TopicId, numbered_lines};
 
-/// A candidate of an image ranking, listed or not.
+/// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedImage {
     pub topic: TopicId,
     pub image: DocId,
-    /// The lists that it is in.
-    pub listed: Vec<Listed>,
-    /// What it is worth as PRO, and what as CON; none keeps it out of that list.
+    /// The lists that show it; empty if it was not selected.
+    pub listed: Vec<ListEntry>,
+    /// The score for the PRO list; `None` if the candidate is excluded from it.
     pub pro: Option<Explanation>,
+    /// The score for the CON list; `None` if the candidate is excluded from it.
     pub con: Option<Explanation>,
 }
 
 impl ExplainedImage {
-    /// Its worth in the list of that stance, opened.
-    pub fn worth(&self, stance: Stance) -> Option<&Explanation> {
+    /// The score for the list of that stance.
+    pub fn score(&self, stance: Stance) -> Option<&Explanation> {
         match stance {
             Stance::Pro => self.pro.as_ref(),
             Stance::Con => self.con.as_ref(),
@@ -28,27 +29,29 @@ impl ExplainedImage {
     }
 }
 
-/// A place in a list.
+/// The position of an image in one of a topic's lists, as in the run file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct ListEntry {
     pub stance: Stance,
+    /// From 1.
     pub rank: u32,
     pub score: f64,
 }
 
-/// A text of a ranking.
+/// A ranked text, with the explanation of its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedText {
     pub topic: TopicId,
     pub document: DocId,
+    /// From 1.
     pub rank: usize,
     pub score: Explanation,
-    /// Of a passage towards the objects.
+    /// For a passage, its stance towards the topic's two objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Explanation>,
 }
 
-/// Explanations as lines of JSON. Errors: a number that is not finite.
+/// Writes one JSON object per line. Errors: a value is not finite, which JSON cannot express.
 pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for one in explained {
@@ -58,13 +61,13 @@ pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`write()`] writes. Errors: the first line that is something else.
+/// Reads what [`write()`] writes. Errors: the first line that is not of that format.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, LineError> {
     numbered_lines(text)
         .map(|(line, json)| {
             serde_json::from_str(json).map_err(|error| LineError {
                 line,
-                what: format!("no explanation of this task: {error}"),
+                what: format!("not an explanation of this task: {error}"),
             })
         })
         .collect()

@@ -1,4 +1,4 @@
-//! The field's words: topics, documents, stances, scores and their explanations, faults.
+//! The types that all rooms share: topics, documents, stances, scores with their explanations, and faults.
 
 pub mod explained;
 pub mod objects;
@@ -12,9 +12,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A topic's number as its file gives it, without surrounding blanks ("34", "1-1").
+/// A topic's number as its file gives it, without surrounding white space ("34", "1-1").
 ///
-/// Numbers order by value, and before anything that is not a number; so do the parts of "10-1".
+/// Ids are ordered by number, part by part: "9" before "10", "1-2" before "1-10". A part that is not a number comes after all
+/// numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TopicId(pub String);
 
@@ -42,7 +43,7 @@ impl fmt::Display for TopicId {
     }
 }
 
-/// A document's id: for images the name of their directory ("I2b62b2335042df6d").
+/// A document's id. For an image, it is the name of its directory ("I2b62b2335042df6d").
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocId(pub String);
 
@@ -52,7 +53,7 @@ impl fmt::Display for DocId {
     }
 }
 
-/// For or against what the topic asks.
+/// The stance of a document towards a topic: for or against what the topic asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Stance {
@@ -61,10 +62,10 @@ pub enum Stance {
 }
 
 impl Stance {
-    /// Both, in the order in which run files list them.
+    /// Both stances, in the order in which run files list them.
     pub const BOTH: [Stance; 2] = [Stance::Pro, Stance::Con];
 
-    /// The word of run files and judgements: `PRO` or `CON`.
+    /// The stance as it is written in run files and judgements: `PRO` or `CON`.
     pub fn word(self) -> &'static str {
         match self {
             Stance::Pro => "PRO",
@@ -79,17 +80,17 @@ impl fmt::Display for Stance {
     }
 }
 
-/// A task on texts.
+/// A task that ranks texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextTask {
-    /// Task 1: arguments for controversial questions.
+    /// Task 1: rank arguments for controversial questions.
     Controversial,
-    /// Task 2: passages (before 2022, pages) for comparative questions.
+    /// Task 2: rank passages (before 2022: web pages) for comparative questions.
     Comparative,
 }
 
 impl TextTask {
-    /// The name of its command and of its approaches' directory.
+    /// The name of the task's command and of the directory of its approaches.
     pub fn word(self) -> &'static str {
         match self {
             TextTask::Controversial => "controversial",
@@ -98,21 +99,21 @@ impl TextTask {
     }
 }
 
-/// What a passage says of a comparative question's two objects (Touché 2022, Task 2).
+/// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectStance {
-    /// The first object is the better one.
+    /// It prefers the first object.
     First,
-    /// The second is.
+    /// It prefers the second object.
     Second,
-    /// Both alike, or each in its way.
+    /// It finds both equally good, or each better in some respect.
     Neutral,
     /// It takes no stance.
     No,
 }
 
 impl ObjectStance {
-    /// All four, in the order in which tables list them.
+    /// All four stances, in the order in which tables list them.
     pub const ALL: [ObjectStance; 4] = [
         ObjectStance::First,
         ObjectStance::Second,
@@ -120,7 +121,7 @@ impl ObjectStance {
         ObjectStance::No,
     ];
 
-    /// The word of run files and judgements: `FIRST`, `SECOND`, `NEUTRAL` or `NO`.
+    /// The stance as it is written in run files and judgements: `FIRST`, `SECOND`, `NEUTRAL` or `NO`.
     pub fn word(self) -> &'static str {
         match self {
             ObjectStance::First => "FIRST",
@@ -130,7 +131,7 @@ impl ObjectStance {
         }
     }
 
-    /// The stance of that word, in capitals or not.
+    /// The reverse of [`Self::word`], in upper or lower case.
     pub fn parse(word: &str) -> Option<ObjectStance> {
         ObjectStance::ALL
             .into_iter()
@@ -144,20 +145,20 @@ impl fmt::Display for ObjectStance {
     }
 }
 
-/// A document and its score for a topic: the higher the better.
+/// A document with its score for a topic. Higher is better.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredDoc {
     pub doc: DocId,
     pub score: f64,
 }
 
-/// A score opened into the named numbers that made it.
+/// The named numbers from which a score was computed, as a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What the number is ("bm25 near", "sentence ocr × 0.5").
+    /// The name of this number ("bm25 near", "sentence ocr × 0.5").
     pub name: String,
     pub value: f64,
-    /// How the parts below give the value, or a reason why the channel gave nothing.
+    /// How the value follows from the parts, or why there is no value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -165,7 +166,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// A number that is not made of others.
+    /// A number that has no parts.
     pub fn leaf(name: impl Into<String>, value: f64) -> Self {
         Explanation {
             name: name.into(),
@@ -176,30 +177,30 @@ impl Explanation {
     }
 }
 
-/// Of what a [`Fault`] speaks; the table at the end of a run counts faults by kind.
+/// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
-    /// A directory or file name that the layout does not know, or a missing one.
+    /// A file or directory that is missing, or that the collection's layout does not have.
     Layout,
     /// Image bytes that cannot be decoded.
     Image,
-    /// A page's HTML, text or URL.
+    /// The HTML, text or URL of a page.
     Page,
     /// `image-xpath.txt`.
     XPath,
     /// `rankings.jsonl`.
     Rankings,
-    /// A model that failed on one document.
+    /// A model failed on a document.
     Model,
-    /// An argument of args.me's JSON.
+    /// An argument in args.me's JSON.
     Argument,
-    /// A line of a passages file.
+    /// A line of a file of passages.
     Passage,
 }
 
 impl FaultKind {
-    /// The kind of that word.
+    /// The reverse of [`Self::word`].
     pub fn parse(word: &str) -> Option<FaultKind> {
         [
             FaultKind::Layout,
@@ -215,7 +216,7 @@ impl FaultKind {
         .find(|kind| kind.word() == word)
     }
 
-    /// One lower-case word.
+    /// The kind's name in tables and in the evidence store: one lower-case word.
     pub fn word(self) -> &'static str {
         match self {
             FaultKind::Layout => "layout",
@@ -230,12 +231,12 @@ impl FaultKind {
     }
 }
 
-/// Something broken in the input that was passed over: the rest of the document is still used.
+/// Something broken in the input. It was skipped; the rest of the document is still used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
     pub path: PathBuf,
-    /// Counted from 1, where the file has lines.
+    /// From 1; `None` if the file has no lines.
     pub line: Option<u64>,
     pub what: String,
 }
@@ -250,10 +251,10 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A line of a run or of judgements that could not be read.
+/// A line of a run, a file of judgements or a file of explanations that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
-    /// Counted from 1.
+    /// From 1.
     pub line: u64,
     pub what: String,
 }
@@ -264,7 +265,7 @@ impl fmt::Display for LineError {
     }
 }
 
-/// The lines of a text that are not blank, counted from 1, without a byte order mark.
+/// The lines that are not blank, with their numbers from 1. A byte order mark is skipped.
 fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..)

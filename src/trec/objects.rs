@@ -1,7 +1,6 @@
-//! The two objects of a comparative question, as its title names them ("Which is better, a laptop or
-//! a desktop?").
+//! Finds the two objects of a comparative question in its title ("Which is better, a laptop or a desktop?").
 
-/// Words at which an object ends, whether read to the left or to the right.
+/// Words that cannot be part of an object, so an object's name ends before or after them.
 const ENDS: &str = " is are was were do does did should could would can will shall has have had be \
     i you we one it they he she who which what why how when where whose whether \
     better best worse worst healthier cheaper more less most least really any \
@@ -9,23 +8,22 @@ const ENDS: &str = " is are was were do does did should could would can will sha
     a an the this that and but than for in at on to with from of between as by if about while \
     different equal compared regarding concerning ";
 
-/// Words between a thing and what it is compared by: "cheese taste better than …".
+/// Verbs between an object and a comparative: "cheese taste better than …".
 const SENSES: [&str; 6] = ["taste", "tastes", "work", "works", "perform", "performs"];
 
-/// What stands between two objects that are named side by side.
+/// Words between two objects that are named side by side.
 const SIDE_BY_SIDE: [&str; 5] = ["or", "vs", "vs.", "versus", "v."];
 
-/// A word of the title: as it stands, without punctuation, in lower case.
+/// A word of the title, without the punctuation around it.
 struct Word<'a> {
     text: &'a str,
     lower: String,
-    /// Whether punctuation parts it from the next word.
+    /// Whether punctuation separates it from the next word.
     closes: bool,
 }
 
-/// Two objects written side by side, as in a topic's `<objects>`: "laptop, desktop", "laptop vs.
-/// desktop", "laptop or desktop". None unless there are just two.
-pub fn listed(text: &str) -> Option<[String; 2]> {
+/// Splits a list of exactly two objects, as in a topic's `<objects>`: "laptop, desktop", "laptop vs. desktop", "laptop or desktop".
+pub fn split_list(text: &str) -> Option<[String; 2]> {
     let tidy = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let both = |parts: Vec<&str>| match parts.as_slice() {
         [a, b] if !a.trim().is_empty() && !b.trim().is_empty() => {
@@ -38,10 +36,9 @@ pub fn listed(text: &str) -> Option<[String; 2]> {
         .find_map(|mark| both(tidy.split(mark).collect()))
 }
 
-/// The objects that a comparative question names in its title; none where it compares nothing, or
-/// not two things. What both share is given to both: "steel or ceramic knives" are steel knives and
-/// ceramic knives.
-pub fn in_title(title: &str) -> Option<[String; 2]> {
+/// The two objects that a comparative question names in its title; `None` if it compares nothing, or more than two things. If both
+/// share a head noun, each gets it: "steel or ceramic knives" are "steel knives" and "ceramic knives".
+pub fn from_title(title: &str) -> Option<[String; 2]> {
     let words: Vec<Word> = title
         .split_whitespace()
         .filter_map(|text| {
@@ -85,7 +82,7 @@ fn side_by_side(words: &[Word]) -> Option<[String; 2]> {
         .iter()
         .position(|w| SIDE_BY_SIDE.contains(&w.lower.as_str()))?;
     let left = words.get(..at)?;
-    // "coffee, green tea or black tea": three things
+    // three objects: "coffee, green tea or black tea"
     let closed = left.iter().rposition(|w| w.closes);
     if closed.is_some_and(|c| {
         left.get(..c)
@@ -124,8 +121,8 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
     None
 }
 
-/// The object before "… better than": left of the comparative, or, where only "it" is there,
-/// between the two ("Is it healthier to bake than to fry?").
+/// The object before "… better than": left of the comparative or, if only "it" is there, between the comparative and "than" ("Is
+/// it healthier to bake than to fry?").
 fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> {
     let at = before.iter().rposition(|w| {
         matches!(w.lower.as_str(), "more" | "less" | "worse")
@@ -153,12 +150,12 @@ fn ends(word: &Word) -> bool {
     ENDS.contains(&format!(" {} ", word.lower)) && !name(word)
 }
 
-/// "The Simpsons": an article in a name is part of it.
+/// Whether the word is an article that begins a name, such as "The Simpsons", and so belongs to it.
 fn name(word: &Word) -> bool {
     word.lower == "the" && word.text.starts_with("The")
 }
 
-/// The words of the object that ends here.
+/// The object at the end of `words`.
 fn back<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
     let start = words
         .iter()
@@ -167,7 +164,7 @@ fn back<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
     words.get(start..).unwrap_or_default()
 }
 
-/// The words of the object that begins here, articles passed over.
+/// The object at the beginning of `words`, without an article.
 fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
     let start = words
         .iter()
@@ -185,7 +182,7 @@ fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
     words.get(..end.unwrap_or(words.len())).unwrap_or_default()
 }
 
-/// Both objects as texts, if there are both.
+/// The texts of both objects; `None` if one of them is empty.
 fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
     let start = left.iter().position(|w| !ends(w))?;
     let text = |words: &[Word]| {
@@ -196,7 +193,7 @@ fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
     Some([text(left.get(start..)?), text(right)])
 }
 
-/// Two objects named side by side.
+/// Two objects named side by side, with the words that they share added to the first.
 fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
     let [mut first, second] = pair(left, right)?;
     for word in shared(left, right) {
@@ -206,8 +203,8 @@ fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
     Some([first, second])
 }
 
-/// What the first of two lacks because the second has it for both ("steel or ceramic knives"); none
-/// if the first is a name, or has it already ("quicksort or merge sort").
+/// The words of the second object that the first one lacks, although they belong to both ("steel or ceramic knives"). Empty if the
+/// first object is a name or already contains them ("quicksort or merge sort").
 fn shared<'a, 'b>(left: &[Word], right: &'b [Word<'a>]) -> &'b [Word<'a>] {
     let common = |w: &Word| w.text == w.lower;
     match (left, right) {
@@ -301,7 +298,7 @@ mod tests {
             ("C++ vs C#", "C++", "C#"),
         ] {
             let expected = [first.to_owned(), second.to_owned()];
-            assert_eq!(in_title(title), Some(expected), "{title}");
+            assert_eq!(from_title(title), Some(expected), "{title}");
         }
         for title in [
             "What are the best dish detergents?",
@@ -312,7 +309,7 @@ mod tests {
             "or",
             "",
         ] {
-            assert_eq!(in_title(title), None, "{title}");
+            assert_eq!(from_title(title), None, "{title}");
         }
     }
 
@@ -325,23 +322,23 @@ mod tests {
             "laptop/desktop",
         ] {
             assert_eq!(
-                listed(text),
+                split_list(text),
                 Some(["laptop".into(), "desktop".into()]),
                 "{text}"
             );
         }
         for text in ["laptop", "", ",", "a, b, c"] {
-            assert_eq!(listed(text), None, "{text}");
+            assert_eq!(split_list(text), None, "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn any_title_is_read(title in "\\PC{0,80}", a in "[a-z ,.?]{0,20}", b in "[a-z ,.?]{0,20}") {
-            in_title(&title);
-            listed(&title);
-            in_title(&format!("Is {a} better than {b}"));
-            in_title(&format!("{a} or {b}"));
+            from_title(&title);
+            split_list(&title);
+            from_title(&format!("Is {a} better than {b}"));
+            from_title(&format!("{a} or {b}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Judgements (qrels).
+//! Judgements of documents (qrels).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
-/// What was judged of one image for one topic; a question not judged has no grade.
+/// The grades of an image for a topic; `None` for what was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageGrades {
     pub on_topic: Option<i32>,
@@ -16,7 +16,7 @@ pub struct ImageGrades {
 }
 
 impl ImageGrades {
-    /// The grade for a stance; an image may have both.
+    /// The grade for a stance. An image may have a grade for both.
     pub fn stance(&self, stance: Stance) -> Option<i32> {
         match stance {
             Stance::Pro => self.pro,
@@ -25,13 +25,13 @@ impl ImageGrades {
     }
 }
 
-/// The judged images of each judged topic.
+/// The judged images, by topic.
 pub type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
 
-/// The graded documents of each judged topic. Grades may be negative and need not be whole.
+/// The graded documents, by topic. Grades may be negative or fractional.
 pub type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
 
-/// The documents of each topic whose stance was judged.
+/// The judged stances of documents, by topic.
 pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 
 /// Judgements of any kind.
@@ -43,12 +43,12 @@ pub enum Qrels {
     Graded(GradedQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
-    /// Images for arguments, 2025: answers as grades, 0 to 2.
+    /// Images for arguments, 2025: the assessors' answers as grades from 0 to 2.
     Answers(GradedQrels),
 }
 
-/// Reads judgements of any kind, told apart by the first line: what can be read, and what is wrong with
-/// the other lines. A document that is judged twice keeps its first judgement.
+/// Reads judgements; the first line decides of which kind they are. Returns what can be read, and an error for each line that cannot.
+/// If a document is judged twice, its first judgement counts.
 pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
     let first: Vec<&str> = numbered_lines(text)
         .next()
@@ -59,18 +59,18 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             let (grades, errors) = read_answers(text);
             (Qrels::Answers(grades), errors)
         }
-        [_, question, _, _] if Question::parse(question).is_some() => {
+        [_, question, _, _] if JudgedQuestion::parse(question).is_some() => {
             let (images, errors) = read_images(text);
             (Qrels::Images(images), errors)
         }
         [_, _, _, stance] if ObjectStance::parse(stance).is_some() => {
-            let (stances, errors) = read_judged(text, |word| {
+            let (stances, errors) = read_plain(text, |word| {
                 ObjectStance::parse(word).with_context(|| format!("{word:?} is no stance"))
             });
             (Qrels::Stances(stances), errors)
         }
         _ => {
-            let (grades, errors) = read_judged(text, |word| match word.parse() {
+            let (grades, errors) = read_plain(text, |word| match word.parse() {
                 Ok(grade) if f64::is_finite(grade) => Ok(grade),
                 _ => bail!("{word:?} is no grade"),
             });
@@ -79,7 +79,7 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
     }
 }
 
-/// Reads image judgements as [`read`] does.
+/// Reads judgements of images. Returns what can be read, and an error for each line that cannot.
 pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
     let mut qrels = ImageQrels::new();
     let errors = each_line(text, |line| image_line(line, &mut qrels));
@@ -107,17 +107,17 @@ fn four_fields(line: &str) -> Result<[&str; 4]> {
     Ok(four)
 }
 
-enum Question {
+enum JudgedQuestion {
     OnTopic,
-    Of(Stance),
+    Stance(Stance),
 }
 
-impl Question {
-    fn parse(word: &str) -> Option<Question> {
+impl JudgedQuestion {
+    fn parse(word: &str) -> Option<JudgedQuestion> {
         match word {
-            "ONTOPIC" => Some(Question::OnTopic),
-            "PRO" => Some(Question::Of(Stance::Pro)),
-            "CON" => Some(Question::Of(Stance::Con)),
+            "ONTOPIC" => Some(JudgedQuestion::OnTopic),
+            "PRO" => Some(JudgedQuestion::Stance(Stance::Pro)),
+            "CON" => Some(JudgedQuestion::Stance(Stance::Con)),
             _ => None,
         }
     }
@@ -128,18 +128,18 @@ fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
     let Ok(grade) = grade.parse::<i32>() else {
         bail!("{grade:?} is no grade");
     };
-    // Before anything is entered: a topic is judged only if something of it is.
-    let Some(question) = Question::parse(question) else {
+    // checked before anything is added, because a topic with an entry counts as judged
+    let Some(question) = JudgedQuestion::parse(question) else {
         bail!("{question:?} is none of ONTOPIC, PRO, CON");
     };
     let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
     let grades = topic.entry(DocId(image.to_owned())).or_default();
-    let place = match question {
-        Question::OnTopic => &mut grades.on_topic,
-        Question::Of(Stance::Pro) => &mut grades.pro,
-        Question::Of(Stance::Con) => &mut grades.con,
+    let slot = match question {
+        JudgedQuestion::OnTopic => &mut grades.on_topic,
+        JudgedQuestion::Stance(Stance::Pro) => &mut grades.pro,
+        JudgedQuestion::Stance(Stance::Con) => &mut grades.con,
     };
-    let first = *place.get_or_insert(grade);
+    let first = *slot.get_or_insert(grade);
     ensure!(
         first == grade,
         "judged {grade} here and {first} on an earlier line"
@@ -147,13 +147,13 @@ fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
     Ok(())
 }
 
-type Judged<T> = BTreeMap<TopicId, HashMap<DocId, T>>;
+type ByDocument<T> = BTreeMap<TopicId, HashMap<DocId, T>>;
 
-fn read_judged<T: Copy + PartialEq + std::fmt::Debug>(
+fn read_plain<T: Copy + PartialEq + std::fmt::Debug>(
     text: &str,
     of: impl Fn(&str) -> Result<T>,
-) -> (Judged<T>, Vec<LineError>) {
-    let mut qrels = Judged::new();
+) -> (ByDocument<T>, Vec<LineError>) {
+    let mut qrels = ByDocument::new();
     let errors = each_line(text, |line| {
         let [topic, _, doc, judgement] = four_fields(line)?;
         enter(&mut qrels, topic, doc, of(judgement)?)
@@ -162,7 +162,7 @@ fn read_judged<T: Copy + PartialEq + std::fmt::Debug>(
 }
 
 fn enter<T: Copy + PartialEq + std::fmt::Debug>(
-    qrels: &mut Judged<T>,
+    qrels: &mut ByDocument<T>,
     topic: &str,
     doc: &str,
     judgement: T,
@@ -176,10 +176,10 @@ fn enter<T: Copy + PartialEq + std::fmt::Debug>(
     Ok(())
 }
 
-/// A judgement of 2025: what assessors answered about an image for an argument, as the organisers' evaluator
-/// reads it (one answer for each of the argument's two aspects), or one answer or grade for both.
+/// A judgement of 2025: the answers of assessors about an image for an argument. It has one answer for each of the argument's two
+/// aspects, as the organisers' evaluator reads it, or one answer for both.
 #[derive(Deserialize)]
-struct Answered {
+struct AnswerRecord {
     #[serde(alias = "argumentId")]
     argument_id: String,
     #[serde(alias = "imageId")]
@@ -221,43 +221,39 @@ impl Answer {
     }
 }
 
-/// The organisers' table for two grades of 0 to 2, of two aspects or of two assessors: yes with partly is
-/// yes, anything else with no is partly. Which is the mean, rounded up.
-fn both(a: u8, b: u8) -> u8 {
+/// Combines two grades of 0 to 2, of two aspects or of two assessors, by the organisers' table: yes and partly make yes; no and
+/// anything better make partly. This is the mean, rounded up.
+fn combined(a: u8, b: u8) -> u8 {
     (a + b).div_ceil(2)
 }
 
-/// Reads the answers of 2025, one JSON object a line or all in one array. Where two assessors have
-/// judged, their grades are put together by the organisers' table, and what only one of them has judged is
-/// left out; more than two assessors are an error, as nothing says how theirs would be.
+/// Reads the judgements of 2025, as JSON lines or as one array. If there are two assessors, their grades are combined by the
+/// organisers' table, and pairs that only one of them judged are left out. More than two assessors are an error: the table says
+/// nothing about them.
 fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
     let mut by_assessor: BTreeMap<String, BTreeMap<(String, String), u8>> = BTreeMap::new();
-    let mut take = |answered: Answered| -> Result<()> {
-        let grade = match (answered.aspects.as_slice(), &answered.answer) {
+    let mut take = |record: AnswerRecord| -> Result<()> {
+        let grade = match (record.aspects.as_slice(), &record.answer) {
             ([one], None) => one.answer.grade()?,
-            ([one, two], None) => both(one.answer.grade()?, two.answer.grade()?),
+            ([one, two], None) => combined(one.answer.grade()?, two.answer.grade()?),
             ([], Some(answer)) => answer.grade()?,
             (aspects, _) => bail!(
                 "{} aspects and {} answer, must be two aspects or one answer",
                 aspects.len(),
-                if answered.answer.is_some() {
-                    "an"
-                } else {
-                    "no"
-                }
+                if record.answer.is_some() { "an" } else { "no" }
             ),
         };
         let name = |tag: &serde_json::Value| tag.to_string().to_ascii_lowercase();
-        let mut assessors: Vec<String> = answered
+        let mut assessors: Vec<String> = record
             .aspects
             .iter()
             .filter_map(|a| a.assessor.as_ref())
-            .chain(&answered.assessor)
+            .chain(&record.assessor)
             .map(name)
             .collect();
         assessors.sort();
         assessors.dedup();
-        let pair = (answered.argument_id, answered.image_id);
+        let pair = (record.argument_id, record.image_id);
         let of = by_assessor.entry(assessors.join("&")).or_default();
         let first = *of.entry(pair).or_insert(grade);
         ensure!(
@@ -268,11 +264,11 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
     };
     let array = text.trim_start_matches('\u{feff}').trim_start();
     let mut errors = if array.starts_with('[') {
-        match serde_json::from_str::<Vec<Answered>>(array) {
+        match serde_json::from_str::<Vec<AnswerRecord>>(array) {
             Ok(all) => (1..)
                 .zip(all)
-                .filter_map(|(number, answered)| {
-                    let what = format!("entry {number} of the array: {:#}", take(answered).err()?);
+                .filter_map(|(number, record)| {
+                    let what = format!("entry {number} of the array: {:#}", take(record).err()?);
                     Some(LineError { line: 1, what })
                 })
                 .collect(),
@@ -293,7 +289,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
             .into_iter()
             .filter_map(|(pair, grade)| {
                 let other = *second.get(&pair)?;
-                Some((pair, both(grade, other)))
+                Some((pair, combined(grade, other)))
             })
             .collect();
     }

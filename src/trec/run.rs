@@ -1,4 +1,4 @@
-//! Run lines: the one writer of them, and a reader of what teams really hand in.
+//! Run files: the only writer of run lines, and a reader that accepts what teams really submit.
 
 use std::fmt::Write;
 
@@ -13,31 +13,30 @@ pub struct ImageRunLine {
     pub topic: TopicId,
     pub stance: Stance,
     pub image: DocId,
-    /// From 1; real runs also count from 0.
+    /// From 1. Some submitted runs count from 0.
     pub rank: u32,
-    /// Finite, the higher the better.
+    /// Finite. Higher is better.
     pub score: f64,
     pub tag: String,
 }
 
-/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). Also what a
-/// line of a 2025 image run becomes: its score is then its rank, negative.
+/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of a 2025 image run is read
+/// into this type, too; it has no score, so the negative rank is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRunLine {
     pub topic: TopicId,
-    /// Task 2 alone; none where the second column says something else.
+    /// Only in Task 2; `None` if the second column is not one of the four stances.
     pub stance: Option<ObjectStance>,
     pub doc: DocId,
-    /// From 1; real runs also count from 0.
+    /// From 1. Some submitted runs count from 0.
     pub rank: u32,
-    /// Finite, the higher the better.
+    /// Finite. Higher is better.
     pub score: f64,
     pub tag: String,
 }
 
-/// The run file of these lines, in their order: fields parted by one space, scores fixed-point with six
-/// decimals. An error where a field would break its line (empty, or with a blank in it) or a score is
-/// not finite.
+/// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals. Errors: a field
+/// is empty or contains white space, or a score is not finite.
 pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
@@ -48,7 +47,7 @@ pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
     Ok(run)
 }
 
-/// The run file of a text task; as [`write_images`], with `Q0` where a line has no stance.
+/// Formats a text run like [`write_images`], with `Q0` for a line without a stance.
 pub fn write_texts(lines: &[TextRunLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
@@ -75,7 +74,7 @@ fn write_line(
         );
     }
     let score = fixed_point(score)?;
-    // Writing to a String does not fail.
+    // writing to a String cannot fail
     let _ = writeln!(run, "{topic} {stance} {doc} {rank} {score} {tag}");
     Ok(())
 }
@@ -84,16 +83,16 @@ fn fixed_point(score: f64) -> Result<String> {
     ensure!(score.is_finite(), "cannot write the score {score}");
     let text = format!("{score:.6}");
     Ok(match text.strip_prefix('-') {
-        // One zero, not two.
+        // "-0.000000" and "0.000000" are the same score
         Some(zero) if zero.bytes().all(|b| b == b'0' || b == b'.') => zero.to_owned(),
         _ => text,
     })
 }
 
-/// Reads an image run: the lines that can be read, in their order, and what is wrong with the others.
+/// Reads an image run. Returns the lines that can be read, in order, and an error for each of the others.
 ///
-/// Takes what teams write: tabs or spaces, lower-case stances, tags with blanks in double quotes, CRLF,
-/// scores with an exponent. Whether a run may be handed in is `judge::verify`'s question.
+/// The reader accepts what teams submit: tabs or spaces, stances in lower case, tags with blanks in double quotes, CRLF, scores
+/// with an exponent. Whether a run is valid is checked by `judge::verify`.
 pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     read(text, |line| {
         let [topic, stance, image, rank, score, tag] = fields(line)?;
@@ -114,10 +113,10 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     })
 }
 
-/// Reads a text run as [`read_images`] reads an image run, or, where the file begins with a brace, a 2025
-/// image run in JSON lines (`{"argument_id","method","image_id","rank","tag"}`).
+/// Reads a text run like [`read_images`]. If the file begins with a brace, it is read as a 2025 image run in JSON lines
+/// (`{"argument_id","method","image_id","rank","tag"}`).
 ///
-/// A second column that is none of the four stances (`Q0`, `0`) is no stance, and no error.
+/// A second column that is not one of the four stances (`Q0`, `0`) is not an error.
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
         return read(text, read_answer);
@@ -135,7 +134,7 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     })
 }
 
-/// Whether a run is one of JSON lines.
+/// Whether a run consists of JSON lines.
 pub fn is_json(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     text.trim_start().starts_with('{')
@@ -155,7 +154,7 @@ fn read<T>(text: &str, of: impl Fn(&str) -> Result<T>) -> (Vec<T>, Vec<LineError
     (lines, errors)
 }
 
-/// The six fields of a line; the tag without its quotes.
+/// The six fields of a line. Quotes around the tag are removed.
 fn fields(line: &str) -> Result<[&str; 6]> {
     let mut rest = line.trim();
     let mut fields = [""; 6];
@@ -180,7 +179,7 @@ fn fields(line: &str) -> Result<[&str; 6]> {
 fn read_rank(rank: &str) -> Result<u32> {
     match rank.parse() {
         Ok(rank) => Ok(rank),
-        Err(_) => bail!("{rank:?} is no rank"),
+        Err(_) => bail!("{rank:?} is not a rank"),
     }
 }
 
@@ -202,10 +201,10 @@ struct Answer {
     tag: Option<String>,
 }
 
-/// Reads one line of a 2025 image run. Errors: no JSON object with these keys, another method than retrieval.
+/// Reads one line of a 2025 image run. Errors: it is not a JSON object with these keys, or its method is not `retrieval`.
 pub fn read_answer(line: &str) -> Result<TextRunLine> {
     let line: Answer = serde_json::from_str(line)
-        .context("no line of a 2025 run (argument_id, image_id, rank)")?;
+        .context("not a line of a 2025 run (argument_id, image_id, rank)")?;
     if let Some(method) = line.method.filter(|m| m != "retrieval") {
         bail!("method {method:?}: only retrieved images can be judged");
     }
@@ -215,7 +214,7 @@ pub fn read_answer(line: &str) -> Result<TextRunLine> {
         doc: DocId(line.image_id),
         rank: line.rank,
         score: -f64::from(line.rank),
-        // what the organisers' evaluator calls a run without one
+        // the organisers' evaluator gives this tag to runs without one
         tag: line.tag.unwrap_or_else(|| "default".to_owned()),
     })
 }

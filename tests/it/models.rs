@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use riposte::weights::{
-    Catalogue, FetchReport, Found, Models, Outcome, Progress, Trust, fetch, list,
+    Catalogue, FetchReport, ModelStatus, Models, Outcome, Progress, Trust, fetch, list,
 };
 use sha2::{Digest, Sha256};
 
@@ -184,14 +184,14 @@ fn reasons(report: &FetchReport) -> Vec<String> {
 
 fn trust(models: &Models) -> Trust {
     match models.find("m").unwrap() {
-        Found::Ready(model) => model.trust,
+        ModelStatus::Ready(model) => model.trust,
         other => panic!("{other:?}"),
     }
 }
 
 fn why_wrong(models: &Models) -> String {
     match models.find("m").unwrap() {
-        Found::Wrong { file, why } => format!("{file}: {why}"),
+        ModelStatus::Wrong { file, why } => format!("{file}: {why}"),
         other => panic!("{other:?}"),
     }
 }
@@ -230,7 +230,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
     let models = models(dir.path(), &[("a", pinned(&body), vec![url.clone()])]);
     assert_eq!(
         models.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -242,7 +242,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
         from: url,
     };
     assert_eq!(report.files[0].outcome, fetched);
-    let Found::Ready(model) = models.find("m").unwrap() else {
+    let ModelStatus::Ready(model) = models.find("m").unwrap() else {
         panic!("not ready");
     };
     assert_eq!(fs::read(model.path("a")).unwrap(), body);
@@ -253,7 +253,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
     assert_eq!(model.trust, Trust::Pinned);
     assert_eq!(server.requests(), ["/a"]);
 
-    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
     assert_eq!(server.requests(), [""; 0]);
     assert!(fetch(&models, &["n".into()], &Progress::silent()).is_err());
     assert!(models.find("n").is_err());
@@ -299,7 +299,7 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
     // an unfinished file is not a model
     assert_eq!(
         unpinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -391,7 +391,7 @@ fn a_host_that_cannot_be_reached_is_tried_once_and_the_next_source_is_used() {
         report.to_string().contains("could not be reached before"),
         "{report}"
     );
-    let Found::Missing { files } = none.find("m").unwrap() else {
+    let ModelStatus::Missing { files } = none.find("m").unwrap() else {
         panic!("not missing");
     };
     assert_eq!(files, ["a", "b"]);
@@ -464,7 +464,7 @@ fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
     fs::write(dir.path().join("m/a.part"), &body).unwrap();
     assert_eq!(
         pinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -489,7 +489,7 @@ fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
     fs::create_dir(&path).unwrap();
     assert_eq!(
         pinned.find("m").unwrap(),
-        Found::Missing {
+        ModelStatus::Missing {
             files: vec!["a".into()]
         }
     );
@@ -517,7 +517,7 @@ fn an_unpinned_file_put_there_by_hand_is_trusted_on_first_use_but_replaced_by_fe
         "this publisher sends no checksum"
     );
     // now riposte knows where the file came from
-    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::AlreadyThere);
+    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
 }
 
 #[test]

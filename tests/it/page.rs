@@ -1,7 +1,7 @@
 //! What a page says about an image: the element is found, its words are kept apart, and malformed pages are read too.
 
 use proptest::prelude::*;
-use riposte::evidence::page::{Found, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
+use riposte::evidence::page::{FoundBy, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
 
 use crate::support::files::entries;
 use crate::support::need::{Data, need};
@@ -38,19 +38,19 @@ fn every_image_of_the_real_sample_is_found_in_its_page() {
             let xpaths: Vec<String> = xpaths.lines().map(str::to_owned).collect();
             let words = read(&html, &xpaths, &url);
             pages += 1;
-            by_xpath += usize::from(words.found == Found::XPath);
-            fallen_back += usize::from(words.found == Found::Url);
+            by_xpath += usize::from(words.found == FoundBy::XPath);
+            fallen_back += usize::from(words.found == FoundBy::Url);
             named += usize::from(words.names_image);
             let near = words.before.split(' ').count() + words.after.split(' ').count();
             with_words += usize::from(!words.title.is_empty() && near > 10);
             for xpath in &xpaths {
                 let alone = read(&html, std::slice::from_ref(xpath), &url);
                 lines += usize::from(!xpath.is_empty());
-                resolved += usize::from(alone.found == Found::XPath && alone.names_image);
+                resolved += usize::from(alone.found == FoundBy::XPath && alone.names_image);
             }
             // the address of the image must find each of them too
             let url_alone = read(&html, &[], &url);
-            by_url += usize::from(url_alone.found == Found::Url && url_alone.names_image);
+            by_url += usize::from(url_alone.found == FoundBy::Url && url_alone.names_image);
         }
     }
     assert_eq!((pages, by_xpath, named, with_words), (25, 25, 25, 25));
@@ -98,7 +98,7 @@ fn xpaths_of_browsers_lead_to_the_image() {
         );
         assert_eq!(
             (words.found, words.alt.as_str()),
-            (Found::XPath, alt),
+            (FoundBy::XPath, alt),
             "{xpath}"
         );
         assert!(!words.names_image, "{xpath}");
@@ -113,7 +113,7 @@ fn xpaths_of_browsers_lead_to_the_image() {
         "id(é",
     ] {
         let words = read(&html.replace(URL, "c.gif"), &[xpath.to_owned()], URL);
-        assert_eq!(words.found, Found::No, "{xpath}");
+        assert_eq!(words.found, FoundBy::Nothing, "{xpath}");
     }
 }
 
@@ -136,7 +136,7 @@ fn without_an_xpath_the_address_finds_the_image() {
         let words = read_by_url(&html);
         assert_eq!(
             (words.found, words.alt.as_str()),
-            (Found::Url, "the poster"),
+            (FoundBy::Url, "the poster"),
             "{attributes}"
         );
         assert_eq!(
@@ -159,7 +159,7 @@ fn without_an_xpath_the_address_finds_the_image() {
         let words = read_by_url(&html);
         assert_eq!(
             (words.found, words.alt.as_str(), words.names_image),
-            (Found::Url, "the poster", true),
+            (FoundBy::Url, "the poster", true),
             "{html}"
         );
         assert_eq!(
@@ -173,22 +173,25 @@ fn without_an_xpath_the_address_finds_the_image() {
     ));
     assert_eq!(
         (styled.found, styled.before.as_str()),
-        (Found::Url, "Before.")
+        (FoundBy::Url, "Before.")
     );
     assert_eq!(
         read_by_url("<img src='another-poster-voting-age.jpg'>").found,
-        Found::No
+        FoundBy::Nothing
     );
-    assert_eq!(read("<img src='a.jpg'><img>", &[], "").found, Found::No);
+    assert_eq!(
+        read("<img src='a.jpg'><img>", &[], "").found,
+        FoundBy::Nothing
+    );
 }
 
 #[test]
 fn a_common_file_name_finds_the_image_only_if_it_is_unique() {
     let url = "https://example.org/a/image.jpg";
     let once = "<img src='/other/image.jpg'><img src=logo.png>";
-    assert_eq!(read(once, &[], url).found, Found::Url);
+    assert_eq!(read(once, &[], url).found, FoundBy::Url);
     let twice = "<img src='/b/image.jpg'><img src='/c/image.jpg'>";
-    assert_eq!(read(twice, &[], url).found, Found::No);
+    assert_eq!(read(twice, &[], url).found, FoundBy::Nothing);
     let with_its_path = "<img src='/b/image.jpg'><img src='/a/image.jpg' alt=this>";
     assert_eq!(read(with_its_path, &[], url).alt, "this");
     // addresses without a file name are distinguished by their queries
@@ -207,7 +210,7 @@ fn an_element_that_names_the_image_is_preferred() {
     let words = read_at(&html, "/HTML[1]/BODY[1]/IMG[1]");
     assert_eq!(
         (words.found, words.alt.as_str(), words.names_image),
-        (Found::Url, "the poster", true)
+        (FoundBy::Url, "the poster", true)
     );
     // no element names the image, so that only the XPath is left
     let words = read_at(
@@ -216,7 +219,7 @@ fn an_element_that_names_the_image_is_preferred() {
     );
     assert_eq!(
         (words.found, words.alt.as_str(), words.names_image),
-        (Found::XPath, "placeholder", false)
+        (FoundBy::XPath, "placeholder", false)
     );
     // an XPath into the body is preferred to one into the head
     let html = format!(
@@ -230,7 +233,7 @@ fn an_element_that_names_the_image_is_preferred() {
     let words = read(&html, &xpaths, URL);
     assert_eq!(
         (words.found, words.before.as_str()),
-        (Found::XPath, "Text.")
+        (FoundBy::XPath, "Text.")
     );
 }
 
@@ -247,7 +250,7 @@ fn an_image_of_the_head_has_the_words_around_the_element_of_the_body_that_shows_
         poster("src='https://cdn.example.net/poster-voting-age.jpg'")
     );
     let words = read_at(&shown, xpath);
-    assert_eq!((words.found, words.names_image), (Found::XPath, true));
+    assert_eq!((words.found, words.names_image), (FoundBy::XPath, true));
     assert!(
         words.before.ends_with("It begins here."),
         "{}",
@@ -264,7 +267,7 @@ fn an_image_of_the_head_has_the_words_around_the_element_of_the_body_that_shows_
     let words = read_at(&only_meta, xpath);
     assert_eq!(
         (words.found, words.alt.as_str()),
-        (Found::XPath, "a poster")
+        (FoundBy::XPath, "a poster")
     );
     assert_eq!(words.before, "");
     assert!(
@@ -286,7 +289,7 @@ fn title_caption_headings_and_words_around_are_kept_apart() {
     );
     let words = read_by_url(&html);
     let expected = PageWords {
-        found: Found::Url,
+        found: FoundBy::Url,
         names_image: true,
         title: "Voting age".into(),
         description: "Should it be lowered?".into(),
@@ -537,7 +540,7 @@ fn deep_and_wide_pages_are_read_with_little_stack() {
             .stack_size(512 << 10)
             .spawn(move || read_by_url(&html));
         let words = thread.unwrap().join().unwrap();
-        assert!(words.found == Found::Url || what == "open tags", "{what}");
+        assert!(words.found == FoundBy::Url || what == "open tags", "{what}");
     }
 }
 

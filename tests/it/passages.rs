@@ -154,7 +154,7 @@ fn the_objects_of_development_topics_are_found_in_their_titles() {
         let lower = |pair: Option<[String; 2]>| pair.map(|pair| pair.map(|o| o.to_lowercase()));
         let hits = topics
             .iter()
-            .filter(|t| lower(objects::in_title(&t.title)) == lower(t.objects.clone()))
+            .filter(|t| lower(objects::from_title(&t.title)) == lower(t.objects.clone()))
             .count();
         assert_eq!(topics.len(), count, "{file}");
         assert!(hits >= least, "{file}: {hits}");

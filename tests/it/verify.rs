@@ -312,11 +312,14 @@ fn only_the_first_findings_of_a_kind_are_printed_by_default() {
     };
     let brief = said(&[]);
     assert_eq!(
-        brief.matches("not parted by one space").count(),
+        brief.matches("not separated by one space").count(),
         5,
         "{brief}"
     );
     assert!(brief.contains("more of these kinds"), "{brief}");
     let verbose = said(&["--verbose"]);
-    assert_eq!(verbose.matches("not parted by one space").count(), 50_000);
+    assert_eq!(
+        verbose.matches("not separated by one space").count(),
+        50_000
+    );
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use riposte::weights::{Found, Models};
+use riposte::weights::{ModelStatus, Models};
 
 const NAME: &str = "all-minilm-l6-v2";
 
@@ -19,7 +19,7 @@ impl BaseModel {
     /// The model is missing or damaged.
     pub fn find(models: Option<&Path>) -> Result<BaseModel> {
         match Models::at(models)?.find(NAME)? {
-            Found::Ready(model) => Ok(BaseModel {
+            ModelStatus::Ready(model) => Ok(BaseModel {
                 dir: model.dir.clone(),
                 sha256: model.sha256.clone(),
             }),

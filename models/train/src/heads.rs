@@ -11,7 +11,7 @@ use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::Model;
 use riposte::trec::ObjectStance;
-use riposte::weights::{Found, Models};
+use riposte::weights::{ModelStatus, Models};
 
 use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
@@ -45,7 +45,7 @@ pub fn run(options: &Options) -> Result<()> {
     let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
     let sentences = Sentences::load(&base.dir, &base.sha256)?;
     let afinn = match Models::at(models)?.find("afinn")? {
-        Found::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
+        ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
         _ => None,
     };
     let vader = Vader::new();

@@ -1,4 +1,4 @@
-//! The visible text of a page as blocks in document order: the words near the image, and the main text.
+//! Splits the visible text of a page into blocks, to find the words near the image and the main text.
 
 use std::collections::HashSet;
 
@@ -10,62 +10,68 @@ use scraper::node::Element;
 use super::elements::{is_clutter, is_filler, is_hidden, is_inline, is_textless};
 use super::text::word_count;
 use super::tree::{attribute, element, name, normalised};
-use super::{MAIN_WORDS, NEAR_WORDS};
 
-/// Ancestors that can be an entry of a list of images.
+/// Words taken on each side of the image.
+pub const NEAR_WORDS: usize = 60;
+/// The maximum number of words of the main text: more than any article has, fewer than a book or a log file.
+pub const MAIN_WORDS: usize = 10_000;
+
+/// The number of ancestors of the image that may be an entry in a list of images.
 const CARD_ANCESTORS: usize = 12;
-/// An `article` or `main` with fewer content words is a teaser, not what the page is about.
+/// An `article` or `main` with fewer content words is a teaser, not the main text.
 const SCOPE_WORDS: usize = 40;
-/// As many short links in a row with no other words are a menu.
+/// The number of consecutive short links, without other words, that make a menu.
 const MENU_LINKS: usize = 4;
-/// Fewer words are not what a place of the page says of an image.
-pub const NEAR_AT_LEAST: usize = 20;
-/// A main text with fewer words is taken again from all that is no clutter.
-const MAIN_AT_LEAST: usize = 20;
-/// Nodes that are looked through for the images of a list's entries, for each entry.
+/// The part of a page that contains the image is only used if it has this many words.
+pub const MIN_NEAR_WORDS: usize = 20;
+/// If the main text has fewer words, all blocks that are not clutter are used instead.
+const MIN_MAIN_WORDS: usize = 20;
+/// The number of nodes that are searched for an image in each entry of a list.
 const CARD_NODES: usize = 200;
 
-/// Text between two block boundaries.
+/// A text between two block boundaries.
 #[derive(Default)]
 struct Block {
     text: String,
     words: usize,
-    /// How many of the words are links.
+    /// The number of words in links.
     linked: usize,
-    /// How many links they are.
+    /// The number of links.
     links: usize,
-    /// 1 to 6; 0 for text.
+    /// The level of a heading, 1 to 6; 0 for other text.
     heading: u8,
-    /// Navigation, a footer, a menu: nothing that the page says.
+    /// Whether it is navigation, a footer, a menu or the like, not content.
     clutter: bool,
     scope: Scope,
 }
 
-/// In which part of the page a block stands.
+/// The part of the page that contains a block.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Scope {
-    /// Number of the outermost `article`, from 1; 0 outside of all.
+    /// The number of the outermost `article`, from 1; 0 if it is in none.
     article: usize,
+    /// Whether it is in the part declared as the main one.
     main: bool,
-    /// In the entry of a list that the image stands in.
-    card: bool,
+    /// Whether it is in the same entry of a list as the image.
+    list_entry: bool,
 }
 
 impl Block {
+    /// The share of words in links.
     fn link_density(&self) -> f64 {
         self.linked as f64 / self.words.max(1) as f64
     }
 }
 
-/// The page's text in document order.
+/// The text of a page, as blocks in document order.
 pub struct Blocks {
     blocks: Vec<Block>,
-    /// The image stands before the block of this number.
-    place: Option<usize>,
-    place_scope: Scope,
+    /// The index of the block after the image.
+    image: Option<usize>,
+    image_scope: Scope,
 }
 
-/// What holds for the text directly within an open element.
+/// What applies to text directly in an open element.
 #[derive(Clone, Copy, Default)]
 struct Context {
     link: bool,
@@ -75,19 +81,19 @@ struct Context {
 }
 
 impl Blocks {
-    /// Cuts the page into blocks, with a cut at the image. The caption is left out.
-    pub fn read(tree: &Tree<Node>, place: Option<NodeId>, caption: Option<NodeId>) -> Blocks {
-        // what holds the image or the declared main part is never hidden, and neither that nor what holds a
-        // headline is clutter, whatever attributes say: pages are saved with dialogs open over them
-        let shown = holding(tree, |node| Some(node.id()) == place || is_main(node));
-        let told = holding(tree, |node| {
-            shown.contains(&node.id()) || name(node) == "h1"
+    /// Splits the page into blocks, with a boundary at the image. The caption is left out.
+    pub fn read(tree: &Tree<Node>, image: Option<NodeId>, caption: Option<NodeId>) -> Blocks {
+        // An element that contains the image or the declared main part is never hidden, and neither such an element nor one that contains
+        // a headline is clutter. Attributes may say otherwise, because pages are saved while dialogs are open over them.
+        let never_hidden = with_ancestors(tree, |node| Some(node.id()) == image || is_main(node));
+        let never_clutter = with_ancestors(tree, |node| {
+            never_hidden.contains(&node.id()) || name(node) == "h1"
         });
-        let card = place.and_then(|place| card(tree, place));
+        let entry = image.and_then(|image| list_entry(tree, image));
         let mut page = Blocks {
             blocks: Vec::new(),
-            place: None,
-            place_scope: Scope::default(),
+            image: None,
+            image_scope: Scope::default(),
         };
         let mut block = Block::default();
         let mut stack: Vec<Context> = vec![Context::default()];
@@ -97,10 +103,10 @@ impl Blocks {
             let context = stack.last().copied().unwrap_or_default();
             match edge {
                 Edge::Open(node) => {
-                    if place == Some(node.id()) {
+                    if image == Some(node.id()) {
                         page.end(&mut block);
-                        page.place = Some(page.blocks.len());
-                        page.place_scope = context.scope;
+                        page.image = Some(page.blocks.len());
+                        page.image_scope = context.scope;
                     }
                     if skipped.is_some() {
                         continue;
@@ -109,7 +115,7 @@ impl Blocks {
                         Node::Text(text) => block.push(text, context),
                         Node::Element(element) => {
                             let hidden = is_textless(element)
-                                || (is_hidden(element) && !shown.contains(&node.id()));
+                                || (is_hidden(element) && !never_hidden.contains(&node.id()));
                             if hidden || caption == Some(node.id()) {
                                 skipped = Some(node.id());
                                 block.text.push(' ');
@@ -123,11 +129,11 @@ impl Blocks {
                             block.links += usize::from(element.name() == "a");
                             stack.push(context.within(
                                 element,
-                                told.contains(&node.id()),
+                                never_clutter.contains(&node.id()),
                                 &mut articles,
                             ));
                             if let Some(inner) = stack.last_mut() {
-                                inner.scope.card |= card == Some(node.id());
+                                inner.scope.list_entry |= entry == Some(node.id());
                             }
                         }
                         _ => {}
@@ -151,6 +157,7 @@ impl Blocks {
         page
     }
 
+    /// Adds a block, unless it has no words.
     fn end(&mut self, block: &mut Block) {
         let mut ended = std::mem::take(block);
         ended.text = normalised(&ended.text);
@@ -161,7 +168,7 @@ impl Blocks {
         }
     }
 
-    /// Runs of short links with no other words are menus.
+    /// Marks runs of short links as clutter.
     fn mark_menus(&mut self) {
         for run in self
             .blocks
@@ -174,7 +181,7 @@ impl Blocks {
         }
     }
 
-    /// The first `h1` that is no clutter.
+    /// The text of the first `h1` that is not clutter; empty if there is none.
     pub fn first_heading(&self) -> String {
         let first = self
             .blocks
@@ -183,12 +190,11 @@ impl Blocks {
         first.map(|block| block.text.clone()).unwrap_or_default()
     }
 
-    /// Numbers of the blocks that are the page's main text.
+    /// The indices of the blocks that are the page's main text.
     ///
-    /// Content or not is decided for each block from its words and link density and those of its neighbours:
-    /// the decision tree of Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text
-    /// Features", WSDM 2010, figure 3. If the page says which `main` or which `article` is its own, and content
-    /// stands there, the rest is left out.
+    /// Whether a block is content is decided from its number of words and link density and those of its neighbours, by the decision tree of
+    /// Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010, figure 3. If a `main` or
+    /// `article` contains a good share of the content, only content in it counts.
     pub fn main(&self) -> Vec<usize> {
         let text: Vec<usize> = (0..self.blocks.len())
             .filter(|i| self.at(*i).is_some_and(|b| !b.clutter))
@@ -207,18 +213,18 @@ impl Blocks {
             })
             .map(|(_, i)| *i)
             .collect();
-        let mut scoped = self.narrowed(content, |scope| usize::from(scope.main));
-        scoped = self.narrowed(scoped, |scope| scope.article);
-        if self.words(&scoped) >= MAIN_AT_LEAST {
+        let mut scoped = self.largest_part(content, |scope| usize::from(scope.main));
+        scoped = self.largest_part(scoped, |scope| scope.article);
+        if self.words(&scoped) >= MIN_MAIN_WORDS {
             scoped
         } else {
             text
         }
     }
 
-    /// The blocks of the part with most words, if `part` tells parts (from 1) apart and this one has
-    /// a good share of the words; else all.
-    fn narrowed(&self, blocks: Vec<usize>, part: impl Fn(Scope) -> usize) -> Vec<usize> {
+    /// The blocks in the part with the most words, if it has at least [`SCOPE_WORDS`] and a third of all words; else all blocks. `part` gives
+    /// the number of a block's part, 0 if it is in none.
+    fn largest_part(&self, blocks: Vec<usize>, part: impl Fn(Scope) -> usize) -> Vec<usize> {
         let part_of = |i: &usize| self.at(*i).map_or(0, |block| part(block.scope));
         let parts = blocks.iter().map(part_of).max().unwrap_or(0);
         let mut words = vec![0; parts + 1];
@@ -242,10 +248,10 @@ impl Blocks {
 
     /// The words before and after the image; see [`super::PageWords`].
     ///
-    /// They do not leave the list entry, the article or the `main` that the image stands in, unless little text is in
-    /// it; they pass over clutter and the caption's words, and end at the page's headline (`h1`).
+    /// They are taken from the list entry, else the article, else the `main` that contains the image, if that has enough words. Clutter and
+    /// the caption are skipped. The words end at a headline (`h1`).
     pub fn near(&self, caption: &str) -> (String, String) {
-        let Some(place) = self.place else {
+        let Some(image) = self.image else {
             return Default::default();
         };
         let region = self.region(true);
@@ -254,7 +260,7 @@ impl Blocks {
             region(*i) && !self.at(*i).is_some_and(repeats)
         };
         let mut before: Vec<&str> = Vec::new();
-        for block in (0..place)
+        for block in (0..image)
             .rev()
             .filter(in_region)
             .filter_map(|i| self.at(i))
@@ -265,17 +271,18 @@ impl Blocks {
             }
         }
         before.reverse();
-        let after = (place..self.blocks.len())
+        let after = (image..self.blocks.len())
             .filter(in_region)
             .filter_map(|i| self.at(i));
         let after = first_words(after.take_while(|block| block.heading != 1), NEAR_WORDS);
         (before.join(" "), after)
     }
 
-    /// Whether a block may give words near the image: in the same article or `main`, with `card` in the same list entry.
-    fn region(&self, card: bool) -> impl Fn(usize) -> bool + '_ {
-        let Scope { article, main, .. } = self.place_scope;
-        let card = card && self.place_scope.card;
+    /// Whether the block at an index belongs to the same part of the page as the image, and is not clutter. The part may be a list entry if
+    /// `list_entry` is true.
+    fn region(&self, list_entry: bool) -> impl Fn(usize) -> bool + '_ {
+        let Scope { article, main, .. } = self.image_scope;
+        let list_entry = list_entry && self.image_scope.list_entry;
         let readable = |i: usize| self.at(i).is_some_and(|block| !block.clutter);
         let words = |wanted: &dyn Fn(Scope) -> bool| {
             let within = self
@@ -284,13 +291,13 @@ impl Blocks {
                 .filter(|block| !block.clutter && wanted(block.scope));
             within.map(|block| block.words).sum::<usize>()
         };
-        let by_card = card && words(&|scope| scope.card) >= NEAR_AT_LEAST;
-        let by_article = article > 0 && words(&|scope| scope.article == article) >= NEAR_AT_LEAST;
-        let by_main = main && words(&|scope| scope.main) >= NEAR_AT_LEAST;
+        let by_entry = list_entry && words(&|scope| scope.list_entry) >= MIN_NEAR_WORDS;
+        let by_article = article > 0 && words(&|scope| scope.article == article) >= MIN_NEAR_WORDS;
+        let by_main = main && words(&|scope| scope.main) >= MIN_NEAR_WORDS;
         move |i| {
             let scope = self.at(i).map(|block| block.scope).unwrap_or_default();
-            let within = if by_card {
-                scope.card
+            let within = if by_entry {
+                scope.list_entry
             } else if by_article {
                 scope.article == article
             } else {
@@ -300,18 +307,18 @@ impl Blocks {
         }
     }
 
-    /// The headings above the image (or above the main text): the nearest, then the nearest of a higher level, and
-    /// so on; outermost first, one a line. Without those that say what the title says.
+    /// The headings above the image or, if it has no position, above the main text: the nearest, the nearest of a higher level above that one, and
+    /// so on. The outermost is first, one per line; headings that repeat the title are left out.
     pub fn headings(&self, main: &[usize], title: &str) -> String {
-        let place = self
-            .place
+        let position = self
+            .image
             .or_else(|| main.first().map(|first| first + 1))
             .unwrap_or(0);
         let region = self.region(false);
         let title = letters(title);
         let mut chain: Vec<&str> = Vec::new();
         let mut level = 7;
-        for i in (0..place).rev().filter(|i| region(*i)) {
+        for i in (0..position).rev().filter(|i| region(*i)) {
             let Some(block) = self
                 .at(i)
                 .filter(|block| (1..level).contains(&block.heading))
@@ -319,9 +326,9 @@ impl Blocks {
                 continue;
             };
             level = block.heading;
-            let says = letters(&block.text);
-            let repeats =
-                title.contains(&says) || (says.contains(&title) && says.len() < 2 * title.len());
+            let heading = letters(&block.text);
+            let repeats = title.contains(&heading)
+                || (heading.contains(&title) && heading.len() < 2 * title.len());
             if !repeats {
                 chain.push(&block.text);
             }
@@ -330,12 +337,12 @@ impl Blocks {
         chain.join("\n")
     }
 
-    /// The first words of these blocks.
+    /// The first [`NEAR_WORDS`] words of these blocks.
     pub fn start(&self, blocks: &[usize]) -> String {
         first_words(blocks.iter().filter_map(|i| self.at(*i)), NEAR_WORDS)
     }
 
-    /// The text of these blocks, one a line, up to [`MAIN_WORDS`] words.
+    /// The text of these blocks, one per line, up to [`MAIN_WORDS`] words.
     pub fn join(&self, blocks: &[usize]) -> String {
         let mut left = MAIN_WORDS;
         let mut lines = Vec::new();
@@ -371,20 +378,20 @@ impl Block {
         }
         self.text.push_str(text);
         if context.link {
-            // a link around blocks is counted in each
+            // a link that contains several blocks counts in each of them
             self.links = self.links.max(1);
             self.linked += text.split_whitespace().count();
         }
     }
 
-    /// Nothing but links too short for sentences.
+    /// Whether it is almost only short links.
     fn is_links(&self) -> bool {
         self.heading == 0 && self.words <= 8 * self.links && self.link_density() > 0.8
     }
 }
 
 impl Context {
-    /// The context within an element that stands in this one.
+    /// The context in a child element. `keep` prevents that it is treated as clutter.
     fn within(self, element: &Element, keep: bool, articles: &mut usize) -> Context {
         let mut inner = self;
         match element.name() {
@@ -409,7 +416,7 @@ impl Context {
     }
 }
 
-/// Figure 3 of the paper named at [`Blocks::main`].
+/// Whether a block is content, by figure 3 of the paper cited at [`Blocks::main`].
 fn is_content(previous: Option<&Block>, block: Option<&Block>, next: Option<&Block>) -> bool {
     let density = |block: Option<&Block>| block.map_or(0.0, Block::link_density);
     let words = |block: Option<&Block>| block.map_or(0, |block| block.words);
@@ -422,13 +429,13 @@ fn is_content(previous: Option<&Block>, block: Option<&Block>, next: Option<&Blo
     words(block) > 16 || words(next) > 15 || words(previous) > 4
 }
 
-/// Up to `limit` words, single spaces between them.
+/// Up to `limit` words, separated by single spaces.
 fn first_words<'a>(blocks: impl IntoIterator<Item = &'a Block>, limit: usize) -> String {
     let words = blocks.into_iter().flat_map(|block| block.text.split(' '));
     words.take(limit).collect::<Vec<_>>().join(" ")
 }
 
-/// Small letters and digits alone, to compare what two texts say.
+/// The letters, in lower case, and digits of a text, for comparison.
 fn letters(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_alphanumeric())
@@ -436,7 +443,7 @@ fn letters(text: &str) -> String {
         .collect()
 }
 
-/// The part of the page that is declared to be the main one.
+/// Whether the node is declared as the main part of the page.
 fn is_main(node: NodeRef<'_, Node>) -> bool {
     element(node).is_some_and(|element| {
         matches!(element.name(), "main" | "body")
@@ -445,29 +452,29 @@ fn is_main(node: NodeRef<'_, Node>) -> bool {
     })
 }
 
-/// The nodes of a kind, and all that they stand in.
-fn holding(tree: &Tree<Node>, kind: impl Fn(NodeRef<'_, Node>) -> bool) -> HashSet<NodeId> {
-    let mut holding = HashSet::new();
+/// The nodes for which `kind` is true, with all their ancestors.
+fn with_ancestors(tree: &Tree<Node>, kind: impl Fn(NodeRef<'_, Node>) -> bool) -> HashSet<NodeId> {
+    let mut nodes = HashSet::new();
     for node in tree.nodes().filter(|node| kind(*node)) {
-        // ends at the first that is known: each node is walked over once
+        // stops at the first known ancestor, so each node is visited once
         for node in std::iter::once(node).chain(node.ancestors()) {
-            if !holding.insert(node.id()) {
+            if !nodes.insert(node.id()) {
                 break;
             }
         }
     }
-    holding
+    nodes
 }
 
-/// The entry of a list or grid of images that the image stands in: the lowest ancestor with at least two siblings of
-/// its name and class that show an image too.
-fn card(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
-    let image = tree.get(place)?;
-    let looks = |node: NodeRef<'_, Node>| {
+/// The entry of a list or grid that contains the image: its lowest ancestor with at least two siblings that have the same name and class and
+/// show an image, too.
+fn list_entry(tree: &Tree<Node>, image: NodeId) -> Option<NodeId> {
+    let image = tree.get(image)?;
+    let name_and_class = |node: NodeRef<'_, Node>| {
         element(node).map(|e| (e.name().to_owned(), attribute(e, "class").to_owned()))
     };
     let entry = image.ancestors().take(CARD_ANCESTORS).find(|node| {
-        let Some((name_of, class)) = looks(*node) else {
+        let Some((name_of, class)) = name_and_class(*node) else {
             return false;
         };
         let listed = matches!(&*name_of, "li" | "tr" | "td" | "dd" | "article")
@@ -485,7 +492,7 @@ fn card(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
         };
         listed
             && siblings()
-                .filter(|other| looks(*other) == own && shows_image(other))
+                .filter(|other| name_and_class(*other) == own && shows_image(other))
                 .nth(2)
                 .is_some()
     });

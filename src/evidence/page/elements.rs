@@ -1,11 +1,11 @@
-//! What the elements of HTML mean for the words in them.
+//! What an HTML element means for the words in it: whether they are shown, are content, and form a block.
 
 use scraper::node::Element;
 
-use super::find::file_name;
 use super::tree::attribute;
+use super::url::file_name;
 
-/// Elements whose text no reader of the page sees as text.
+/// Whether the text in the element is not shown as text of the page.
 pub fn is_textless(element: &Element) -> bool {
     matches!(
         element.name(),
@@ -32,6 +32,7 @@ pub fn is_textless(element: &Element) -> bool {
     )
 }
 
+/// Whether an attribute of the element hides it.
 pub fn is_hidden(element: &Element) -> bool {
     let style: String = attribute(element, "style")
         .chars()
@@ -44,7 +45,7 @@ pub fn is_hidden(element: &Element) -> bool {
         || style.contains("visibility:hidden")
 }
 
-/// Navigation and the like, by element, role, or a word of class or id.
+/// Whether the element is navigation or the like, judged by its name, role, class and id.
 pub fn is_clutter(element: &Element, in_article: bool) -> bool {
     const WORDS: [&str; 29] = [
         "nav",
@@ -77,7 +78,7 @@ pub fn is_clutter(element: &Element, in_article: bool) -> bool {
         "signup",
         "advertisement",
     ];
-    // "has-sidebar" or "content-wrapper-nav" describe what holds the content
+    // "has-sidebar" or "content-wrapper-nav" are classes of elements that contain the content
     const LAYOUT: [&str; 14] = [
         "has",
         "no",
@@ -125,13 +126,13 @@ pub fn is_clutter(element: &Element, in_article: bool) -> bool {
         })
 }
 
-/// A block that is no text: an advertisement's label, or the name of an image file that a gallery shows.
+/// Whether a block is the label of an advertisement, or a file name as galleries show it.
 pub fn is_filler(text: &str) -> bool {
     let name = !text.contains(' ') && !file_name(text).is_empty();
     name || ["advertisement", "advertisements", "sponsored"].contains(&text.to_lowercase().as_str())
 }
 
-/// Elements that run within a line; all others, unknown ones too, end a block.
+/// Whether the element is part of a line. All others, including unknown ones, end a block.
 pub fn is_inline(name: &str) -> bool {
     matches!(
         name,

@@ -1,4 +1,4 @@
-//! Texts of single parts of a page: the head's, the caption's, any element's.
+//! The texts of the head, of the caption and of any subtree.
 
 use std::iter::successors;
 
@@ -9,26 +9,27 @@ use scraper::Node;
 use super::elements::{is_hidden, is_inline, is_textless};
 use super::tree::{attribute, element, name, normalised, parse};
 
-/// A caption has at most as many words: more is the article.
+/// The maximum number of words in a caption. A longer text is part of the article.
 const CAPTION_WORDS: usize = 120;
-/// A `figcaption` of fewer words is a label ("Fig. 1"): the caption is the rest of the figure.
+/// A `figcaption` with fewer words is a label ("Fig. 1"), and the caption is the text of the whole figure.
 const LABEL_WORDS: usize = 4;
-/// Nodes of an ancestor that are looked through for a caption.
+/// The number of nodes below an ancestor that are searched for a caption.
 const CAPTION_NODES: usize = 200;
-/// Ancestors that are looked through for a caption.
+/// The number of ancestors that are searched for a caption.
 const CAPTION_ANCESTORS: usize = 6;
 
-/// What the head says.
+/// The metadata of a page.
 #[derive(Default)]
 pub struct Head {
     pub title: String,
     pub og_title: String,
     pub description: String,
-    /// Alternative text of `og:image` or `twitter:image`.
+    /// The alternative text of `og:image` or `twitter:image`.
     pub image_alt: String,
 }
 
 impl Head {
+    /// Reads the metadata, wherever in the page they are.
     pub fn read(tree: &Tree<Node>) -> Head {
         let mut head = Head::default();
         let (mut social_description, mut svg) = (String::new(), None);
@@ -74,7 +75,7 @@ impl Head {
     }
 }
 
-/// The text of a node and all below it that is not hidden, white space normalised.
+/// The text of a node and its descendants that are not hidden, with normalised white space.
 pub fn of_subtree(tree: &Tree<Node>, node: NodeId) -> String {
     let mut out = String::new();
     let mut hidden = None;
@@ -108,15 +109,15 @@ pub fn of_html(html: &str) -> String {
     of_subtree(&tree, tree.root().id())
 }
 
-/// The caption of the image at `place`: the figure's `figcaption` (or the whole figure, if that is only a label); else what
-/// `aria-describedby` points at; else what carries "caption" in its class within an ancestor that shows no other image; else the emphasised
-/// or small text that follows the image, which is how Markdown and mail editors set captions.
-pub fn caption_node(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
-    let image = tree.get(place)?;
+/// Finds the caption of an image: the figure's `figcaption` (or the whole figure if that is only a label); else the element that
+/// `aria-describedby` names; else an element with "caption" in its class, in an ancestor without other images; else emphasised or small
+/// text after the image, as Markdown and mail editors write captions.
+pub fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId> {
+    let image = tree.get(position)?;
     let words = |node: NodeRef<'_, Node>| word_count(&of_subtree(tree, node.id()));
     let fits = |node: NodeRef<'_, Node>| (1..=CAPTION_WORDS).contains(&words(node));
     let is_image = |node: NodeRef<'_, Node>| {
-        matches!(name(node), "img" | "video" | "iframe") && node.id() != place
+        matches!(name(node), "img" | "video" | "iframe") && node.id() != position
     };
     if let Some(figure) = image
         .ancestors()
@@ -134,10 +135,10 @@ pub fn caption_node(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
     }
     let described_by = element(image).map_or("", |element| attribute(element, "aria-describedby"));
     if !described_by.is_empty() {
-        let named = |node: &NodeRef<'_, Node>| {
+        let is_named = |node: &NodeRef<'_, Node>| {
             element(*node).is_some_and(|e| attribute(e, "id") == described_by)
         };
-        if let Some(caption) = tree.nodes().find(|node| named(node) && fits(*node)) {
+        if let Some(caption) = tree.nodes().find(|node| is_named(node) && fits(*node)) {
             return Some(caption.id());
         }
     }
@@ -148,13 +149,14 @@ pub fn caption_node(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
         let mut within = ancestor.descendants().take(CAPTION_NODES);
         let caption = within.find(|node| {
             element(*node).is_some_and(|element| {
-                let says = attribute(element, "class")
+                let is_caption = attribute(element, "class")
                     .to_ascii_lowercase()
                     .contains("caption");
-                says && !node
-                    .descendants()
-                    .take(CAPTION_NODES)
-                    .any(|node| node.id() == place)
+                is_caption
+                    && !node
+                        .descendants()
+                        .take(CAPTION_NODES)
+                        .any(|node| node.id() == position)
                     && fits(*node)
             })
         });
@@ -176,7 +178,7 @@ pub fn caption_node(tree: &Tree<Node>, place: NodeId) -> Option<NodeId> {
     (matches!(name(next), "em" | "i" | "small" | "cite") && fits(next)).then_some(next.id())
 }
 
-/// Words, which white space separates.
+/// The number of words, separated by white space.
 pub fn word_count(text: &str) -> usize {
     text.split_whitespace().count()
 }

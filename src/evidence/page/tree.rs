@@ -1,4 +1,4 @@
-//! HTML to a tree, with bounds that no page can pass.
+//! Parses HTML to a tree of bounded size and depth.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -13,23 +13,23 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use scraper::node::Element;
 use scraper::{Html, HtmlTreeSink, Node};
 
-/// Bytes of a page that are read; the pages of the collections have up to 1 MB.
+/// The number of bytes of a page that are read. The pages of the collections have up to 1 MB.
 const MAX_BYTES: usize = 64 << 20;
-/// Elements deeper than this are taken out of their tags, as browsers do (Blink: 512): the tree
-/// builder walks the open elements for most tags, which is quadratic without a bound.
+/// The maximum depth of the tree. The tags of deeper elements are left out, as in browsers (Blink: 512). Without a limit, the tree builder
+/// takes quadratic time, because it walks over all open elements for most tags.
 const MAX_DEPTH: usize = 512;
-/// Nodes of a tree, after which the rest of the page is passed over: formatting elements that are
-/// never closed multiply (each paragraph opens all of them again).
+/// The maximum number of nodes; the rest of the page is ignored. Without a limit, formatting elements that are never closed multiply,
+/// because each paragraph opens all of them again.
 const MAX_NODES: usize = 1_000_000;
 
-/// Attributes of an element, after which the rest of its tag is passed over: the tokenizer compares each
-/// with all before it.
+/// The maximum number of attributes of an element; the rest of its tag is ignored. The tokenizer compares each attribute with all
+/// before it.
 const MAX_ATTRIBUTES: usize = 1000;
 
-/// Parses a page as a browser with scripting does: what stands in `noscript` is one text.
+/// Parses a page as a browser does that runs scripts: the content of a `noscript` is a single text.
 pub fn parse(html: &str) -> Tree<Node> {
     let sink = HtmlTreeSink::new(Html::new_document());
-    let bounded = Bounded {
+    let bounded = BoundedSink {
         builder: TreeBuilder::new(sink, TreeBuilderOpts::default()),
         open: Cell::new(0),
         dropped: Cell::new(0),
@@ -39,13 +39,13 @@ pub fn parse(html: &str) -> Tree<Node> {
     let end = html.floor_char_boundary(MAX_BYTES);
     let html = bound_attributes(html.get(..end).unwrap_or_default());
     input.push_back(StrTendril::from_slice(&html));
-    // the tokenizer stops at each script, for it to be run
+    // the tokenizer stops after each script, so that a browser can run it
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
     tokenizer.sink.builder.sink.0.into_inner().tree
 }
 
-/// Takes out of each tag what follows [`MAX_ATTRIBUTES`] attributes; scripts may lose as much after a `<`.
+/// Removes from each tag what follows [`MAX_ATTRIBUTES`] attributes. Text after a `<` in a script may be cut the same way.
 fn bound_attributes(html: &str) -> Cow<'_, str> {
     let bytes = html.as_bytes();
     let mut out = String::new();
@@ -94,18 +94,19 @@ fn bound_attributes(html: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Hands tokens on to the tree builder, but no start tags below [`MAX_DEPTH`] and nothing after [`MAX_NODES`].
-struct Bounded {
+/// Passes tokens on to the tree builder, except tags below [`MAX_DEPTH`] and everything after [`MAX_NODES`].
+struct BoundedSink {
     builder: TreeBuilder<NodeId, HtmlTreeSink>,
-    /// Start tags less end tags: how deep the page can be at most.
+    /// The number of start tags minus that of end tags: an upper bound of the depth.
     open: Cell<usize>,
-    /// Start tags held back whose end tags are still to come.
+    /// The number of start tags left out whose end tags have not come yet.
     dropped: Cell<usize>,
 }
 
-impl Bounded {
+impl BoundedSink {
+    /// Whether a tag is passed on.
     fn admits(&self, tag: &Tag) -> bool {
-        // what holds only text does not nest, and the tokenizer must learn of it
+        // these elements have no children, and the tree builder must tell the tokenizer which of them contain plain text
         let flat = matches!(
             &*tag.name,
             "script"
@@ -146,27 +147,27 @@ impl Bounded {
         }
     }
 
-    /// Ancestors of the newest node, as far as they are of interest.
+    /// The depth of the newest node, at most `MAX_DEPTH + 1`.
     fn depth(&self) -> usize {
         let html = self.builder.sink.0.borrow();
         let newest = html.tree.nodes().next_back();
         newest.map_or(0, |node| node.ancestors().take(MAX_DEPTH + 1).count())
     }
 
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.builder.sink.0.borrow().tree.values().len() >= MAX_NODES
     }
 }
 
-impl TokenSink for Bounded {
+impl TokenSink for BoundedSink {
     type Handle = NodeId;
 
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
         let wanted = match &token {
             Token::EOFToken => true,
             Token::ParseError(_) => false,
-            Token::TagToken(tag) => self.admits(tag) && !self.full(),
-            _ => !self.full(),
+            Token::TagToken(tag) => self.admits(tag) && !self.is_full(),
+            _ => !self.is_full(),
         };
         if wanted {
             self.builder.process_token(token, line)
@@ -190,12 +191,12 @@ pub fn element<'a>(node: NodeRef<'a, Node>) -> Option<&'a Element> {
     node.value().as_element()
 }
 
-/// The name of a node's element in small letters ("img"); "" for texts and comments.
+/// The name of a node's element in lower case ("img"); "" for texts and comments.
 pub fn name<'a>(node: NodeRef<'a, Node>) -> &'a str {
     element(node).map_or("", Element::name)
 }
 
-/// An attribute's value; "" where there is none. (`Element::attr` makes an atom of the name, under a lock.)
+/// The value of an attribute; "" if there is none. `Element::attr` is slower: it interns the name, under a lock.
 pub fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
     let mut attributes = element.attrs();
     attributes
@@ -203,12 +204,12 @@ pub fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
         .map_or("", |(_, value)| value)
 }
 
-/// The first child of this name.
+/// The first child element with this name.
 pub fn child<'a>(node: NodeRef<'a, Node>, wanted: &str) -> Option<NodeRef<'a, Node>> {
     node.children().find(|child| name(*child) == wanted)
 }
 
-/// The text with each run of white space made one space, and none at the ends.
+/// The text with each run of white space replaced by one space, and none at the ends.
 pub fn normalised(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")

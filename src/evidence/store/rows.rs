@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{Made, Record};
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
-use crate::evidence::page::{Found, PageWords};
+use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
 use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
 use crate::trec::{DocId, Fault, FaultKind};
@@ -316,7 +316,7 @@ fn pages(c: &Connection, key: &str) -> rusqlite::Result<Vec<PageEvidence>> {
             id: row.get(0)?,
             url: row.get(1)?,
             words: PageWords {
-                found: Found::parse(row.get_ref(2)?.as_str()?),
+                found: FoundBy::parse(row.get_ref(2)?.as_str()?),
                 names_image: row.get(3)?,
                 title: row.get(4)?,
                 description: row.get(5)?,

@@ -6,13 +6,13 @@ use super::{Finding, Findings, Rule, Severity};
 use crate::trec::run::{TextRunLine, read_answer};
 use crate::trec::{DocId, TopicId};
 
-/// The ranks that each argument must have.
+/// The ranks that the results of each argument must have.
 const RANKS: std::ops::RangeInclusive<u32> = 1..=5;
 
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
 
-/// What a run of 2025 is held against.
+/// The rules for a run of 2025.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerRules {
     arguments: Option<BTreeSet<TopicId>>,
@@ -20,23 +20,24 @@ pub struct AnswerRules {
 }
 
 impl AnswerRules {
-    /// Only, and all of, these arguments.
+    /// The run must have results for each of these arguments and for no others.
     pub fn with_arguments(mut self, arguments: impl IntoIterator<Item = TopicId>) -> AnswerRules {
         self.arguments = Some(arguments.into_iter().collect());
         self
     }
 
-    /// Only images of this collection.
+    /// Results must be among these images.
     pub fn with_images(mut self, images: impl IntoIterator<Item = DocId>) -> AnswerRules {
         self.images = Some(images.into_iter().collect());
         self
     }
 }
 
-/// Holds a run of 2025 (`{"argument_id","method":"retrieval","image_id","rank","tag"}` a line) against the rules.
+/// Checks a run of 2025, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line.
 ///
-/// Errors are those of the organisers' validator: the four keys, the method, all arguments there, ranks 1 to 5 for each of them,
-/// known images, none twice for an argument. Warnings are what it overlooks: other ranks, ranks given twice, several tags.
+/// Errors are what the organisers' validator rejects: missing keys, another method, a missing argument, an argument without each of the
+/// ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice,
+/// several tags.
 pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
@@ -50,7 +51,7 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
     }
     if lines.is_empty() {
         let what = "the run has no result".to_owned();
-        findings.whole(Severity::Error, Rule::Empty, what, "");
+        findings.add_for_run(Severity::Error, Rule::Empty, what, "");
         return findings.list;
     }
     let mut arguments: BTreeMap<&TopicId, Vec<(u64, &TextRunLine)>> = BTreeMap::new();
@@ -59,7 +60,7 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
         results.push((*number, line));
     }
     for (argument, results) in &arguments {
-        hold_together(&mut findings, rules, argument, results);
+        check_results(&mut findings, rules, argument, results);
     }
     if let Some(known) = &rules.arguments {
         let is_missing = |id: &&TopicId| !arguments.contains_key(*id);
@@ -74,22 +75,22 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
                 missing.len(),
                 missing.join(", ")
             );
-            let hint = "a run has results for all of them";
-            findings.whole(Severity::Error, Rule::MissingTopics, what, hint);
+            let hint = "a run must have results for all of them";
+            findings.add_for_run(Severity::Error, Rule::MissingTopics, what, hint);
         }
     }
     let tags: BTreeSet<&str> = lines.iter().map(|(_, line)| line.tag.as_str()).collect();
     if tags.len() > 1 {
         let tags: Vec<&str> = tags.into_iter().collect();
         let what = format!("{} tags: {}", tags.len(), tags.join(", "));
-        findings.whole(Severity::Warning, Rule::Tag, what, "a run has one tag");
+        findings.add_for_run(Severity::Warning, Rule::Tag, what, "a run has one tag");
     }
     findings.list.sort_by_key(|f| f.line.unwrap_or(u64::MAX));
     findings.list
 }
 
-/// Holds the results of one argument against the rules and each other.
-fn hold_together(
+/// Checks the results of one argument.
+fn check_results(
     findings: &mut Findings,
     rules: &AnswerRules,
     argument: &TopicId,
@@ -115,11 +116,11 @@ fn hold_together(
             findings.error(Rule::Repeated, what, "list each image once");
         }
         if !RANKS.contains(&rank) {
-            let hint = "only the first five are looked at";
+            let hint = "only the first five are evaluated";
             findings.warning(Rule::Depth, format!("rank {rank}"), hint);
         } else if !ranks.insert(rank) {
             let what = format!("rank {rank} for argument {argument} again");
-            let hint = "which of them is the better one is left to the evaluator";
+            let hint = "evaluators may read either of them first";
             findings.warning(Rule::Rank, what, hint);
         }
     }
@@ -129,11 +130,11 @@ fn hold_together(
         .collect();
     if !missing.is_empty() {
         let what = format!("argument {argument}: no rank {}", missing.join(", "));
-        findings.whole(
+        findings.add_for_run(
             Severity::Error,
             Rule::Gap,
             what,
-            "ranks 1 to 5 are all given",
+            "each of the ranks 1 to 5 must be given",
         );
     }
 }

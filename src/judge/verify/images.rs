@@ -7,10 +7,10 @@ use crate::judge::{Edition, prototext};
 use crate::trec::run::ImageRunLine;
 use crate::trec::{DocId, Stance, TopicId};
 
-/// Results a topic and stance may have.
+/// The maximum number of results for a topic and stance.
 const DEPTH: u32 = 10;
 
-/// What an image run is held against.
+/// The rules for an image run.
 #[derive(Clone, Debug)]
 pub struct ImageRules {
     topics: BTreeSet<TopicId>,
@@ -19,11 +19,11 @@ pub struct ImageRules {
 }
 
 impl ImageRules {
-    /// The topics of that year, and any image whose id looks like one.
+    /// The topics of that year, and any image whose id has the right form.
     pub fn edition(edition: Edition) -> ImageRules {
         let (topics, id_digits): (_, &[usize]) = match edition {
             Edition::Touche2022 => (1..=50, &[16]),
-            // the evaluator wants 24 digits; the published sample has 16
+            // the evaluator requires 24 digits, but ids in the published sample have 16
             Edition::Touche2023 => (51..=100, &[16, 24]),
         };
         ImageRules {
@@ -33,7 +33,7 @@ impl ImageRules {
         }
     }
 
-    /// What the organisers' evaluator of that year takes: the same, but in 2023 no ids of 16 digits.
+    /// What the organisers' evaluator of that year accepts: like [`Self::edition`], but in 2023 no ids of 16 digits.
     pub fn evaluator(edition: Edition) -> ImageRules {
         let mut rules = ImageRules::edition(edition);
         if edition == Edition::Touche2023 {
@@ -42,37 +42,37 @@ impl ImageRules {
         rules
     }
 
-    /// These topics instead.
+    /// Replaces the topics.
     pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> ImageRules {
         self.topics = topics.into_iter().collect();
         self
     }
 
-    /// Only images of this collection.
+    /// Results must be among these images.
     pub fn with_images(mut self, images: impl IntoIterator<Item = DocId>) -> ImageRules {
         self.images = Some(images.into_iter().collect());
         self
     }
 }
 
-/// What was found in an image run.
+/// The result of checking an image run.
 #[derive(Clone, Debug)]
 pub struct ImageVerdict {
-    /// In line order; what concerns the whole run comes last.
+    /// In the order of lines. Findings about the whole run come last.
     pub findings: Vec<Finding>,
-    /// The lines that the organisers' scripts take, in their order: those without an error, and those whose
-    /// only error is another tag.
+    /// The lines that the organisers' scripts accept, in order: those without an error, and those whose only error is another
+    /// tag.
     pub accepted: Vec<ImageRunLine>,
 }
 
 impl ImageVerdict {
-    /// The measures as the organisers' verifier writes them (`evaluation.prototext`): of the lines that it takes.
+    /// The measures of the accepted lines, in the format of the organisers' verifier (`evaluation.prototext`).
     pub fn prototext(&self) -> String {
         let mut documents: HashMap<&TopicId, u32> = HashMap::new();
         for line in &self.accepted {
             *documents.entry(&line.topic).or_default() += 1;
         }
-        // The script starts its minimum at the 20 places of a topic.
+        // the script's minimum starts at 20, the number of places of a topic
         let fewest = documents.values().copied().min().map_or(0, |n| n.min(20));
         let most = documents.values().copied().max().unwrap_or(0);
         let mean = self.accepted.len() as f64 / documents.len().max(1) as f64;
@@ -85,12 +85,12 @@ impl ImageVerdict {
     }
 }
 
-/// Holds an image run (`topic PRO|CON imageId rank score tag`) against the rules.
+/// Checks an image run (`topic PRO|CON imageId rank score tag`).
 ///
-/// Errors are the rules of the organisers' verifiers for Touché 2022 and 2023, Task 3, in their order: six
-/// fields; a topic of the edition; `PRO` or `CON`; a known image; a rank from 1 to 10 that is higher than any before in
-/// its list; a score that matches `^-?[0-9]+\.?[0-9]*$` and is not higher than the one before; one tag. As there, a line
-/// breaks the first rule that it breaks, and is then not looked at further. Warnings are what the scripts overlook.
+/// Errors are the rules of the organisers' verifiers for Touché 2022 and 2023, Task 3, in their order: six fields; a topic of the
+/// edition; `PRO` or `CON`; a known image; a rank from 1 to 10, higher than all ranks before in its list; a score that matches
+/// `^-?[0-9]+\.?[0-9]*$` and is not higher than the one before; one tag. As in the scripts, only the first error of a line is
+/// reported. Warnings are what the scripts overlook.
 pub fn verify_images(run: &[u8], rules: &ImageRules) -> ImageVerdict {
     let mut findings = Findings::default();
     let text = findings.decode(run);
@@ -110,7 +110,7 @@ pub fn verify_images(run: &[u8], rules: &ImageRules) -> ImageVerdict {
     check.finish()
 }
 
-/// The list of one topic and stance so far.
+/// The lines of a topic and stance that have been read.
 #[derive(Default)]
 struct List<'a> {
     images: BTreeSet<&'a str>,
@@ -127,7 +127,7 @@ struct ImageCheck<'a> {
 }
 
 impl<'a> ImageCheck<'a> {
-    /// The line, if the organisers' scripts take it.
+    /// Checks a line; returns it if the organisers' scripts accept it.
     fn read(&mut self, line: &'a str) -> Option<ImageRunLine> {
         let ImageCheck {
             rules,
@@ -183,11 +183,11 @@ impl<'a> ImageCheck<'a> {
         }
         list.rank = number;
         if !list.images.insert(image) {
-            let what = format!("image {image} stands in this list already");
-            let hint = "a repeated image counts as often as it stands there; list each one once";
+            let what = format!("image {image} is already in this list");
+            let hint = "a repeated image counts each time; list each image once";
             findings.warning(Rule::Repeated, what, hint);
         }
-        // A number of very many digits is one for the scripts, and infinite.
+        // for the scripts, a number of very many digits is a valid score; it is infinite here
         let Some(value) = is_fixed_point(score)
             .then(|| score.parse::<f64>().ok())
             .flatten()
@@ -221,7 +221,7 @@ impl<'a> ImageCheck<'a> {
         let findings = &mut self.findings;
         if findings.line == 0 {
             let what = "the run is empty".to_owned();
-            findings.whole(Severity::Error, Rule::Empty, what, "");
+            findings.add_for_run(Severity::Error, Rule::Empty, what, "");
             return ImageVerdict {
                 findings: self.findings.list,
                 accepted: Vec::new(),
@@ -244,16 +244,16 @@ impl<'a> ImageCheck<'a> {
             let is_short = |n: &&usize| (1..DEPTH as usize).contains(*n);
             short += [pro, con].iter().filter(is_short).count();
         }
-        let hint = "the official P@10 leaves them out, others count them as zero";
+        let hint = "the official P@10 leaves them out, other measures count them as zero";
         findings.missing_topics(&missing, hint);
-        let hint = "an empty place counts as off topic";
+        let hint = "a missing result counts as off topic";
         if !one_sided.is_empty() {
             let what = format!("no list for {}", one_sided.join(", "));
-            findings.whole(Severity::Warning, Rule::OneSided, what, hint);
+            findings.add_for_run(Severity::Warning, Rule::OneSided, what, hint);
         }
         if short > 0 {
             let what = format!("{short} lists with fewer than {DEPTH} images");
-            findings.whole(Severity::Note, Rule::ShortList, what, hint);
+            findings.add_for_run(Severity::Note, Rule::ShortList, what, hint);
         }
         let (mut both, mut of_topics) = (0, 0);
         for ((topic, stance), pro) in lists {
@@ -268,7 +268,7 @@ impl<'a> ImageCheck<'a> {
             let what =
                 format!("{both} images stand in both lists of a topic, in {of_topics} topics");
             let hint = "allowed: an image may be both";
-            findings.whole(Severity::Note, Rule::BothLists, what, hint);
+            findings.add_for_run(Severity::Note, Rule::BothLists, what, hint);
         }
         ImageVerdict {
             findings: self.findings.list,
@@ -277,14 +277,14 @@ impl<'a> ImageCheck<'a> {
     }
 }
 
-/// `^[1-9][0-9]*$`, and at most 10.
+/// A rank of the form `^[1-9][0-9]*$` that is at most 10.
 fn rank_of(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
     let rank = digits.then(|| text.parse().ok()).flatten()?;
     (1..=DEPTH).contains(&rank).then_some(rank)
 }
 
-/// `^-?[0-9]+\.?[0-9]*$`, the organisers' pattern of a score.
+/// Whether a score matches the organisers' pattern, `^-?[0-9]+\.?[0-9]*$`.
 fn is_fixed_point(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
@@ -292,6 +292,7 @@ fn is_fixed_point(text: &str) -> bool {
     !whole.is_empty() && digits(whole) && digits(fraction)
 }
 
+/// Whether an id is "I" and lower-case hexadecimal digits, of which there is one of the numbers in `digits`.
 fn looks_like_an_image(id: &str, digits: &[usize]) -> bool {
     id.strip_prefix('I').is_some_and(|hash| {
         digits.contains(&hash.len()) && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

@@ -1,4 +1,4 @@
-//! Is a run valid? The organisers' rules, and what their scripts overlook.
+//! Checks whether a run is valid, by the organisers' rules, and reports what their scripts overlook.
 
 mod answers;
 mod images;
@@ -14,12 +14,12 @@ pub use texts::{TextRules, verify_texts};
 
 use crate::trec::TopicId;
 
-/// How bad a finding is.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; nothing has to change.
+    /// Good to know; nothing needs to change.
     Note,
-    /// The organisers' scripts let it pass, yet the run says something else than it should.
+    /// The organisers' scripts accept it, but it is probably a mistake.
     Warning,
     /// The run breaks a rule.
     Error,
@@ -41,13 +41,13 @@ pub enum Rule {
     Tag,
     /// A document twice in a list.
     Repeated,
-    /// Scores that do not tell two results apart.
+    /// Two results with the same score.
     Tie,
-    /// A rank left out.
+    /// A missing rank.
     Gap,
-    /// Lines, ranks and scores that tell different stories.
+    /// Lines, ranks and scores give different orders.
     Order,
-    /// More results than a topic may have.
+    /// More results than are allowed for a topic.
     Depth,
     MissingTopics,
     OneSided,
@@ -55,15 +55,15 @@ pub enum Rule {
     BothLists,
 }
 
-/// Something that was noticed in a run.
+/// Something noticed in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Counted from 1; none where the run as a whole is meant.
+    /// From 1; `None` if the finding is about the whole run.
     pub line: Option<u64>,
     pub severity: Severity,
     pub rule: Rule,
     pub what: String,
-    /// What would mend it, or what it leads to.
+    /// How to correct it, or what it causes.
     pub hint: String,
 }
 
@@ -85,12 +85,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether nothing found breaks a rule.
+/// Whether no finding is an error.
 pub fn is_valid(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.severity != Severity::Error)
 }
 
-/// The findings so far, and the line that is being read.
+/// The findings so far, and the number of the line that is being read.
 #[derive(Default)]
 struct Findings {
     line: u64,
@@ -98,7 +98,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn at(&mut self, line: u64, severity: Severity, rule: Rule, what: String, hint: &str) {
+    fn add(&mut self, line: u64, severity: Severity, rule: Rule, what: String, hint: &str) {
         self.list.push(Finding {
             line: Some(line),
             severity,
@@ -109,14 +109,14 @@ impl Findings {
     }
 
     fn error(&mut self, rule: Rule, what: String, hint: &str) {
-        self.at(self.line, Severity::Error, rule, what, hint);
+        self.add(self.line, Severity::Error, rule, what, hint);
     }
 
     fn warning(&mut self, rule: Rule, what: String, hint: &str) {
-        self.at(self.line, Severity::Warning, rule, what, hint);
+        self.add(self.line, Severity::Warning, rule, what, hint);
     }
 
-    fn whole(&mut self, severity: Severity, rule: Rule, what: String, hint: &str) {
+    fn add_for_run(&mut self, severity: Severity, rule: Rule, what: String, hint: &str) {
         self.list.push(Finding {
             line: None,
             severity,
@@ -126,31 +126,32 @@ impl Findings {
         });
     }
 
-    /// The text of a run, with what is wrong with its bytes.
+    /// Decodes a run as UTF-8, and reports what is wrong with its bytes.
     fn decode<'a>(&mut self, run: &'a [u8]) -> Cow<'a, str> {
         if run.starts_with(b"\xef\xbb\xbf") {
             let what = "the file begins with a byte order mark".to_owned();
-            let hint = "save it as UTF-8 without one: the first topic is read with it";
-            self.at(1, Severity::Warning, Rule::Encoding, what, hint);
+            let hint =
+                "save it as UTF-8 without one: evaluators read it as part of the first topic";
+            self.add(1, Severity::Warning, Rule::Encoding, what, hint);
         }
         if let Err(error) = std::str::from_utf8(run) {
             let before = &run[..error.valid_up_to()];
             let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u64;
             let what = "bytes that are not UTF-8".to_owned();
-            let hint = "read here as \u{fffd}; save the run as UTF-8";
-            self.at(line, Severity::Warning, Rule::Encoding, what, hint);
+            let hint = "read as \u{fffd}; save the run as UTF-8";
+            self.add(line, Severity::Warning, Rule::Encoding, what, hint);
         }
         let text = String::from_utf8_lossy(run);
         if let Some(at) = text.find("\r\n") {
             let line = 1 + text[..at].matches('\n').count() as u64;
             let what = "lines end with CR LF".to_owned();
-            let hint = "end them with LF alone: for awk the CR is a part of the tag";
-            self.at(line, Severity::Warning, Rule::LineEnds, what, hint);
+            let hint = "end them with LF alone: awk reads the CR as part of the tag";
+            self.add(line, Severity::Warning, Rule::LineEnds, what, hint);
         }
         text
     }
 
-    /// The lines as awk sees them: ended by LF, the last one with or without it.
+    /// The lines as awk reads them: each ends with LF, which may be missing from the last one.
     fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
         let text = text.strip_suffix('\n').unwrap_or(text);
         (1..)
@@ -158,7 +159,7 @@ impl Findings {
             .filter(move |_| !text.is_empty())
     }
 
-    /// The six fields of a line as awk parts them, at blanks and tabs alone.
+    /// The six fields of a line, separated as awk does it: by spaces and tabs only.
     fn six_fields<'a>(&mut self, line: &'a str, hint: &str) -> Option<[&'a str; 6]> {
         let fields: Vec<&str> = line
             .split([' ', '\t'])
@@ -176,14 +177,14 @@ impl Findings {
             return None;
         };
         if fields.join(" ") != line {
-            let what = "fields not parted by one space each".to_owned();
-            let hint = "evaluators that split at single spaces see others";
+            let what = "fields not separated by one space each".to_owned();
+            let hint = "evaluators that split at each space read other fields";
             self.warning(Rule::Blanks, what, hint);
         }
         Some(six)
     }
 
-    /// A run has one tag.
+    /// Checks that all lines have the same tag.
     fn tag<'a>(&mut self, first: &mut Option<&'a str>, tag: &'a str) {
         let first = *first.get_or_insert(tag);
         if first != tag {
@@ -192,14 +193,14 @@ impl Findings {
         }
     }
 
-    /// Two results of a list that follow each other and whose scores are one number, or nearly.
+    /// Reports two consecutive results of a list whose scores are equal, or equal as 32-bit numbers.
     fn tie(&mut self, line: u64, before: (f64, &str), this: (f64, &str)) {
         let ((score_before, doc_before), (score, doc)) = (before, this);
-        // trec_eval takes the greater id first where scores are equal, whatever the ranks say.
+        // where scores are equal, trec_eval ranks the greater id first and ignores ranks
         let hint = if doc_before < doc {
             "trec_eval, which ignores ranks, puts it before the one above"
         } else {
-            "trec_eval keeps this order by the document ids alone"
+            "trec_eval gives this order only because of the document ids"
         };
         let what = if score == score_before {
             format!("score {score} twice in a row")
@@ -208,7 +209,7 @@ impl Findings {
         } else {
             return;
         };
-        self.at(line, Severity::Warning, Rule::Tie, what, hint);
+        self.add(line, Severity::Warning, Rule::Tie, what, hint);
     }
 
     fn unknown_topic(&mut self, topic: &str, topics: &BTreeSet<TopicId>) {
@@ -228,7 +229,7 @@ impl Findings {
                 missing.len(),
                 missing.join(", ")
             );
-            self.whole(Severity::Warning, Rule::MissingTopics, what, hint);
+            self.add_for_run(Severity::Warning, Rule::MissingTopics, what, hint);
         }
     }
 }

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::{Finding, Findings, Rule, Severity};
 use crate::trec::{DocId, ObjectStance, TextTask, TopicId};
 
-/// Results a topic may have.
+/// The maximum number of results for a topic.
 const DEPTH: usize = 1000;
 
-/// The topics of Task 2 of 2022: half of the hundred of the years before.
+/// The topics of Task 2 in 2022: half of the hundred topics of 2020 and 2021.
 const COMPARATIVE_2022: [u32; 50] = [
     2, 3, 8, 9, 12, 14, 17, 18, 19, 22, 23, 25, 26, 27, 28, 30, 33, 34, 36, 37, 42, 43, 48, 51, 53,
     54, 55, 56, 58, 59, 60, 61, 62, 67, 68, 69, 70, 72, 74, 76, 77, 78, 84, 86, 88, 91, 92, 93, 95,
     100,
 ];
 
-/// What a text run is held against.
+/// The rules for a text run.
 #[derive(Clone, Debug)]
 pub struct TextRules {
     task: TextTask,
@@ -28,12 +28,12 @@ impl TextRules {
     /// The topics of a year from 2020 to 2022, and any document.
     pub fn edition(task: TextTask, year: u32) -> TextRules {
         let topics: Vec<u32> = match (task, year) {
-            // there is no topic 25
+            // 2020 has no topic 25
             (TextTask::Controversial, 2020) => (1..=50).filter(|n| *n != 25).collect(),
             (TextTask::Comparative, 2020) => (1..=50).collect(),
             (_, 2021) => (51..=100).collect(),
             (TextTask::Comparative, _) => COMPARATIVE_2022.to_vec(),
-            // its fifty are taken from both years before; which ones, the topics' file says
+            // the fifty topics of 2022 are taken from both years before; only the topics file says which
             (TextTask::Controversial, _) => (1..=100).collect(),
         };
         TextRules {
@@ -44,19 +44,19 @@ impl TextRules {
         }
     }
 
-    /// These topics instead.
+    /// Replaces the topics.
     pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> TextRules {
         self.topics = topics.into_iter().collect();
         self
     }
 
-    /// Only documents of this collection.
+    /// Results must be among these documents.
     pub fn with_docs(mut self, docs: impl IntoIterator<Item = DocId>) -> TextRules {
         self.docs = Some(docs.into_iter().collect());
         self
     }
 
-    /// What the second column may say, and a hint at it.
+    /// Checks the second column. The error is a hint at what is allowed.
     fn second_column(&self, word: &str) -> Result<(), &'static str> {
         let (allowed, hint) = match (self.task, self.year) {
             (TextTask::Comparative, 2022..) => (
@@ -74,22 +74,22 @@ impl TextRules {
     }
 }
 
-/// Holds a text run (`topic Q0|stance doc rank score tag`) against the rules of its task, in line order, with what
-/// concerns a topic or the whole run at the end.
+/// Checks a text run (`topic Q0|stance doc rank score tag`). The findings are in the order of lines; those about the whole run come
+/// last.
 ///
-/// No verifier of the organisers' is published for these tasks. Errors are what the task's page demands: six fields, a topic
-/// of the edition, a known document (where documents are given), the words of the second column, a whole rank from 0 or
-/// 1 on, a number as score, at most 1,000 documents a topic, one tag. Warnings are what evaluators disagree about.
+/// The organisers have not published a verifier for these tasks. Errors are what the task's page demands: six fields, a topic of the
+/// edition, a known document (if documents are given), a permitted second column, a whole rank, the first 0 or 1, a number as
+/// score, at most 1,000 documents per topic, one tag. Warnings are what evaluators interpret differently.
 pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
     let mut tag = None;
-    let mut lists: HashMap<&str, Vec<Place>> = HashMap::new();
+    let mut lists: HashMap<&str, Vec<ResultLine>> = HashMap::new();
     for (number, line) in Findings::lines(&text) {
         findings.line = number;
-        if let Some((topic, place)) = read(&mut findings, rules, line, &mut tag) {
+        if let Some((topic, result)) = read(&mut findings, rules, line, &mut tag) {
             let list = lists.entry(topic).or_default();
-            list.push(place);
+            list.push(result);
             if list.len() == DEPTH + 1 {
                 let what = format!("document {} of topic {topic}", list.len());
                 findings.error(Rule::Depth, what, "at most 1,000 documents a topic");
@@ -98,15 +98,15 @@ pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
     }
     if findings.line == 0 {
         let what = "the run is empty".to_owned();
-        findings.whole(Severity::Error, Rule::Empty, what, "");
+        findings.add_for_run(Severity::Error, Rule::Empty, what, "");
         return findings.list;
     }
-    let by_topic: BTreeMap<TopicId, &Vec<Place>> = lists
+    let by_topic: BTreeMap<TopicId, &Vec<ResultLine>> = lists
         .iter()
         .map(|(topic, list)| (TopicId((*topic).to_owned()), list))
         .collect();
     for (topic, list) in &by_topic {
-        hold_together(&mut findings, topic, list);
+        check_results(&mut findings, topic, list);
     }
     let is_missing = |topic: &&TopicId| !by_topic.contains_key(*topic);
     let missing: Vec<String> = rules
@@ -121,8 +121,8 @@ pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
     findings.list
 }
 
-/// A result of a topic.
-struct Place<'a> {
+/// A line of a topic's results.
+struct ResultLine<'a> {
     line: u64,
     doc: &'a str,
     rank: u32,
@@ -134,8 +134,8 @@ fn read<'a>(
     rules: &TextRules,
     line: &'a str,
     first_tag: &mut Option<&'a str>,
-) -> Option<(&'a str, Place<'a>)> {
-    // A CR belongs to the line's end here; that it is there has been said.
+) -> Option<(&'a str, ResultLine<'a>)> {
+    // the CR has already been reported
     let line = line.strip_suffix('\r').unwrap_or(line);
     let line = without_quoted_tag(findings, line);
     let [topic, second, doc, rank, score, tag] =
@@ -171,7 +171,7 @@ fn read<'a>(
     let line = findings.line;
     Some((
         topic,
-        Place {
+        ResultLine {
             line,
             doc,
             rank,
@@ -180,8 +180,8 @@ fn read<'a>(
     ))
 }
 
-/// The line without the end of a tag in quotes, once it has been found fault with: so that the rest of the line is
-/// looked at too.
+/// Reports a quoted tag with blanks, and returns the line with only the first word of the tag, so that its other fields are checked,
+/// too.
 fn without_quoted_tag<'a>(findings: &mut Findings, line: &'a str) -> &'a str {
     let is_blank = [' ', '\t'];
     let Some((front, tag)) = line.split_once('"') else {
@@ -199,15 +199,15 @@ fn without_quoted_tag<'a>(findings: &mut Findings, line: &'a str) -> &'a str {
     &line[..line.len() - tag.len() + first_word]
 }
 
-/// Holds the results of one topic against each other.
-fn hold_together(findings: &mut Findings, topic: &TopicId, list: &[Place]) {
+/// Checks the results of one topic.
+fn check_results(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) {
     let mut seen = HashMap::new();
-    for place in list {
-        findings.line = place.line;
-        if let Some(first) = seen.insert(place.doc, place.line) {
+    for result in list {
+        findings.line = result.line;
+        if let Some(first) = seen.insert(result.doc, result.line) {
             let what = format!(
-                "document {} of topic {topic} stands on line {first} already",
-                place.doc
+                "document {} of topic {topic} is already on line {first}",
+                result.doc
             );
             let hint = "trec_eval refuses such a run; list each document once";
             findings.warning(Rule::Repeated, what, hint);
@@ -223,8 +223,8 @@ fn hold_together(findings: &mut Findings, topic: &TopicId, list: &[Place]) {
             findings.warning(Rule::Order, what, hint);
         }
     }
-    let mut by_rank: Vec<&Place> = list.iter().collect();
-    by_rank.sort_by_key(|place| place.rank);
+    let mut by_rank: Vec<&ResultLine> = list.iter().collect();
+    by_rank.sort_by_key(|result| result.rank);
     if let Some(first) = by_rank.first()
         && first.rank > 1
     {

@@ -1,4 +1,4 @@
-//! A topic's page at work: from its plan, stored evidence and explanations to what the templates show.
+//! Collects the content of a topic's page, from its plan, the evidence and the explanations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,36 +7,38 @@ use anyhow::Result;
 use super::super::chart::{Candidate, Scatter};
 use super::super::pictures::{Pictures, Size, Source};
 use super::super::tree::Row;
-use super::super::words::{Marker, difference, number, shortened, three, web_address};
+use super::super::words::{Marker, difference, number, shortened, three_decimals, web_address};
 use super::super::{Body, Change, TopicReport};
-use super::view::{Card, CopyView, Gauge, GradeView, ImageView, ImagesTopic, Lean, Mini, Side};
+use super::view::{
+    Card, CopyView, Gauge, GradeView, ImageView, ImagesTopic, Lean, Side, Thumbnail,
+};
 use super::view::{class, facts, gauge, lines_of, page_view};
-use super::{COPIES, Copies, Plan, Sources};
+use super::{COPIES, Copies, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::qrels::ImageGrades;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{DocId, Explanation, Stance};
 
-/// Pages that an image stands on, shown.
+/// The maximum number of pages shown for an image.
 const PAGES: usize = 3;
 
-/// Characters of an alternative text.
+/// The maximum number of characters of an alternative text.
 const ALT: usize = 160;
 
-/// A topic at work.
-pub(super) struct TopicView<'a> {
+/// Collects the content of a topic's page.
+pub(super) struct PageBuilder<'a> {
     sources: &'a Sources<'a>,
-    plan: &'a Plan<'a>,
+    plan: &'a TopicPlan<'a>,
     copies: &'a Copies,
     pictures: &'a Pictures,
     evidence: HashMap<&'a DocId, Evidence>,
 }
 
-impl<'a> TopicView<'a> {
+impl<'a> PageBuilder<'a> {
     pub(super) fn new(
         sources: &'a Sources<'a>,
-        plan: &'a Plan<'a>,
+        plan: &'a TopicPlan<'a>,
         copies: &'a Copies,
         pictures: &'a Pictures,
     ) -> Result<Self> {
@@ -48,7 +50,7 @@ impl<'a> TopicView<'a> {
                 }
             }
         }
-        Ok(TopicView {
+        Ok(PageBuilder {
             sources,
             plan,
             copies,
@@ -57,7 +59,7 @@ impl<'a> TopicView<'a> {
         })
     }
 
-    pub(super) fn report(&self, minis: usize) -> TopicReport {
+    pub(super) fn report(&self, thumbnails: usize) -> TopicReport {
         let words = question::read(&self.plan.topic, TopicParts::default()).words;
         let mut marker = Marker::new(&words);
         let shown = self.plan.shown();
@@ -69,14 +71,15 @@ impl<'a> TopicView<'a> {
             image.next = anchors.get(n + 1).cloned();
         }
         let sides = [0, 1].map(|n| self.side(n)).into();
-        let minis = [0, 1].map(|n| {
-            let list = self.plan.lists[n].iter().take(minis);
-            list.filter_map(|line| self.mini(&line.image)).collect()
+        let thumbnails = [0, 1].map(|n| {
+            let list = self.plan.lists[n].iter().take(thumbnails);
+            list.filter_map(|line| self.thumbnail(&line.image))
+                .collect()
         });
         let missed = self.plan.missed.iter();
         TopicReport {
             topic: self.plan.topic.clone(),
-            minis,
+            thumbnails,
             first: None,
             changed: self.plan.changed,
             body: Body::Images(ImagesTopic {
@@ -86,7 +89,7 @@ impl<'a> TopicView<'a> {
                     .plan
                     .more_missed
                     .iter()
-                    .map(|id| self.name_missed(id))
+                    .map(|id| self.missed_name(id))
                     .collect(),
                 images,
                 plot: self.plot(),
@@ -104,15 +107,15 @@ impl<'a> TopicView<'a> {
         self.sources.form.anchor(&self.plan.topic.id, &id.0)
     }
 
-    fn pictured(&self, id: &DocId, size: Size) -> Option<Source> {
+    fn picture(&self, id: &DocId, size: Size) -> Option<Source> {
         self.pictures.get(id)?.sizes.get(&size).cloned()
     }
 
-    fn mini(&self, id: &DocId) -> Option<Mini> {
-        Some(Mini {
+    fn thumbnail(&self, id: &DocId) -> Option<Thumbnail> {
+        Some(Thumbnail {
             href: self.sources.form.document(&self.plan.topic.id, &id.0),
             alt: self.alt(id),
-            source: self.pictured(id, Size::Mini)?,
+            source: self.picture(id, Size::Mini)?,
         })
     }
 
@@ -126,16 +129,16 @@ impl<'a> TopicView<'a> {
                 Stance::Con => hits.con,
             };
             self.grades()?;
-            Some(hits.precision(10).map(three))
+            Some(hits.precision(10).map(three_decimals))
         });
         Side {
             stance,
             class: class(stance),
             cards: list.iter().map(|line| self.listed(line)).collect(),
             precision,
-            gone: self.plan.gone[n]
+            dropped: self.plan.dropped[n]
                 .iter()
-                .map(|line| self.gone(line))
+                .map(|line| self.dropped(line))
                 .collect(),
         }
     }
@@ -146,7 +149,7 @@ impl<'a> TopicView<'a> {
             label,
             caption: self.caption(id),
             alt: self.alt(id),
-            source: self.pictured(id, Size::Card),
+            source: self.picture(id, Size::Card),
             score: None,
             grade: None,
             lean: self.lean(id),
@@ -156,17 +159,17 @@ impl<'a> TopicView<'a> {
 
     fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
-            score: Some(three(line.score)),
+            score: Some(three_decimals(line.score)),
             grade: self.grade(&line.image, Some(line.stance)),
             change: self.change(line),
             ..self.card(&line.image, line.rank.to_string())
         }
     }
 
-    fn gone(&self, line: &ImageRunLine) -> Card {
+    fn dropped(&self, line: &ImageRunLine) -> Card {
         Card {
             grade: self.grade(&line.image, Some(line.stance)),
-            change: Some(self.gone_to(&line.image)),
+            change: Some(self.current_position(&line.image)),
             ..self.card(&line.image, format!("was {}", line.rank))
         }
     }
@@ -174,30 +177,30 @@ impl<'a> TopicView<'a> {
     fn missed(&self, id: &DocId) -> Card {
         Card {
             grade: self.grade(id, None),
-            change: Some(self.gone_to(id)),
+            change: Some(self.current_position(id)),
             ..self.card(id, "missed".into())
         }
     }
 
-    fn gone_to(&self, id: &DocId) -> Change {
+    fn current_position(&self, id: &DocId) -> Change {
         Change {
             class: "gone",
-            text: self.standing(id),
-            title: "where it stands in this run".into(),
+            text: self.brief_position(id),
+            title: "its position in this run".into(),
         }
     }
 
-    fn name_missed(&self, id: &DocId) -> String {
-        format!("{id} ({})", self.standing(id))
+    fn missed_name(&self, id: &DocId) -> String {
+        format!("{id} ({})", self.brief_position(id))
     }
 
-    /// Against the other run.
+    /// How the image's rank differs from that in the other run.
     fn change(&self, line: &ImageRunLine) -> Option<Change> {
         let (name, _) = self.sources.against?;
-        let places = self.plan.other.get(&line.image);
-        let places = places.map_or(&[][..], Vec::as_slice);
-        let here = places.iter().find(|(stance, _)| *stance == line.stance);
-        Some(match (here, places.first()) {
+        let positions = self.plan.other.get(&line.image);
+        let positions = positions.map_or(&[][..], Vec::as_slice);
+        let here = positions.iter().find(|(stance, _)| *stance == line.stance);
+        Some(match (here, positions.first()) {
             (None, Some((stance, rank))) => Change {
                 class: "crossed",
                 text: format!("from {stance} {rank}"),
@@ -246,71 +249,76 @@ impl<'a> TopicView<'a> {
         })
     }
 
-    /// P(pro) and P(con), where the explanation speaks of them.
+    /// P(pro) and P(con), if the explanation has them.
     fn lean(&self, id: &DocId) -> Option<Lean> {
         let explained = self.plan.explained.get(id)?;
-        let [pro, con] = Stance::BOTH.map(|s| probability(explained.worth(s)?));
+        let [pro, con] = Stance::BOTH.map(|s| probability(explained.score(s)?));
         let (pro, con) = (pro?.value, con?.value);
         let width = |p: f64| 50.0 * p.clamp(0.0, 1.0);
         Some(Lean {
-            pro: three(pro),
-            con: three(con),
+            pro: three_decimals(pro),
+            con: three_decimals(con),
             pro_width: format!("{:.1}", width(pro)),
             con_width: format!("{:.1}", width(con)),
             con_x: format!("{:.1}", 100.0 - width(con)),
         })
     }
 
-    /// Where an image stands that is in no list.
-    fn standing(&self, id: &DocId) -> String {
+    /// The position of an image that is not shown in a list.
+    fn brief_position(&self, id: &DocId) -> String {
         if let Some((_, copy)) = self.listed_copy(id) {
             return copy;
         }
-        if let Some(places) = self.plan.deeper.get(id) {
-            return named(places.iter().copied());
+        if let Some(positions) = self.plan.deeper.get(id) {
+            return join_positions(positions.iter().copied());
         }
-        match self.plan.standings.get(id) {
+        match self.plan.candidate_ranks.get(id) {
             Some(at) => format!(
                 "of {}: relevance {}, PRO {}, CON {}",
                 at.of, at.relevance, at.pro, at.con
             ),
-            None if self.plan.standings.is_empty() => "not in the run".into(),
+            None if self.plan.candidate_ranks.is_empty() => "not in the run".into(),
             None => "not among the candidates".into(),
         }
     }
 
-    /// The same of any image, line by line: in this run, among the candidates, in the other run.
-    fn standing_opened(&self, id: &DocId) -> Vec<String> {
+    /// All positions of an image, one per line: in this run, among the candidates, in the other run.
+    fn all_positions(&self, id: &DocId) -> Vec<String> {
         let mut lines = Vec::new();
-        for line in self.places(id) {
+        for line in self.lines(id) {
             let ImageRunLine { stance, rank, .. } = line;
             lines.push(format!(
                 "{stance} rank {rank} with score {}",
                 number(line.score)
             ));
         }
-        if let Some(places) = self.plan.deeper.get(id) {
-            lines.push(format!("{} in the run", named(places.iter().copied())));
+        if let Some(positions) = self.plan.deeper.get(id) {
+            lines.push(format!(
+                "{} in the run",
+                join_positions(positions.iter().copied())
+            ));
         }
-        match self.plan.standings.get(id) {
+        match self.plan.candidate_ranks.get(id) {
             Some(at) => lines.push(format!(
                 "among {} candidates: {} by relevance, {} as PRO, {} as CON",
                 at.of, at.relevance, at.pro, at.con
             )),
-            None if self.plan.standings.is_empty() => {}
+            None if self.plan.candidate_ranks.is_empty() => {}
             None => lines.push("not among the candidates".into()),
         }
         lines.extend(self.listed_copy(id).map(|(_, copy)| copy));
         if let Some((name, _)) = self.sources.against {
             lines.push(match self.plan.other.get(id) {
-                Some(places) => format!("{} in {name}", named(places.iter().copied())),
+                Some(positions) => {
+                    format!("{} in {name}", join_positions(positions.iter().copied()))
+                }
                 None => format!("not in {name}"),
             });
         }
         lines
     }
 
-    /// The listed image that looks the same, and where it stands.
+    /// The near-duplicate of an image that is in a list, and its position; `None` if the image is in a list itself.
     fn listed_copy(&self, id: &DocId) -> Option<(&DocId, String)> {
         let copies = self.copies.get(id)?;
         let lines = || self.plan.lists.iter().flatten();
@@ -323,17 +331,19 @@ impl<'a> TopicView<'a> {
         })
     }
 
-    fn places(&self, id: &DocId) -> Vec<&ImageRunLine> {
+    /// The lines of an image in the lists that are shown.
+    fn lines(&self, id: &DocId) -> Vec<&ImageRunLine> {
         let lines = self.plan.lists.iter().flatten();
         lines.filter(|line| line.image == *id).copied().collect()
     }
 
-    /// "PRO 3", "not listed".
-    fn place(&self, id: &DocId) -> String {
-        let places = self.places(id);
-        match places.is_empty() {
-            true => "not listed".into(),
-            false => named(places.iter().map(|line| (line.stance, line.rank))),
+    /// The stance and rank of an image ("PRO 3"), or "not listed".
+    fn position(&self, id: &DocId) -> String {
+        let lines = self.lines(id);
+        if lines.is_empty() {
+            "not listed".into()
+        } else {
+            join_positions(lines.iter().map(|line| (line.stance, line.rank)))
         }
     }
 
@@ -349,7 +359,7 @@ impl<'a> TopicView<'a> {
         shortened(title.unwrap_or(&id.0), 90)
     }
 
-    /// What a person who does not see the image is told.
+    /// The alternative text of an image: that of its page, else the text in it.
     fn alt(&self, id: &DocId) -> String {
         let alt = self.first_page(id).map(|page| page.words.alt.trim());
         if let Some(alt) = alt.filter(|alt| !alt.is_empty()) {
@@ -366,9 +376,9 @@ impl<'a> TopicView<'a> {
     }
 
     fn image(&self, id: &DocId, marker: &mut Marker) -> ImageView {
-        let places = self.places(id);
-        let stance = places.first().map(|line| line.stance);
-        let pictured = self.pictures.get(id);
+        let listed = self.lines(id);
+        let stance = listed.first().map(|line| line.stance);
+        let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
         let (lines, more_lines) = match evidence {
             Some(evidence) => lines_of(evidence, marker),
@@ -380,23 +390,23 @@ impl<'a> TopicView<'a> {
         let url = evidence.map(|e| e.url.clone()).unwrap_or_default();
         let facts = evidence.map(facts).unwrap_or_default();
         let more_pages = pages.len().saturating_sub(PAGES);
-        let (gauges, formula, rows) = self.opened(id, stance);
+        let (gauges, formula, rows) = self.explanation(id, stance);
         let copies = self.copies.get(id).into_iter().flatten().take(COPIES);
         ImageView {
             anchor: self.anchor(id),
             id: id.0.clone(),
             class: stance.map_or("none", class),
-            place: self.place(id),
+            position: self.position(id),
             previous: None,
             next: None,
             alt: self.alt(id),
-            source: self.pictured(id, Size::Whole),
-            fault: pictured.and_then(|p| p.fault.clone()),
-            width: pictured.map_or(0, |p| p.width),
-            height: pictured.map_or(0, |p| p.height),
+            source: self.picture(id, Size::Whole),
+            fault: pictures.and_then(|p| p.fault.clone()),
+            width: pictures.map_or(0, |p| p.width),
+            height: pictures.map_or(0, |p| p.height),
             lines,
             more_lines,
-            standing: self.standing_opened(id),
+            positions: self.all_positions(id),
             grade: self.grade(id, stance),
             gauges,
             formula,
@@ -415,48 +425,52 @@ impl<'a> TopicView<'a> {
         CopyView {
             id: id.0.clone(),
             href: shown.then(|| format!("#{}", self.anchor(id))),
-            source: self.pictured(id, Size::Card),
+            source: self.picture(id, Size::Card),
             bits,
-            place: self.place(id),
+            position: self.position(id),
         }
     }
 
-    /// The numbers behind its place: in one look, as a sum, and as the trees that ranked.
-    fn opened(&self, id: &DocId, stance: Option<Stance>) -> (Vec<Gauge>, Option<String>, Vec<Row>) {
+    /// The numbers behind an image's score: as bars, as a formula, and as the trees of its explanation.
+    fn explanation(
+        &self,
+        id: &DocId,
+        stance: Option<Stance>,
+    ) -> (Vec<Gauge>, Option<String>, Vec<Row>) {
         let Some(explained) = self.plan.explained.get(id) else {
             return (Vec::new(), None, Vec::new());
         };
         let best = || {
-            let worth = |s: &Stance| explained.worth(*s).map_or(f64::NEG_INFINITY, |w| w.value);
+            let score = |s: &Stance| explained.score(*s).map_or(f64::NEG_INFINITY, |w| w.value);
             let [pro, con] = Stance::BOTH;
-            if worth(&con) > worth(&pro) { con } else { pro }
+            if score(&con) > score(&pro) { con } else { pro }
         };
         let stance = stance.unwrap_or_else(best);
         let other = match stance {
             Stance::Pro => Stance::Con,
             Stance::Con => Stance::Pro,
         };
-        let titled = |worth: &Explanation, stance: Stance| Explanation {
+        let titled = |score: &Explanation, stance: Stance| Explanation {
             name: format!("worth as {stance}"),
-            ..worth.clone()
+            ..score.clone()
         };
-        let (first, second) = (explained.worth(stance), explained.worth(other));
+        let (first, second) = (explained.score(stance), explained.score(other));
         let mut rows = Vec::new();
         let mut gauges = Vec::new();
-        if let Some(worth) = first {
-            rows.push(Row::of(&titled(worth, stance)));
-            gauges.extend(worth.parts.iter().map(|part| gauge(part, stance)));
+        if let Some(score) = first {
+            rows.push(Row::new(&titled(score, stance)));
+            gauges.extend(score.parts.iter().map(|part| gauge(part, stance)));
         }
-        if let Some(worth) = second {
+        if let Some(score) = second {
             rows.push(match first {
-                Some(first) => Row::unlike(&titled(worth, other), first),
-                None => Row::of(&titled(worth, other)),
+                Some(first) => Row::without_repeats(&titled(score, other), first),
+                None => Row::new(&titled(score, other)),
             });
             let shown = |part: &&Explanation| {
                 !first.is_some_and(|first| first.parts.iter().any(|f| f.name == part.name))
             };
             gauges.extend(
-                worth
+                score
                     .parts
                     .iter()
                     .filter(shown)
@@ -464,19 +478,19 @@ impl<'a> TopicView<'a> {
             );
         }
         let formula = first
-            .filter(|worth| !worth.parts.is_empty())
-            .map(|worth| format!("{} = {}", number(worth.value), worth.how));
+            .filter(|score| !score.parts.is_empty())
+            .map(|score| format!("{} = {}", number(score.value), score.how));
         (gauges, formula, rows)
     }
 
-    /// All candidates of the topic.
+    /// The plot of all candidates of the topic.
     fn plot(&self) -> Option<Scatter> {
         let grades = self.grades();
         let shown: BTreeSet<&DocId> = self.plan.shown().into_iter().collect();
         let mut explained: Vec<_> = self.plan.explained.values().collect();
         explained.sort_by_key(|c| &c.image);
         let candidates = explained.into_iter().filter_map(|candidate| {
-            let [pro, con] = Stance::BOTH.map(|s| candidate.worth(s));
+            let [pro, con] = Stance::BOTH.map(|s| candidate.score(s));
             let relevance = pro
                 .or(con)?
                 .parts
@@ -484,7 +498,7 @@ impl<'a> TopicView<'a> {
                 .find(|part| part.name == "relevance")?;
             let lean = probability(pro?)?.value - probability(con?)?.value;
             let id = &candidate.image;
-            let places = self.places(id);
+            let lines = self.lines(id);
             let is_relevant = self
                 .sources
                 .judged
@@ -494,33 +508,33 @@ impl<'a> TopicView<'a> {
                         .get(id)
                         .is_some_and(|g| judged.edition.counts(g.on_topic))
                 });
-            let place = self.place(id);
+            let position = self.position(id);
             Some(Candidate {
                 relevance: relevance.value,
                 lean,
-                list: places.first().map_or("none", |line| class(line.stance)),
+                list: lines.first().map_or("none", |line| class(line.stance)),
                 is_relevant,
                 title: format!(
-                    "{place}: {id}, relevance {}, P(pro) − P(con) {}",
-                    three(relevance.value),
+                    "{position}: {id}, relevance {}, P(pro) − P(con) {}",
+                    three_decimals(relevance.value),
                     difference(lean)
                 ),
                 href: shown.contains(id).then(|| format!("#{}", self.anchor(id))),
             })
         });
-        Scatter::of(candidates.collect())
+        Scatter::new(candidates.collect())
     }
 }
 
-/// "PRO 3, CON 7".
-fn named(places: impl Iterator<Item = (Stance, u32)>) -> String {
-    let places: Vec<String> = places
+/// Joins stances and ranks: "PRO 3, CON 7".
+fn join_positions(positions: impl Iterator<Item = (Stance, u32)>) -> String {
+    let positions: Vec<String> = positions
         .map(|(stance, rank)| format!("{stance} {rank}"))
         .collect();
-    places.join(", ")
+    positions.join(", ")
 }
 
-/// The part of a worth that is the probability of a side.
-fn probability(worth: &Explanation) -> Option<&Explanation> {
-    worth.parts.iter().find(|part| part.name.starts_with("P("))
+/// The part of a score that is the probability of its stance.
+fn probability(score: &Explanation) -> Option<&Explanation> {
+    score.parts.iter().find(|part| part.name.starts_with("P("))
 }

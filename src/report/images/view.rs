@@ -1,27 +1,27 @@
-//! What the templates are given of an image topic.
+//! The data of the templates for an image topic.
 
 use super::super::Change;
 use super::super::chart::Scatter;
 use super::super::pictures::Source;
 use super::super::tree::Row;
-use super::super::words::{Marker, Span, shortened, three, web_address};
+use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::trec::{Explanation, Stance};
 
 /// A small picture in the table of topics.
 #[derive(Debug)]
-pub struct Mini {
+pub struct Thumbnail {
     pub href: String,
     pub alt: String,
     pub source: Source,
 }
 
-/// What a topic's page shows.
+/// The content of a topic's page.
 #[derive(Debug)]
 pub struct ImagesTopic {
     pub sides: Vec<Side>,
     pub missed: Vec<Card>,
-    /// Judged images beyond those shown.
+    /// The relevant images that are not shown, with their positions in the run.
     pub more_missed: Vec<String>,
     pub images: Vec<ImageView>,
     pub plot: Option<Scatter>,
@@ -29,17 +29,17 @@ pub struct ImagesTopic {
     pub against: Option<String>,
 }
 
-/// A list.
+/// One of the two lists.
 #[derive(Debug)]
 pub struct Side {
     pub stance: Stance,
-    /// "pro" or "con": what style sheets call it.
+    /// The list's CSS class, "pro" or "con".
     pub class: &'static str,
     pub cards: Vec<Card>,
     /// P@10 of this list: on topic, argumentative, on stance.
     pub precision: Option<[String; 3]>,
     /// Images that only the other run has in this list.
-    pub gone: Vec<Card>,
+    pub dropped: Vec<Card>,
 }
 
 /// An image in a list.
@@ -56,45 +56,46 @@ pub struct Card {
     pub change: Option<Change>,
 }
 
-/// P(pro) and P(con).
+/// A bar of P(pro) and P(con).
 #[derive(Clone, Debug)]
 pub struct Lean {
     pub pro: String,
     pub con: String,
-    /// In per cent of a half.
+    /// Widths and position, in per cent. Each probability has one half of the bar.
     pub pro_width: String,
     pub con_width: String,
     pub con_x: String,
 }
 
-/// A judgement in one look.
+/// The judgement of an image, in short.
 #[derive(Clone, Debug)]
 pub struct GradeView {
     pub class: &'static str,
     pub text: &'static str,
-    /// Whether it is on topic, argumentative, and what it should be; empty if it is not judged.
+    /// Whether it is on topic, argumentative and, in a list, on stance; empty if it is not judged.
     pub pips: Vec<bool>,
 }
 
-/// An image, opened.
+/// The details of an image.
 #[derive(Debug)]
 pub struct ImageView {
     pub anchor: String,
     pub id: String,
     pub class: &'static str,
-    /// "PRO 3", "not listed".
-    pub place: String,
+    /// Its stance and rank ("PRO 3"), or "not listed".
+    pub position: String,
     pub previous: Option<String>,
     pub next: Option<String>,
     pub alt: String,
     pub source: Option<Source>,
     pub fault: Option<String>,
-    /// Of the image itself, in pixels; corners count in them.
+    /// The size of the image itself; corners of lines are in its pixels.
     pub width: u32,
     pub height: u32,
     pub lines: Vec<Line>,
     pub more_lines: usize,
-    pub standing: Vec<String>,
+    /// Its ranks in this run, among the candidates and in the other run, each in words.
+    pub positions: Vec<String>,
     pub grade: Option<GradeView>,
     pub gauges: Vec<Gauge>,
     pub formula: Option<String>,
@@ -107,16 +108,16 @@ pub struct ImageView {
     pub link: Option<String>,
 }
 
-/// A line of text read in an image.
+/// A line of text that OCR read in an image.
 #[derive(Debug)]
 pub struct Line {
     pub spans: Vec<Span>,
     pub confidence: String,
-    /// For SVG: "x,y x,y …".
+    /// The corners as points of an SVG polygon: "x,y x,y …".
     pub corners: String,
 }
 
-/// A probability or share with a bar.
+/// A probability or share, with a bar.
 #[derive(Debug)]
 pub struct Gauge {
     pub name: String,
@@ -131,27 +132,27 @@ pub struct PageView {
     pub title: Vec<Span>,
     pub url: String,
     pub link: Option<String>,
-    /// Name and text of what stands nearest.
+    /// The texts nearest to the image: what each is, and its words.
     pub parts: Vec<(&'static str, Vec<Span>)>,
 }
 
-/// An image that looks the same.
+/// A near-duplicate of an image.
 #[derive(Debug)]
 pub struct CopyView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,
     pub bits: u32,
-    pub place: String,
+    pub position: String,
 }
 
-/// Lines of text drawn on an image.
+/// The maximum number of lines that are marked in an image.
 const LINES: usize = 80;
 
-/// Characters of any one text of a page.
+/// The maximum number of characters shown of each text of a page.
 const TEXT: usize = 700;
 
-/// What style sheets call a stance.
+/// The CSS class of a stance.
 pub(super) fn class(stance: Stance) -> &'static str {
     match stance {
         Stance::Pro => "pro",
@@ -159,11 +160,11 @@ pub(super) fn class(stance: Stance) -> &'static str {
     }
 }
 
-/// A part of a worth in the list of that stance.
+/// A part of a candidate's score for a list.
 pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
     Gauge {
         name: part.name.clone(),
-        value: three(part.value),
+        value: three_decimals(part.value),
         width: format!("{:.1}", 100.0 * part.value.clamp(0.0, 1.0)),
         class: match part.name.as_str() {
             name if name.starts_with("P(") => class(stance),
@@ -172,7 +173,7 @@ pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
     }
 }
 
-/// The lines read in an image, and how many more there are.
+/// The lines that OCR read in an image, and the number of those that are not shown.
 pub(super) fn lines_of(evidence: &Evidence, marker: &mut Marker) -> (Vec<Line>, usize) {
     let lines = evidence.ocr.iter().take(LINES).map(|line| {
         let corners: Vec<String> = line
@@ -189,7 +190,7 @@ pub(super) fn lines_of(evidence: &Evidence, marker: &mut Marker) -> (Vec<Line>, 
     (lines.collect(), evidence.ocr.len().saturating_sub(LINES))
 }
 
-/// A page's words near the image.
+/// The words of a page near the image.
 pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
     let words = &page.words;
     let parts = [
@@ -200,9 +201,10 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
         ("before", &words.before),
         ("after", &words.after),
     ];
-    let title = match words.title.is_empty() {
-        true => "(no title)",
-        false => &words.title,
+    let title = if words.title.is_empty() {
+        "(no title)"
+    } else {
+        &words.title
     };
     PageView {
         title: marker.mark(&shortened(title, 240)),
@@ -216,7 +218,7 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
     }
 }
 
-/// What the picture is.
+/// The size and kind of an image, in words.
 pub(super) fn facts(evidence: &Evidence) -> Vec<String> {
     let Some(picture) = &evidence.picture else {
         return Vec::new();

@@ -1,4 +1,4 @@
-// Search, sorting, keyboard, opened images. Pages are whole without it: it writes no HTML, and what it shows is there already.
+// Search, sorting, keyboard, dialogs of images. Pages are complete without it: it writes no HTML and only shows what they contain.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -10,36 +10,36 @@
   const views = [...document.querySelectorAll(".view")];
   let view = views[0];
 
-  // What the reader chose is kept where the browser allows it.
-  const kept = {
+  // The reader's choices are stored if the browser allows it.
+  const stored = {
     get: (key) => { try { return localStorage.getItem("riposte-" + key); } catch { return null; } },
-    set: (key, value) => { try { localStorage.setItem("riposte-" + key, value); } catch { /* then not */ } },
+    set: (key, value) => { try { localStorage.setItem("riposte-" + key, value); } catch { /* not stored */ } },
   };
 
-  // Light, dark, or as the system has it.
+  // The theme: light, dark or that of the system.
   const theme = document.getElementById("theme");
   const THEMES = ["auto", "light", "dark"];
   const setTheme = (name) => {
     if (name === "auto") delete root.dataset.theme; else root.dataset.theme = name;
     theme.title = "Theme: " + name;
     theme.textContent = { auto: "◐", light: "○", dark: "●" }[name];
-    kept.set("theme", name);
+    stored.set("theme", name);
   };
   const nextTheme = () => setTheme(THEMES[(THEMES.indexOf(root.dataset.theme || "auto") + 1) % 3]);
-  setTheme(THEMES.includes(kept.get("theme")) ? kept.get("theme") : "auto");
+  setTheme(THEMES.includes(stored.get("theme")) ? stored.get("theme") : "auto");
   theme.addEventListener("click", nextTheme);
 
-  // Boxes around text.
+  // Boxes around the text in images.
   const toggles = [...document.querySelectorAll(".toggle")];
   const setBoxes = (on) => {
     root.classList.toggle("with-boxes", on);
     for (const toggle of toggles) toggle.setAttribute("aria-pressed", String(on));
-    kept.set("boxes", on ? "on" : "off");
+    stored.set("boxes", on ? "on" : "off");
   };
   const flipBoxes = () => setBoxes(!root.classList.contains("with-boxes"));
-  setBoxes(kept.get("boxes") !== "off");
+  setBoxes(stored.get("boxes") !== "off");
   for (const toggle of toggles) toggle.addEventListener("click", flipBoxes);
-  // A line and its box light up together.
+  // Hovering over a line or its box highlights both.
   const light = (event, on) => {
     const at = event.target.closest?.("[data-line]");
     if (!at) return;
@@ -49,7 +49,7 @@
   document.addEventListener("pointerover", (event) => light(event, true));
   document.addEventListener("pointerout", (event) => light(event, false));
 
-  // What can be walked through: topics, images, or texts.
+  // The items between which j and k move: topics, images or texts.
   const items = () => {
     const links = view.dataset.view === "index" ? "tbody tr:not([hidden]) th a" : ".card:not(.dim) > a, .text:not(.dim)";
     return [...view.querySelectorAll(links)];
@@ -62,7 +62,7 @@
     all[next].focus();
     all[next].scrollIntoView({ block: "nearest" });
   };
-  // Up and down go by what is seen: to the nearest item of the next row.
+  // The up and down keys move to the nearest item of the next row on the screen.
   const climb = (direction) => {
     const all = items();
     const here = all.find((item) => item.contains(document.activeElement));
@@ -75,7 +75,7 @@
     if (beyond.length) { beyond[0][0].focus(); beyond[0][0].scrollIntoView({ block: "nearest" }); }
   };
 
-  // Search: rows that lack a word are hidden, cards and texts that lack one are dimmed.
+  // Search: rows that lack one of the words are hidden; cards and texts that lack one are dimmed.
   const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
   const contents = new WeakMap();
   const contentOf = (item) => {
@@ -104,7 +104,7 @@
   };
   search.addEventListener("input", filter);
 
-  // Sorting: numbers from the largest, words and topic numbers from the first.
+  // Sorting: measures start with the largest value, titles and topic numbers with the first.
   const sort = (button) => {
     const head = button.closest("th"), table = head.closest("table"), body = table.tBodies[0];
     const by = button.dataset.sort;
@@ -122,7 +122,7 @@
   };
   for (const button of document.querySelectorAll("[data-sort]")) button.addEventListener("click", () => sort(button));
 
-  // Opened images follow the address: #id. In a single page the address also says which view is shown.
+  // The fragment of the address names the image whose dialog is open. In a single page it also selects the view.
   const fragment = () => { try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; } };
   const openDialogs = () => [...document.querySelectorAll("dialog[open]")];
   const follow = () => {
@@ -144,7 +144,7 @@
     document.title = view.querySelector("h1").textContent.trim();
   };
   const leave = (dialog) => {
-    // back to the topic without moving the page, and to the card that was opened
+    // return to the topic without scrolling, and focus the card of the image
     const anchor = isSingle ? "#" + view.id : "";
     history.replaceState(null, "", location.href.split("#")[0] + anchor);
     const card = [...view.querySelectorAll(".card > a")].find((link) => decodeURIComponent(link.hash.slice(1)) === dialog.id);
@@ -161,7 +161,7 @@
   document.getElementById("help").addEventListener("click", () => keys.showModal());
   keys.querySelector(".close").addEventListener("click", () => keys.close());
 
-  // Texts longer than their room get a button.
+  // Texts that are too long for their box get a button that expands them.
   const cut = () => {
     for (const text of view.querySelectorAll(".text:not(.long, .whole)")) {
       const body = text.querySelector(".words");
