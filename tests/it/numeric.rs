@@ -17,7 +17,7 @@ use riposte::evidence::sentiment::Vader;
 use riposte::evidence::store::{self, Store};
 use riposte::nn::conv::{Numeric, NumericMode};
 use riposte::nn::lazy::Lazy;
-use riposte::weights::{CheckedModel, Found, Models};
+use riposte::weights::{CheckedModel, ModelStatus, Models};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -220,9 +220,9 @@ fn an_image_that_was_read_before_brings_its_backend() {
 /// The real PP-OCRv4; none, and a line that says so, where it has not been fetched.
 fn ppocr() -> Option<CheckedModel> {
     match Models::at(None).unwrap().find("ppocr-v4").unwrap() {
-        Found::Ready(model) => Some(model),
-        Found::Wrong { file, why } => panic!("ppocr-v4 is damaged: {file}: {why}"),
-        Found::Missing { .. } => {
+        ModelStatus::Ready(model) => Some(model),
+        ModelStatus::Wrong { file, why } => panic!("ppocr-v4 is damaged: {file}: {why}"),
+        ModelStatus::Missing { .. } => {
             eprintln!(
                 "skipped: `riposte models fetch ppocr-v4` gets the model that this test needs"
             );

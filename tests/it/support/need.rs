@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use riposte::weights::{CheckedModel, Found, Models};
+use riposte::weights::{CheckedModel, ModelStatus, Models};
 
 /// The models that `make test` fetches (tests/run.sh). No package index carries the others, so that
 /// `RIPOSTE_REQUIRE=models` does not require them.
@@ -69,14 +69,14 @@ impl Thing for Model<'_> {
         let models = Models::at(None).map_err(|error| format!("{error:#}"))?;
         let dir = models.dir().join(self.0);
         match models.find(self.0).unwrap() {
-            Found::Ready(model) => Ok(model),
-            Found::Missing { files } => Err(format!(
+            ModelStatus::Ready(model) => Ok(model),
+            ModelStatus::Missing { files } => Err(format!(
                 "the model {} is missing: {} has no {}",
                 self.0,
                 dir.display(),
                 files.join(", ")
             )),
-            Found::Wrong { file, why } => {
+            ModelStatus::Wrong { file, why } => {
                 panic!("the model {} is damaged: {file} {why}", dir.display())
             }
         }
