@@ -1,5 +1,6 @@
 //! The invariants of ARCHITECTURE.md that concern imports.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -137,4 +138,128 @@ fn unsafe_code_is_in_the_files_that_are_named_here() {
             "nn/conv/quantised.rs"
         ]
     );
+}
+
+/// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expand(tree: &str) -> Vec<String> {
+    let Some(open) = tree.find('{') else {
+        let path = tree.split(" as ").next().unwrap_or(tree);
+        return vec![path.trim().to_owned()];
+    };
+    let (prefix, inside) = (&tree[..open], tree[open + 1..].trim_end());
+    let inside = inside.strip_suffix('}').expect("a closing brace");
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&inside[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inside[start..]);
+    let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
+    parts
+        .flat_map(|part| expand(&format!("{prefix}{}", part.trim())))
+        .collect()
+}
+
+/// The modules that a module of this path imports, each as the segments of a full path, items included.
+fn imported_paths(module: &[String], text: &str) -> Vec<Vec<String>> {
+    let mut statements: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("#[cfg(test)]") {
+            break;
+        }
+        let visibility = ["", "pub ", "pub(crate) ", "pub(super) "];
+        let tree = visibility
+            .iter()
+            .find_map(|word| line.strip_prefix(&format!("{word}use ")));
+        match tree {
+            Some(tree) => statements.push(tree.to_owned()),
+            None if is_open => statements.last_mut().unwrap().push_str(line),
+            None => continue,
+        }
+        is_open = !line.ends_with(';');
+    }
+    let mut paths = Vec::new();
+    for statement in statements {
+        for path in expand(statement.trim_end_matches(';')) {
+            let mut segments: Vec<String> = path.split("::").map(|s| s.trim().to_owned()).collect();
+            let mut base = match segments[0].as_str() {
+                "crate" => Vec::new(),
+                "self" => module.to_vec(),
+                "super" => module[..module.len() - 1].to_vec(),
+                _ => continue,
+            };
+            segments.remove(0);
+            while segments.first().is_some_and(|segment| segment == "super") {
+                segments.remove(0);
+                base.pop();
+            }
+            base.extend(segments);
+            paths.push(base);
+        }
+    }
+    paths
+}
+
+/// A file may import its ancestors (a module file defines what its children share) and its children; other files must not import each other
+/// in a circle.
+#[test]
+fn files_do_not_import_each_other_in_circles() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut modules: BTreeMap<Vec<String>, PathBuf> = BTreeMap::new();
+    for file in rust_files(&src) {
+        let inside = file.strip_prefix(&src).unwrap().with_extension("");
+        let mut module: Vec<String> = inside
+            .components()
+            .map(|c| c.as_os_str().to_string_lossy().into_owned())
+            .collect();
+        if module.last().is_some_and(|name| name == "mod") {
+            module.pop();
+        }
+        modules.insert(module, file);
+    }
+    let mut imports: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
+    for (module, file) in &modules {
+        let text = fs::read_to_string(file).unwrap();
+        for path in imported_paths(module, &text) {
+            let known = (1..=path.len()).rev().map(|end| &path[..end]);
+            let Some((target, _)) = known.filter_map(|p| modules.get_key_value(p)).next() else {
+                continue;
+            };
+            let related = module.starts_with(target) || target.starts_with(module);
+            if !related {
+                imports.entry(module).or_default().insert(target);
+            }
+        }
+    }
+    let count: usize = imports.values().map(BTreeSet::len).sum();
+    assert!(count > 200, "only {count} imports were found");
+    // files without imports among the rest are taken away until none is left: what stays is in a circle, or imports one
+    let mut rest: BTreeSet<&[String]> = imports.keys().copied().collect();
+    loop {
+        let free =
+            |module: &&[String]| imports[*module].iter().all(|target| !rest.contains(target));
+        let done: Vec<&[String]> = rest.iter().copied().filter(free).collect();
+        if done.is_empty() {
+            break;
+        }
+        done.iter().for_each(|module| assert!(rest.remove(module)));
+    }
+    let circle: Vec<String> = rest
+        .iter()
+        .flat_map(|module| {
+            let targets = imports[module]
+                .iter()
+                .filter(|target| rest.contains(*target));
+            targets.map(|target| format!("{} imports {}", module.join("/"), target.join("/")))
+        })
+        .collect();
+    assert!(circle.is_empty(), "{}", circle.join("\n"));
 }

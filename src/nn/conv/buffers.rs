@@ -1,8 +1,20 @@
 //! Feature maps, and the pool of the buffers that hold them.
 
+use anyhow::{Context, Result};
+
 use std::ops::{Deref, DerefMut};
 
 use super::quantised::Quantisation;
+
+/// Index of a feature map of the network. The input is number 0.
+pub(super) type ValueId = usize;
+
+/// The map of a value that an earlier step has computed.
+pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&FeatureMap> {
+    maps[value]
+        .as_ref()
+        .context("a step reads a map that is not computed yet")
+}
 
 /// A feature map of one image, (height, width, channels) with channels innermost; the network's input is one too.
 ///

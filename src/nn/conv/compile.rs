@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail};
 use rten_onnx::onnx::{ModelProto, NodeProto};
 
 use super::NumericMode;
+use super::buffers::ValueId;
 use super::classifier::Classifier;
 use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
 use super::kernel::CHANNEL_BLOCK;
-use super::steps::{ConvNet, Operator, Step, ValueId};
+use super::steps::{ConvNet, Operator, Step};
 use super::sums::Term;
 
 /// The parts of an ONNX model that are computed here.

@@ -5,13 +5,10 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::Sigmoid;
 
 use super::Numeric;
-use super::buffers::{BufferPool, FeatureMap};
+use super::buffers::{BufferPool, FeatureMap, ValueId, computed};
 use super::dense::{Conv, ConvTranspose};
 use super::depthwise::{DepthwiseConv, run_separable};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
-
-/// Index of a feature map of the network. The input is number 0.
-pub(super) type ValueId = usize;
 
 pub(super) enum Operator {
     Conv(Conv),
@@ -111,13 +108,6 @@ impl ConvNet {
             .take()
             .context("no step computes the network's output")
     }
-}
-
-/// The map of a value that an earlier step has computed.
-pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&FeatureMap> {
-    maps[value]
-        .as_ref()
-        .context("a step reads a map that is not computed yet")
 }
 
 impl Step {

@@ -4,9 +4,8 @@ use anyhow::{Context, Result, ensure};
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
-use super::buffers::{BufferPool, FeatureMap};
+use super::buffers::{BufferPool, FeatureMap, ValueId, computed};
 use super::kernel::CHANNEL_BLOCK;
-use super::steps::{ValueId, computed};
 
 /// `map · (gate + constant)`, channel by channel, upsampled by nearest neighbour.
 #[derive(Clone, Debug, PartialEq)]
