@@ -106,7 +106,7 @@ fn write_image(
     out: &Path,
     name: &Path,
     bytes: &[u8],
-    decoded: &picture::Decoded,
+    decoded: &picture::DecodedImage,
     shown: &[Shown],
 ) -> Result<()> {
     let url = format!("file:{}", name.to_string_lossy().replace('\\', "/"));

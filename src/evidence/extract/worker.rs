@@ -544,7 +544,7 @@ fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
     faults: &mut Vec<Fault>,
-) -> Option<(PathBuf, picture::Decoded)> {
+) -> Option<(PathBuf, picture::DecodedImage)> {
     for path in paths {
         let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
         let decoded = bytes.and_then(|bytes| guarded(|| picture::decode(&bytes)));
