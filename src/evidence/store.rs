@@ -1,9 +1,9 @@
-//! The evidence store: one SQLite file, which `sqlite3` and pandas open too.
+//! The evidence store: one SQLite file, which `sqlite3` and pandas can read, too.
 //!
-//! What has been computed for a document stands in `work`: a row per channel with the producer
-//! (extractor version, model hash, producers of what it was made from). A document is written in
-//! one transaction, so whatever ends the program, each row is whole. SQLite's rollback journal is
-//! kept, rather than its write-ahead log, so that the store is one file at rest.
+//! The table `work` says what has been computed for a document: one row for each channel, with the producer (version of the
+//! extractor, hash of the model, producers of what it was computed from). A document is written in one transaction, so its rows are
+//! complete however the program ends. The store uses SQLite's rollback journal, not the write-ahead log, because it then consists of
+//! one file while no program uses it.
 
 mod rows;
 
@@ -18,50 +18,50 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::ocr::OcrLine;
 use super::picture::Picture;
-use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::collection::images::CrawlRank;
 use crate::trec::{DocId, Fault};
-pub use rows::Wanted;
+pub use rows::EvidenceFields;
 pub(crate) use rows::{blob_of, vector_of};
 use rows::{fault_of, read_document, read_words, tables, write_record};
 
-/// Changes when the tables do.
+/// The version of the tables.
 const SCHEMA_VERSION: i64 = 1;
 
-/// So much of a store that is only read is mapped into memory.
+/// The number of bytes of a read-only store that are mapped into memory.
 const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
-/// A table that stores of older builds lack: it is added to them.
+/// A table that stores of older builds do not have. It is added when they are opened for writing.
 const TEXT_HASH: &str = include_str!("store/text_hash.sql");
 
-/// What the store holds of a document: made of which files, by which producers.
+/// What the store contains for a document: the fingerprint of its files and the producer of each channel.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct StoredDocument {
     pub fingerprint: String,
     pub producers: BTreeMap<Channel, String>,
 }
 
-/// New evidence about a document. A channel that is none keeps what the store has, unless what it
-/// was made from is new: then it is removed.
+/// New evidence about a document. A channel that is `None` keeps its stored evidence, unless a channel from which it is computed is
+/// new; then its stored evidence is removed.
 #[derive(Debug, Default)]
 pub struct Record {
     pub document: String,
     pub fingerprint: String,
     pub url: String,
-    pub pages: Option<Made<Vec<PageEvidence>>>,
-    pub ocr: Option<Made<Vec<OcrLine>>>,
-    pub picture: Option<Made<Option<Picture>>>,
-    pub clip: Option<Made<Option<Vec<f32>>>>,
-    pub sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
-    pub vader: Option<Made<Vec<OfPart<f64>>>>,
-    pub afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+    pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
+    pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
+    pub picture: Option<ChannelOutput<Option<Picture>>>,
+    pub clip: Option<ChannelOutput<Option<Vec<f32>>>>,
+    pub sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,
+    pub vader: Option<ChannelOutput<Vec<PartValue<f64>>>>,
+    pub afinn: Option<ChannelOutput<Vec<PartValue<AfinnValence>>>>,
 }
 
-/// What a channel found, what went wrong, and by what it was made.
+/// The result of a channel for a document: the evidence, the faults, and the producer.
 #[derive(Debug)]
-pub struct Made<T> {
+pub struct ChannelOutput<T> {
     pub producer: String,
     pub value: T,
     pub faults: Vec<Fault>,
@@ -72,14 +72,14 @@ pub struct Made<T> {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// Held while this store may be written: one writer.
+    /// The lock of the only process that may write the store; `None` if it was opened for reading.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// Opens the store at `path` for writing; makes it, and its directory, if it is not there.
+    /// Opens the store at `path` for writing, and creates it and its directory if necessary.
     ///
-    /// Errors: another riposte writes it, it is no evidence store, or one of another version.
+    /// Errors: another process has opened it for writing, it is not an evidence store, or it has another version.
     pub fn open(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
         if let Some(dir) = path.parent() {
@@ -91,10 +91,10 @@ impl Store {
         match lock.try_lock() {
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => bail!(
-                "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
+                "another riposte is writing the evidence store {}: wait for it, or use another store with --evidence",
                 path.display()
             ),
-            // a file system without locks: SQLite's own still keep each transaction whole
+            // on a file system without locks, SQLite still makes each transaction atomic
             Err(std::fs::TryLockError::Error(_)) => {}
         }
         let connection = Connection::open(path).with_context(opening)?;
@@ -106,19 +106,19 @@ impl Store {
         })
     }
 
-    /// Opens the store at `path` for reading; it must be there.
+    /// Opens an existing store at `path` for reading. Errors: there is none, or it has another version.
     pub fn open_to_read(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
-        // a connection is one thread's
+        // each connection is used by one thread only
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).with_context(opening)?;
-        keep_plans(&connection).with_context(opening)?;
-        // rows are looked up all over the file: the system keeps its pages better than SQLite's few megabytes do
+        reuse_plans(&connection).with_context(opening)?;
+        // Rows are read from all over the file. The system's page cache holds more of it than SQLite's cache of a few megabytes.
         let mapped = connection.pragma_update(None, "mmap_size", MAPPED_BYTES);
         mapped.with_context(opening)?;
         if version(&connection).with_context(opening)? != SCHEMA_VERSION {
             bail!(
-                "{} is no evidence store of this version of riposte",
+                "{} is not an evidence store of this version of riposte",
                 path.display()
             );
         }
@@ -131,7 +131,7 @@ impl Store {
 
     fn prepare(connection: &Connection) -> Result<()> {
         connection.busy_timeout(Duration::from_secs(10))?;
-        keep_plans(connection)?;
+        reuse_plans(connection)?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         match version(connection)? {
             SCHEMA_VERSION => {}
@@ -139,49 +139,49 @@ impl Store {
                 let tables: i64 =
                     connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
                 if tables > 0 {
-                    bail!("it is an SQLite file of something else");
+                    bail!("it is an SQLite file of another program");
                 }
                 connection.execute_batch(&format!(
                     "BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
                 ))?;
             }
             other => bail!(
-                "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
+                "it was written by another version of riposte (its tables have version {other}, this program needs {SCHEMA_VERSION})"
             ),
         }
         Ok(connection.execute_batch(&format!("BEGIN;{TEXT_HASH}COMMIT;"))?)
     }
 
-    /// Where the store is.
+    /// The path of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is there, by document.
-    pub fn held(&self) -> Result<HashMap<String, Held>> {
+    /// What the store contains for each document.
+    pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
-            let mut held: HashMap<String, Held> = HashMap::new();
+            let mut stored: HashMap<String, StoredDocument> = HashMap::new();
             let mut documents = c.prepare("SELECT document, fingerprint FROM document")?;
             let mut rows = documents.query([])?;
             while let Some(row) = rows.next()? {
-                held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
+                stored.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
             }
             let mut work = c.prepare("SELECT document, channel, producer FROM work")?;
             let mut rows = work.query([])?;
             while let Some(row) = rows.next()? {
                 let channel: String = row.get(1)?;
-                if let (Some(channel), Some(held)) = (
+                if let (Some(channel), Some(document)) = (
                     Channel::parse(&channel),
-                    held.get_mut(row.get_ref(0)?.as_str()?),
+                    stored.get_mut(row.get_ref(0)?.as_str()?),
                 ) {
-                    held.producers.insert(channel, row.get(2)?);
+                    document.producers.insert(channel, row.get(2)?);
                 }
             }
-            Ok(held)
+            Ok(stored)
         })
     }
 
-    /// The most frequent producer of a channel.
+    /// The most frequent producer of a channel; `None` if nothing was computed for it.
     pub fn producer(&self, channel: Channel) -> Result<Option<String>> {
         self.reading(|c| {
             c.query_row(
@@ -202,23 +202,23 @@ impl Store {
         })
     }
 
-    /// Everything about one document; none if the store does not have it.
+    /// All evidence about a document; `None` if the store does not have the document.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
-        self.read_part(id, Wanted::ALL)
+        self.read_part(id, EvidenceFields::ALL)
     }
 
-    /// The words and the picture of one document, and of the rest what is wanted; none if the store does not have it.
-    pub fn read_part(&self, id: &DocId, wanted: Wanted) -> Result<Option<Evidence>> {
-        self.reading(|c| read_document(c, id, wanted))
+    /// The words and the picture of a document and the selected fields; `None` if the store does not have the document.
+    pub fn read_part(&self, id: &DocId, fields: EvidenceFields) -> Result<Option<Evidence>> {
+        self.reading(|c| read_document(c, id, fields))
     }
 
-    /// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+    /// The words of a document's pages (without crawl ranks), and the lines of text in its image.
     pub fn words(&self, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
         self.reading(|c| read_words(c, id))
     }
 
-    /// All documents by id, each with the hash of its words that was kept by [`Store::keep_text_hashes`], unless the words have
-    /// changed since.
+    /// All documents, sorted by id, with the hashes stored by [`Store::store_text_hashes`]. A hash is `None` if the words have changed
+    /// since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
             c.prepare(
@@ -232,8 +232,8 @@ impl Store {
         })
     }
 
-    /// Keeps hashes of documents' words.
-    pub fn keep_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
+    /// Stores hashes of documents' words.
+    pub fn store_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
         self.writing(|c| {
             let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
             for (id, hash) in hashes {
@@ -243,7 +243,7 @@ impl Store {
         })
     }
 
-    /// Calls with each sentence vector of the documents from `first` to `last`, by document.
+    /// Calls `each` with every sentence embedding of the documents from `first` to `last`, sorted by document.
     pub fn each_sentence_vector(
         &self,
         first: &DocId,
@@ -265,7 +265,7 @@ impl Store {
         })
     }
 
-    /// Calls with the CLIP vector of each of the documents from `first` to `last`, by document.
+    /// Calls `each` with the CLIP embeddings of the documents from `first` to `last`, sorted by document.
     pub fn each_clip_vector(
         &self,
         first: &DocId,
@@ -285,7 +285,7 @@ impl Store {
         })
     }
 
-    /// Calls with each rank at which the crawl found a document, by document.
+    /// Calls `each` with every rank at which the crawl found a document, sorted by document.
     pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.reading(|c| {
             let mut statement = c.prepare(
@@ -304,7 +304,7 @@ impl Store {
         })
     }
 
-    /// The faults of all documents, by document.
+    /// The faults of all documents, sorted by document.
     pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
         self.reading(|c| {
             c.prepare("SELECT kind, path, line, what, document FROM fault ORDER BY document, channel, number")?
@@ -313,8 +313,8 @@ impl Store {
         })
     }
 
-    /// How the image's element was found in the pages ("xpath", "url", "no"), how often, and how many of
-    /// those elements carry the image's name.
+    /// For each way to find the image's element ("xpath", "url", "no"), the number of pages, and the number of those whose element names
+    /// the image.
     pub fn elements(&self) -> Result<Vec<(String, u64, u64)>> {
         self.reading(|c| {
             c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
@@ -325,7 +325,7 @@ impl Store {
         })
     }
 
-    /// The perceptual hashes of all images that could be decoded, by document.
+    /// The perceptual hashes of all images that could be decoded, sorted by document.
     pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
         let rows: Vec<(String, String)> = self.reading(|c| {
             c.prepare("SELECT document, phash FROM picture ORDER BY document")?
@@ -341,8 +341,7 @@ impl Store {
             .collect()
     }
 
-    /// Takes over what another store has and this one lacks (shards of one collection). Returns
-    /// how many documents came.
+    /// Copies what another store has and this one does not, for shards of one collection. Returns the number of documents copied.
     pub fn merge(&mut self, other: &Path) -> Result<usize> {
         let merging = || {
             format!(
@@ -354,7 +353,7 @@ impl Store {
         drop(Self::open_to_read(other)?);
         let name = other
             .to_str()
-            .context("a path that is not UTF-8")
+            .context("the path is not UTF-8")
             .with_context(merging)?;
         self.connection
             .execute("ATTACH DATABASE ? AS shard", [name])
@@ -366,7 +365,7 @@ impl Store {
         result
     }
 
-    /// Writes in one transaction: all of it, or nothing after an error.
+    /// Writes in one transaction: all of it or, if there is an error, nothing.
     fn writing(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
         let transaction = self.connection.transaction();
         let written = transaction.and_then(|transaction| {
@@ -377,43 +376,46 @@ impl Store {
             .with_context(|| format!("cannot write to the evidence store {}", self.path.display()))
     }
 
+    /// Adds the path to an error.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         read(&self.connection)
             .with_context(|| format!("cannot read the evidence store {}", self.path.display()))
     }
 }
 
-/// Without it SQLite plans a statement anew for each value that it looks up, which takes as long as to look it up.
-fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+/// Makes SQLite reuse the plan of a prepared statement. Otherwise it plans it again for each value that is looked up, which takes as
+/// long as the look-up.
+fn reuse_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(|_| ())
 }
 
+/// The version of the tables; 0 for an empty file.
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Takes the documents of the attached store that this one lacks, or of which it has fewer channels.
+/// Copies the documents that this store does not have, or has fewer channels of, from the attached store.
 fn merge_attached(connection: &mut Connection) -> Result<usize> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
-        "CREATE TEMP TABLE coming AS
+        "CREATE TEMP TABLE copied AS
          SELECT s.document FROM shard.document s LEFT JOIN main.document d USING (document)
          WHERE d.document IS NULL
             OR (SELECT count(*) FROM main.work w WHERE w.document = s.document)
              < (SELECT count(*) FROM shard.work w WHERE w.document = s.document);",
     )?;
-    let coming: i64 = transaction.query_row("SELECT count(*) FROM coming", [], |row| row.get(0))?;
+    let copied: i64 = transaction.query_row("SELECT count(*) FROM copied", [], |row| row.get(0))?;
     let mut all = vec!["document", "work", "fault"];
     all.extend(Channel::ALL.into_iter().flat_map(tables));
     for table in all {
         transaction.execute_batch(&format!(
-            "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);
-             INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
+            "DELETE FROM main.{table} WHERE document IN (SELECT document FROM copied);
+             INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM copied);"
         ))?;
     }
-    transaction.execute_batch("DROP TABLE coming;")?;
+    transaction.execute_batch("DROP TABLE copied;")?;
     transaction.commit()?;
-    Ok(coming as usize)
+    Ok(copied as usize)
 }

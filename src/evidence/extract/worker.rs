@@ -1,4 +1,4 @@
-//! One document's way through the stages, on one core.
+//! Takes one document through all stages, on one core.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,10 @@ use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::{self, Picture};
-use crate::evidence::store::{Held, Made, Record, Store};
-use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
+use crate::evidence::store::{ChannelOutput, Record, Store, StoredDocument};
+use crate::evidence::{
+    AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue, page, texts,
+};
 use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
 
@@ -32,13 +34,13 @@ const STAGES: [&str; 9] = [
     "clip",
 ];
 
-/// Of the bytes of an image file (SHA-256).
+/// The SHA-256 of the bytes of an image file.
 pub(super) type Digest = [u8; 32];
 
-/// The documents whose evidence is stored, by their images.
-pub(super) type Seen = Mutex<HashMap<Digest, usize>>;
+/// The indices of documents whose evidence is stored, by the digest of their image.
+pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
 
-/// Nanoseconds a stage.
+/// The nanoseconds that all threads have spent in each stage.
 #[derive(Default)]
 pub(super) struct Clock([AtomicU64; STAGES.len()]);
 
@@ -52,7 +54,7 @@ impl Clock {
         result
     }
 
-    /// Thread-seconds a stage.
+    /// Thread-seconds of each stage.
     pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
         let seconds = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
         let stages = STAGES.iter().zip(&self.0);
@@ -62,24 +64,25 @@ impl Clock {
     }
 }
 
-/// What became of a document.
-pub(super) struct Outcome {
+/// The result of a document.
+pub(super) struct DocumentResult {
     pub(super) index: usize,
-    /// None if nothing was missing.
+    /// The new evidence; `None` if nothing was missing.
     pub(super) record: Option<Record>,
-    /// Of the image's bytes, if they were looked at.
+    /// The digest of the image, if other documents may use its evidence.
     pub(super) digest: Option<Digest>,
-    /// The image, if CLIP is to embed it.
+    /// The preprocessed image, if CLIP is to embed it.
     pixels: Option<Pixels>,
+    /// The producer of the CLIP embedding, if it is to be computed.
     clip_producer: Option<String>,
-    /// Producers of the document when all is written.
-    pub(super) made: BTreeMap<Channel, String>,
+    /// The producer of each channel, after the record is written.
+    pub(super) producers: BTreeMap<Channel, String>,
 }
 
-/// The groups that are begun.
+/// The documents done in groups that are not complete yet.
 pub(super) struct Groups {
     documents: usize,
-    open: Mutex<BTreeMap<usize, Vec<Outcome>>>,
+    open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,
 }
 
 impl Groups {
@@ -90,13 +93,13 @@ impl Groups {
         }
     }
 
-    /// The whole group of this document, if it is the last of them.
-    fn add(&self, outcome: Outcome) -> Option<Vec<Outcome>> {
-        let group = outcome.index / GROUP;
+    /// Adds a document. Returns its group, sorted by index, if it is complete.
+    fn add(&self, result: DocumentResult) -> Option<Vec<DocumentResult>> {
+        let group = result.index / GROUP;
         let size = GROUP.min(self.documents - group * GROUP);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let members = open.entry(group).or_default();
-        members.push(outcome);
+        members.push(result);
         if members.len() < size {
             return None;
         }
@@ -106,8 +109,8 @@ impl Groups {
     }
 }
 
-/// CLIP vectors for the group's images, in one batch.
-fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
+/// Computes the CLIP embeddings of a group's images, in one batch.
+fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
     let Some(clip) = &tools.clip else {
         return Ok(());
     };
@@ -119,21 +122,22 @@ fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
             batch.push(pixels);
         }
     }
-    let mut vectors = match batch.is_empty() {
-        true => Vec::new(),
-        false => clip
-            .get()?
+    let vectors = if batch.is_empty() {
+        Vec::new()
+    } else {
+        clip.get()?
             .embed_images(&batch)
-            .context("CLIP failed on a batch of images")?,
-    }
-    .into_iter();
+            .context("CLIP failed on a batch of images")?
+    };
+    let mut vectors = vectors.into_iter();
     for (at, member) in members.iter_mut().enumerate() {
         if let (Some(producer), Some(record)) = (member.clip_producer.take(), &mut member.record) {
-            let vector = match owners.contains(&at) {
-                true => vectors.next(),
-                false => None,
+            let vector = if owners.contains(&at) {
+                vectors.next()
+            } else {
+                None
             };
-            record.clip = Some(Made {
+            record.clip = Some(ChannelOutput {
                 producer,
                 value: vector,
                 faults: Vec::new(),
@@ -143,35 +147,34 @@ fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
     Ok(())
 }
 
-/// One thread's tools.
+/// A worker thread.
 pub(super) struct Worker<'a> {
     tools: &'a Tools,
     clock: &'a Clock,
     entries: &'a [Entry],
-    seen: &'a Seen,
+    known_images: &'a KnownImages,
     store_path: &'a Path,
-    /// Opened when a document's evidence is needed to compute more of it.
+    /// Opened for reading when stored evidence is needed for the first time.
     store: Option<Store>,
-    /// Of one thread: what a model would share out among all cores stays on this worker's.
+    /// A pool of one thread, so that models do not distribute their work over all cores.
     pool: rayon::ThreadPool,
 }
 
 impl<'a> Worker<'a> {
-    /// # Errors
-    /// A thread that cannot be started.
+    /// Errors: a thread cannot be started.
     pub(super) fn new(
         tools: &'a Tools,
         clock: &'a Clock,
         entries: &'a [Entry],
         store_path: &'a Path,
-        seen: &'a Seen,
+        known_images: &'a KnownImages,
     ) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         Ok(Worker {
             tools,
             clock,
             entries,
-            seen,
+            known_images,
             store_path,
             store: None,
             pool,
@@ -180,16 +183,16 @@ impl<'a> Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Computes what is missing of a document, and of its group, if it is the last of that: then the group is done.
+    /// Computes the missing evidence of a document. If it completes its group, computes that group's CLIP embeddings and returns the group.
     pub(super) fn work(
         &mut self,
         index: usize,
-        held: Option<&Held>,
+        stored: Option<&StoredDocument>,
         groups: &Groups,
-    ) -> Result<Option<Vec<Outcome>>> {
+    ) -> Result<Option<Vec<DocumentResult>>> {
         let entry = &self.entries[index];
-        let outcome = self.document(index, entry, held)?;
-        let Some(mut group) = groups.add(outcome) else {
+        let result = self.document(index, entry, stored)?;
+        let Some(mut group) = groups.add(result) else {
             return Ok(None);
         };
         self.clock.time("clip", || {
@@ -198,46 +201,52 @@ impl Worker<'_> {
         Ok(Some(group))
     }
 
-    fn document(&mut self, index: usize, entry: &Entry, held: Option<&Held>) -> Result<Outcome> {
+    /// Computes the missing evidence of a document, except its CLIP embedding.
+    fn document(
+        &mut self,
+        index: usize,
+        entry: &Entry,
+        stored: Option<&StoredDocument>,
+    ) -> Result<DocumentResult> {
         let mut listing_faults = Vec::new();
         let listing = self.clock.time("list", || entry.list(&mut listing_faults));
-        let held = held.filter(|held| held.fingerprint == listing.fingerprint);
+        let stored = stored.filter(|stored| stored.fingerprint == listing.fingerprint);
 
-        // what must be computed, following the channels from the first to the last
-        let mut made: BTreeMap<Channel, String> = BTreeMap::new();
+        // determines the missing channels; a channel is also missing if one that it uses is
+        let mut producers: BTreeMap<Channel, String> = BTreeMap::new();
         let mut missing: HashMap<Channel, String> = HashMap::new();
         for channel in Channel::ALL {
-            let stored = held.and_then(|h| h.producers.get(&channel));
-            match self.tools.producer(channel, &made) {
-                Some(wanted) if stored != Some(&wanted) => {
-                    made.insert(channel, wanted.clone());
+            let current = stored.and_then(|stored| stored.producers.get(&channel));
+            match self.tools.producer(channel, &producers) {
+                Some(wanted) if current != Some(&wanted) => {
+                    producers.insert(channel, wanted.clone());
                     missing.insert(channel, wanted);
                 }
                 Some(_) => {
-                    made.extend(stored.map(|s| (channel, s.clone())));
+                    producers.extend(current.map(|producer| (channel, producer.clone())));
                 }
-                // without the tool, stored evidence stays unless what it was made of changes
+                // without an extractor, stored evidence is kept unless a channel that it uses changes
                 None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
-                    made.extend(stored.map(|s| (channel, s.clone())));
+                    producers.extend(current.map(|producer| (channel, producer.clone())));
                 }
                 None => {}
             }
         }
         let clip_producer = missing.get(&Channel::Clip).cloned();
-        let mut outcome = Outcome {
+        let mut result = DocumentResult {
             index,
             record: None,
             digest: None,
             pixels: None,
             clip_producer,
-            made,
+            producers,
         };
         if missing.is_empty() {
-            return Ok(outcome);
+            return Ok(result);
         }
-        // what is not computed anew may be what the rest is made of
-        let stored = match held {
-            Some(_) => self.stored(entry)?,
+        // stored evidence may be needed to compute the missing channels
+        let evidence = match stored {
+            Some(_) => self.read_evidence(entry)?,
             None => None,
         };
 
@@ -246,8 +255,8 @@ impl Worker<'_> {
             fingerprint: listing.fingerprint.clone(),
             ..Record::default()
         };
-        if let Some(stored) = &stored {
-            record.url.clone_from(&stored.url);
+        if let Some(evidence) = &evidence {
+            record.url.clone_from(&evidence.url);
         }
         if let Some(producer) = missing.remove(&Channel::Page) {
             let mut faults = listing_faults;
@@ -256,35 +265,36 @@ impl Worker<'_> {
                 .time("read", || entry.read(&listing, &mut faults));
             record.url.clone_from(&document.url);
             let pages = self.pages(document, entry, &mut faults);
-            record.pages = Some(Made {
+            record.pages = Some(ChannelOutput {
                 producer,
                 value: pages,
                 faults,
             });
         }
-        self.image(&listing, &mut missing, &mut record, &stored, &mut outcome)?;
+        self.image(&listing, &mut missing, &mut record, &evidence, &mut result)?;
 
         let empty = Vec::new();
-        let pages = match (&record.pages, &stored) {
-            (Some(made), _) => &made.value,
-            (None, Some(stored)) => &stored.pages,
+        let pages = match (&record.pages, &evidence) {
+            (Some(output), _) => &output.value,
+            (None, Some(evidence)) => &evidence.pages,
             (None, None) => &empty,
         };
         let no_lines = Vec::new();
-        let lines = match (&record.ocr, &stored) {
-            (Some(made), _) => &made.value,
-            (None, Some(stored)) => &stored.ocr,
+        let lines = match (&record.ocr, &evidence) {
+            (Some(output), _) => &output.value,
+            (None, Some(evidence)) => &evidence.ocr,
             (None, None) => &no_lines,
         };
-        let words = self.words(&mut missing, pages, lines)?;
-        record.sentences = words.sentences;
-        record.vader = words.vader;
-        record.afinn = words.afinn;
-        outcome.record = Some(record);
-        Ok(outcome)
+        let computed = self.text_channels(&mut missing, pages, lines)?;
+        record.sentences = computed.sentences;
+        record.vader = computed.vader;
+        record.afinn = computed.afinn;
+        result.record = Some(record);
+        Ok(result)
     }
 
-    fn stored(&mut self, entry: &Entry) -> Result<Option<Evidence>> {
+    /// Reads the stored evidence of a document.
+    fn read_evidence(&mut self, entry: &Entry) -> Result<Option<Evidence>> {
         if self.store.is_none() {
             self.store = Some(Store::open_to_read(self.store_path)?);
         }
@@ -294,6 +304,7 @@ impl Worker<'_> {
         }
     }
 
+    /// Reads the words of the document's pages.
     fn pages(
         &self,
         document: ImageDocument,
@@ -314,7 +325,7 @@ impl Worker<'_> {
                         faults.push(fault(
                             FaultKind::Page,
                             &path,
-                            "not all of it is text; the rest was read",
+                            "some bytes are invalid in its encoding; the rest was read",
                         ));
                     }
                     guarded(|| Ok(page::read(&html, &source.xpaths, &document.url))).unwrap_or_else(
@@ -339,15 +350,15 @@ impl Worker<'_> {
         pages
     }
 
-    /// OCR, picture statistics and CLIP's pixels: what needs the image decoded. What is known of an image of the same bytes
-    /// is taken from there.
+    /// Computes the text in the image and the picture statistics, and preprocesses the image for CLIP. Text and statistics are copied if
+    /// a document with the same image has them.
     fn image(
         &mut self,
         listing: &Listing,
         missing: &mut HashMap<Channel, String>,
         record: &mut Record,
-        stored: &Option<Evidence>,
-        outcome: &mut Outcome,
+        evidence: &Option<Evidence>,
+        result: &mut DocumentResult,
     ) -> Result<()> {
         let wanted = [Channel::Ocr, Channel::Picture, Channel::Clip];
         if !wanted.iter().any(|channel| missing.contains_key(channel)) {
@@ -355,29 +366,31 @@ impl Worker<'_> {
         }
         let first = match listing.images.first().map(|path| bytes_of(path)) {
             Some(Ok(bytes)) => Some(bytes),
-            // what is wrong with it is found again below
+            // decode_first reads the file again and reports the error
             _ => None,
         };
-        outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
-        let twin = match outcome.digest {
-            Some(digest) => self.twin(digest)?,
+        result.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
+        let duplicate = match result.digest {
+            Some(digest) => self.duplicate(digest)?,
             None => None,
         };
-        if let Some(twin) = twin
-            && let Some(seen) = twin.picture
+        if let Some(duplicate) = duplicate
+            && let Some(picture) = duplicate.picture
             && missing.contains_key(&Channel::Ocr)
             && missing.contains_key(&Channel::Picture)
         {
-            record.ocr = missing.remove(&Channel::Ocr).map(|producer| Made {
+            record.ocr = missing.remove(&Channel::Ocr).map(|producer| ChannelOutput {
                 producer,
-                value: twin.ocr,
+                value: duplicate.ocr,
                 faults: Vec::new(),
             });
-            record.picture = missing.remove(&Channel::Picture).map(|producer| Made {
-                producer,
-                value: Some(seen),
-                faults: Vec::new(),
-            });
+            record.picture = missing
+                .remove(&Channel::Picture)
+                .map(|producer| ChannelOutput {
+                    producer,
+                    value: Some(picture),
+                    faults: Vec::new(),
+                });
             if !missing.contains_key(&Channel::Clip) {
                 return Ok(());
             }
@@ -387,8 +400,8 @@ impl Worker<'_> {
             decode_first(&listing.images, first, &mut faults)
         });
         if !faults.is_empty() {
-            // no other document has these faults
-            outcome.digest = None;
+            // the faults belong to this document's files, so its evidence must not be copied to another document
+            result.digest = None;
         }
         if let Some(producer) = missing.remove(&Channel::Ocr) {
             let mut faults = Vec::new();
@@ -408,9 +421,9 @@ impl Worker<'_> {
                 _ => Vec::new(),
             };
             if !faults.is_empty() {
-                outcome.digest = None;
+                result.digest = None;
             }
-            record.ocr = Some(Made {
+            record.ocr = Some(ChannelOutput {
                 producer,
                 value: lines,
                 faults,
@@ -418,16 +431,16 @@ impl Worker<'_> {
         }
         if let Some(producer) = missing.remove(&Channel::Picture) {
             let no_lines: Vec<OcrLine> = Vec::new();
-            let lines = match (&record.ocr, stored) {
-                (Some(made), _) => &made.value,
-                (None, Some(stored)) => &stored.ocr,
+            let lines = match (&record.ocr, evidence) {
+                (Some(output), _) => &output.value,
+                (None, Some(evidence)) => &evidence.ocr,
                 (None, None) => &no_lines,
             };
             let picture: Option<Picture> = image.as_ref().map(|(_, image)| {
                 self.clock
                     .time("picture", || picture::measure(&image.image, lines))
             });
-            record.picture = Some(Made {
+            record.picture = Some(ChannelOutput {
                 producer,
                 value: picture,
                 faults,
@@ -437,32 +450,35 @@ impl Worker<'_> {
             && let (Some(clip), Some((_, image))) = (&self.tools.clip, &image)
         {
             let clip = clip.get()?;
-            outcome.pixels = Some(self.clock.time("clip", || clip.preprocess(&image.image)));
+            result.pixels = Some(self.clock.time("clip", || clip.preprocess(&image.image)));
         }
         Ok(())
     }
 
-    /// The stored evidence of a document with the same image.
-    fn twin(&mut self, digest: Digest) -> Result<Option<Evidence>> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = seen.get(&digest).copied();
-        drop(seen);
+    /// The stored evidence of another document with the same image file.
+    fn duplicate(&mut self, digest: Digest) -> Result<Option<Evidence>> {
+        let known_images = self
+            .known_images
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let index = known_images.get(&digest).copied();
+        drop(known_images);
         match index {
-            Some(index) => self.stored(&self.entries[index]),
+            Some(index) => self.read_evidence(&self.entries[index]),
             None => Ok(None),
         }
     }
 
-    /// Sentence vectors and sentiment of the document's texts, as far as they are missing.
-    fn words(
+    /// Computes the embeddings and sentiment of the document's texts that are missing.
+    fn text_channels(
         &self,
         missing: &mut HashMap<Channel, String>,
         pages: &[PageEvidence],
         lines: &[OcrLine],
-    ) -> Result<Words> {
-        let mut words = Words::default();
+    ) -> Result<TextChannels> {
+        let mut channels = TextChannels::default();
         if missing.is_empty() {
-            return Ok(words);
+            return Ok(channels);
         }
         let texts = texts(pages, lines);
         if let (Some(producer), Some(model)) =
@@ -475,12 +491,12 @@ impl Worker<'_> {
                 .clock
                 .time("sentence", || self.pool.install(|| model.embed(&values)))
                 .context("the sentence encoder failed")?;
-            words.sentences = Some(Made {
+            channels.sentences = Some(ChannelOutput {
                 producer,
                 value: embedded
                     .into_iter()
                     .zip(vectors)
-                    .map(|(text, value)| OfPart {
+                    .map(|(text, value)| PartValue {
                         page: text.page.clone(),
                         part: text.part,
                         value,
@@ -492,7 +508,7 @@ impl Worker<'_> {
         self.clock.time("sentiment", || {
             if let Some(producer) = missing.remove(&Channel::Vader) {
                 let vader = |text: &str| self.tools.vader.compound(text);
-                words.vader = Some(of_texts(producer, &texts, vader));
+                channels.vader = Some(of_texts(producer, &texts, vader));
             }
             if let (Some(producer), Some((lexicon, _))) =
                 (missing.remove(&Channel::Afinn), &self.tools.afinn)
@@ -504,31 +520,32 @@ impl Worker<'_> {
                         words: valence.words as u64,
                     }
                 };
-                words.afinn = Some(of_texts(producer, &texts, afinn));
+                channels.afinn = Some(of_texts(producer, &texts, afinn));
             }
         });
-        Ok(words)
+        Ok(channels)
     }
 }
 
-/// What is made of a document's texts.
+/// The channels that are computed from a document's texts.
 #[derive(Default)]
-struct Words {
-    sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
-    vader: Option<Made<Vec<OfPart<f64>>>>,
-    afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+struct TextChannels {
+    sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,
+    vader: Option<ChannelOutput<Vec<PartValue<f64>>>>,
+    afinn: Option<ChannelOutput<Vec<PartValue<AfinnValence>>>>,
 }
 
+/// Computes a channel's value for each text.
 fn of_texts<T>(
     producer: String,
-    texts: &[OfPart<String>],
+    texts: &[PartValue<String>],
     value: impl Fn(&str) -> T,
-) -> Made<Vec<OfPart<T>>> {
-    Made {
+) -> ChannelOutput<Vec<PartValue<T>>> {
+    ChannelOutput {
         producer,
         value: texts
             .iter()
-            .map(|text| OfPart {
+            .map(|text| PartValue {
                 page: text.page.clone(),
                 part: text.part,
                 value: value(&text.value),
@@ -538,8 +555,8 @@ fn of_texts<T>(
     }
 }
 
-/// The first of the image files that decodes; the ones before it are faults.
-/// `first`: the bytes of the first, if they were read.
+/// Decodes the first image file that can be decoded; each file before it is a fault. `first` is the content of the first file, if it was
+/// already read.
 fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
@@ -556,12 +573,11 @@ fn decode_first(
     None
 }
 
-/// The work's result, with a panic in somebody's decoder as one more error: a crawl of the web is
-/// larger than any library's tests.
+/// Does the work, and turns a panic in a library into an error: a crawl of the web contains input that no library was tested with.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| format!("{error:#}")),
-        Err(_) => Err("a library gave up on it (the message is above)".into()),
+        Err(_) => Err("a library panicked on it (its message is above)".into()),
     }
 }
 

@@ -1,18 +1,18 @@
-//! Evidence as rows: one document written, one document read.
+//! Writes and reads the rows of one document.
 
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Made, Record};
+use super::{ChannelOutput, Record};
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
-use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use crate::evidence::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::trec::{DocId, Fault, FaultKind};
 
-/// The tables that hold a channel's evidence.
+/// The tables with a channel's evidence.
 pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
     match channel {
         Channel::Page => &["page", "crawl_rank"],
@@ -25,6 +25,7 @@ pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
     }
 }
 
+/// Deletes a channel's evidence, faults and producer.
 fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<()> {
     for table in tables(channel) {
         c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
@@ -39,6 +40,7 @@ fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<(
     Ok(())
 }
 
+/// Writes a record; see [`Record`] for what happens to stored evidence.
 pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<()> {
     let id = record.document.as_str();
     let before: Option<String> = c
@@ -54,7 +56,7 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
         .execute([id, &record.fingerprint, &record.url])?;
 
     for channel in Channel::ALL {
-        if made(record, channel).is_some() {
+        if output(record, channel).is_some() {
             for derived in Channel::ALL
                 .into_iter()
                 .filter(|d| d.uses().contains(&channel))
@@ -64,7 +66,7 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
         }
     }
     for channel in Channel::ALL {
-        let Some((producer, faults)) = made(record, channel) else {
+        let Some((producer, faults)) = output(record, channel) else {
             continue;
         };
         clear(c, id, channel)?;
@@ -87,10 +89,11 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
 }
 
 /// The producer and the faults of a channel, if the record has it.
-fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
-    fn of<T>(made: &Option<Made<T>>) -> Option<(&str, &[Fault])> {
-        made.as_ref()
-            .map(|m| (m.producer.as_str(), m.faults.as_slice()))
+fn output(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
+    fn of<T>(output: &Option<ChannelOutput<T>>) -> Option<(&str, &[Fault])> {
+        output
+            .as_ref()
+            .map(|o| (o.producer.as_str(), o.faults.as_slice()))
     }
     match channel {
         Channel::Page => of(&record.pages),
@@ -104,7 +107,7 @@ fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
 }
 
 fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<()> {
-    for page in record.pages.iter().flat_map(|made| &made.value) {
+    for page in record.pages.iter().flat_map(|output| &output.value) {
         let w = &page.words;
         c.prepare_cached("INSERT OR REPLACE INTO page VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
             .execute(params![
@@ -135,7 +138,12 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 ])?;
         }
     }
-    for (number, line) in record.ocr.iter().flat_map(|made| &made.value).enumerate() {
+    for (number, line) in record
+        .ocr
+        .iter()
+        .flat_map(|output| &output.value)
+        .enumerate()
+    {
         let [a, b, d, e] = line.corners;
         c.prepare_cached("INSERT INTO ocr_line VALUES (?,?,?,?,?,?,?,?,?,?,?,?)")?
             .execute(params![
@@ -153,7 +161,7 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 e.1
             ])?;
     }
-    if let Some(Made { value: Some(p), .. }) = &record.picture {
+    if let Some(ChannelOutput { value: Some(p), .. }) = &record.picture {
         c.prepare_cached("INSERT INTO picture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
             .execute(params![
                 id,
@@ -177,7 +185,7 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 p.photograph
             ])?;
     }
-    if let Some(Made {
+    if let Some(ChannelOutput {
         value: Some(vector),
         ..
     }) = &record.clip
@@ -185,15 +193,15 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
         c.prepare_cached("INSERT INTO clip VALUES (?, ?)")?
             .execute(params![id, blob_of(vector)])?;
     }
-    for s in record.sentences.iter().flat_map(|made| &made.value) {
+    for s in record.sentences.iter().flat_map(|output| &output.value) {
         c.prepare_cached("INSERT OR REPLACE INTO sentence VALUES (?, ?, ?, ?)")?
             .execute(params![id, s.page, s.part.word(), blob_of(&s.value)])?;
     }
-    for s in record.vader.iter().flat_map(|made| &made.value) {
+    for s in record.vader.iter().flat_map(|output| &output.value) {
         c.prepare_cached("INSERT OR REPLACE INTO vader VALUES (?, ?, ?, ?)")?
             .execute(params![id, s.page, s.part.word(), s.value])?;
     }
-    for s in record.afinn.iter().flat_map(|made| &made.value) {
+    for s in record.afinn.iter().flat_map(|output| &output.value) {
         c.prepare_cached("INSERT OR REPLACE INTO afinn VALUES (?, ?, ?, ?, ?)")?
             .execute(params![
                 id,
@@ -206,19 +214,19 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
     Ok(())
 }
 
-/// What is read of a document beside its words and its picture.
+/// The fields of a document to read, besides its words and its picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct EvidenceFields {
     pub rankings: bool,
     pub clip: bool,
     pub sentences: bool,
-    /// By VADER and by AFINN.
+    /// VADER and AFINN.
     pub sentiment: bool,
 }
 
-impl Wanted {
-    /// Everything.
-    pub const ALL: Wanted = Wanted {
+impl EvidenceFields {
+    /// All fields.
+    pub const ALL: EvidenceFields = EvidenceFields {
         rankings: true,
         clip: true,
         sentences: true,
@@ -226,10 +234,11 @@ impl Wanted {
     };
 }
 
+/// Reads a document; `None` if the store does not have it.
 pub(super) fn read_document(
     c: &Connection,
     id: &DocId,
-    wanted: Wanted,
+    fields: EvidenceFields,
 ) -> rusqlite::Result<Option<Evidence>> {
     let key = id.0.as_str();
     let url: Option<String> = c
@@ -248,18 +257,18 @@ pub(super) fn read_document(
         vader: Vec::new(),
         afinn: Vec::new(),
     };
-    if wanted.rankings {
+    if fields.rankings {
         for page in &mut evidence.pages {
             page.rankings = rankings(c, key, &page.id)?;
         }
     }
-    if wanted.clip {
+    if fields.clip {
         evidence.clip = c
             .prepare_cached("SELECT vector FROM clip WHERE document = ?")?
             .query_row([key], |row| vector_of(row.get_ref(0)?.as_blob()?))
             .optional()?;
     }
-    if wanted.sentences {
+    if fields.sentences {
         evidence.sentences = parts(
             c,
             key,
@@ -267,7 +276,7 @@ pub(super) fn read_document(
             |row| vector_of(row.get_ref(2)?.as_blob()?),
         )?;
     }
-    if wanted.sentiment {
+    if fields.sentiment {
         evidence.vader = parts(
             c,
             key,
@@ -289,7 +298,7 @@ pub(super) fn read_document(
     Ok(Some(evidence))
 }
 
-/// The words of a document's pages, without the ranks at which the crawl found them, and the lines in its image.
+/// The words of a document's pages (without crawl ranks), and the lines of text in its image.
 pub(super) fn read_words(
     c: &Connection,
     id: &DocId,
@@ -391,18 +400,19 @@ fn picture(c: &Connection, key: &str) -> rusqlite::Result<Option<Picture>> {
     .optional()
 }
 
+/// Reads the values for the parts of a document, given the query for the columns page, part and value.
 fn parts<T>(
     c: &Connection,
     document: &str,
     query: &str,
     mut value: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<OfPart<T>>> {
+) -> rusqlite::Result<Vec<PartValue<T>>> {
     let mut statement = c.prepare_cached(query)?;
     let mut rows = statement.query([document])?;
     let mut parts = Vec::new();
     while let Some(row) = rows.next()? {
         if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
-            parts.push(OfPart {
+            parts.push(PartValue {
                 page: row.get(0)?,
                 part,
                 value: value(row)?,
@@ -412,6 +422,7 @@ fn parts<T>(
     Ok(parts)
 }
 
+/// Reads a fault from the columns kind, path, line and what.
 pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
     let kind: String = row.get(0)?;
     Ok(Fault {
@@ -426,16 +437,18 @@ fn hex_colour([r, g, b]: [u8; 3]) -> String {
     format!("{r:02x}{g:02x}{b:02x}")
 }
 
-/// Black for what is no colour.
+/// Parses six hexadecimal digits; black if they are invalid.
 fn colour_of(hex: &str) -> [u8; 3] {
     let [_, r, g, b] = u32::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes();
     [r, g, b]
 }
 
+/// An embedding as the store has it: 32-bit floats, little-endian.
 pub(crate) fn blob_of(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
+/// The reverse of [`blob_of`]. Errors: the length is not a multiple of four.
 pub(crate) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
     let (numbers, rest) = blob.as_chunks::<4>();
     if !rest.is_empty() {
