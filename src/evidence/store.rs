@@ -333,8 +333,9 @@ impl Store {
                 .collect()
         })?;
         let hash = |text: &str| {
-            u64::from_str_radix(text, 16)
-                .with_context(|| format!("{}: {text:?} is no perceptual hash", self.path.display()))
+            u64::from_str_radix(text, 16).with_context(|| {
+                format!("{}: {text:?} is not a perceptual hash", self.path.display())
+            })
         };
         rows.into_iter()
             .map(|(document, text)| Ok((DocId(document), hash(&text)?)))

@@ -138,7 +138,7 @@ fn faults_are_named_one_a_line() {
         "rankings.jsonl:1: not",
         "not 64 characters of 0 and 1",
         "stray: not a directory named I",
-        "topic number 1 is there twice",
+        "topic number 1 occurs twice",
     ] {
         assert_eq!(text.matches(fault).count(), 1, "{fault} in {text}");
     }

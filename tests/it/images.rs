@@ -557,7 +557,7 @@ fn what_cannot_be_done_is_one_clear_error_and_nothing_is_written() {
         1,
     );
     for (topics_text, with_images, message) in [
-        (Some(twice.as_str()), true, "is there twice"),
+        (Some(twice.as_str()), true, "occurs twice"),
         (None, true, "topics.xml"),
         (Some("<topics><topic>"), true, "topics.xml"),
         (Some(good.as_str()), false, "there is no directory"),

@@ -752,11 +752,11 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_counts() {
     assert_eq!(code, 1, "{errors}");
     assert!(table.contains("1.0000"), "{table}");
     assert!(
-        errors.contains("rel.qrels: line 2: \"two\" is no grade"),
+        errors.contains("rel.qrels: line 2: \"two\" is not a grade"),
         "{errors}"
     );
     assert!(
-        errors.contains("run.txt: line 2: \"NaN\" is no score"),
+        errors.contains("run.txt: line 2: \"NaN\" is not a score"),
         "{errors}"
     );
     let (code, _, errors) = room.run("evaluate rel.qrels broken.gz P@1");

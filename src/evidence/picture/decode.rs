@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn alpha_is_over_white() {
+    fn transparent_pixels_are_blended_with_white() {
         let half = RgbaImage::from_pixel(3, 2, image::Rgba([0, 0, 0, 128]));
         let decoded = decode(&encoded(&half.into(), ImageFormat::Png)).unwrap();
         // 255 × 127 / 255

@@ -10,7 +10,7 @@ use image::RgbImage;
 /// Luma, smoothed by a 7 × 7 mean, is sampled at 32 × 32 positions. The 8 × 8 coefficients of its cosine transform from (1, 1) on give one bit
 /// each, in row order: 1 if the coefficient is above their median. The collection's tool shifts out the first bit, so the lowest bit is always
 /// 0. Of the 25 images of the development sample, 22 have exactly the bits in the file, 2 differ in two bits, and one, with transparency,
-/// differs in 24, because the tool did not put it on a white background.
+/// differs in 24, because the tool did not blend it with white.
 pub fn perceptual_hash(image: &RgbImage) -> u64 {
     const N: usize = 32;
     const KEPT: usize = 8;
