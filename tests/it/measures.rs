@@ -475,10 +475,10 @@ fn the_names_of_measures_are_ir_measures_and_what_is_unknown_is_said() {
     for (unknown, why) in [
         ("ERR@5", "known are P, R"),
         ("P", "needs a cutoff"),
-        ("P@0", "no cutoff"),
-        ("P@x", "no cutoff"),
+        ("P@0", "not a cutoff"),
+        ("P@x", "not a cutoff"),
         ("P(rel=very)@5", "relevant, highly"),
-        ("P(rel=1@5", "stays open"),
+        ("P(rel=1@5", "not closed"),
         ("P(rel=1,rel=2)@5", "twice"),
         ("nDCG(rel=2)@5", "takes no rel"),
         ("nDCG(gain=2)@5", "takes no gain=2"),

@@ -130,7 +130,7 @@ fn an_afinn_file_of_another_form_is_one_clear_error() {
         Afinn::load(&dir.path().join("none.txt")).err().unwrap()
     );
     assert!(
-        error.contains("reading the AFINN list") && error.contains("none.txt"),
+        error.contains("cannot read the AFINN list") && error.contains("none.txt"),
         "{error}"
     );
 }
