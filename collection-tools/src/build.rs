@@ -107,7 +107,7 @@ fn write_image(
     out: &Path,
     name: &Path,
     bytes: &[u8],
-    decoded: &picture::Decoded,
+    decoded: &picture::DecodedImage,
     pages: &[Appearance],
 ) -> Result<()> {
     let url = format!("file:{}", name.to_string_lossy().replace('\\', "/"));

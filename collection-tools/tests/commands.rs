@@ -139,7 +139,7 @@ fn check_names_each_fault_on_a_line() {
         "rankings.jsonl:1: not",
         "not 64 characters of 0 and 1",
         "stray: not a directory named I",
-        "topic number 1 is there twice",
+        "topic number 1 occurs twice",
     ] {
         assert_eq!(said.matches(fault).count(), 1, "{fault} in {said}");
     }

@@ -322,7 +322,7 @@ impl ArgumentFile {
         next.is_some()
     }
 
-    /// Reads the argument that begins here, and moves behind it.
+    /// Reads the argument that begins here, and moves to the position after it.
     fn read_object(&mut self) -> Result<Argument, Fault> {
         let Some(end) = self.object_end() else {
             let fault = if self.exhausted {

@@ -1,10 +1,9 @@
-//! From a collection to its evidence: what is missing in the store is computed and written.
+//! Computes the evidence of a collection that the store does not have yet.
 //!
-//! Each worker thread takes one document at a time through all stages, on one core: nothing waits for a
-//! slower stage, and no two pools of threads share a core. CLIP embeds the images of a group at once, on the
-//! worker that has finished the last of them. A group of [`GROUP`] neighbouring documents is written in one
-//! transaction, so that a resumed extraction embeds the same batches as an uninterrupted one, and stores the
-//! same bytes.
+//! Each worker thread takes one document at a time through all stages, on one core. So no stage waits for a slower one, and no two
+//! thread pools share a core. CLIP embeds the images of a group in one batch, on the worker that finishes the group's last document. A
+//! group of [`GROUP`] neighbouring documents is written in one transaction. So an extraction that is resumed embeds the same batches as
+//! one without interruption, and stores the same bytes.
 
 mod worker;
 
@@ -25,18 +24,18 @@ use crate::collection::images::ImageCollection;
 use crate::nn::lazy::Lazy;
 use crate::trec::Fault;
 
-use worker::{Clock, Groups, Outcome, Worker};
+use worker::{Clock, DocumentResult, Groups, Worker};
 
-/// Documents embedded and written together.
+/// The number of documents that are embedded and written together.
 pub const GROUP: usize = 8;
 
-/// The extractors of this run. What is none computes nothing; what the store has of it stays.
+/// The extractors that are available. A channel without an extractor is not computed; its stored evidence remains.
 pub struct Tools {
     pub ocr: Option<Lazy<Box<dyn TextReader>>>,
     pub clip: Option<Lazy<Clip>>,
     pub sentences: Option<Lazy<Sentences>>,
     pub vader: Vader,
-    /// With the sha256 of its lexicon.
+    /// The lexicon and its sha256.
     pub afinn: Option<(Afinn, String)>,
 }
 
@@ -52,9 +51,8 @@ impl Tools {
         }
     }
 
-    /// What the channel is made by, given what the channels that it uses were made by; none if the
-    /// tool is not here.
-    fn producer(&self, channel: Channel, made: &BTreeMap<Channel, String>) -> Option<String> {
+    /// The producer of a channel, given the producers of the channels that it uses; `None` if its extractor is not available.
+    fn producer(&self, channel: Channel, producers: &BTreeMap<Channel, String>) -> Option<String> {
         let own = match channel {
             Channel::Page => page::PRODUCER.to_owned(),
             Channel::Picture => picture::PRODUCER.to_owned(),
@@ -70,24 +68,26 @@ impl Tools {
         let used: Vec<&str> = channel
             .uses()
             .iter()
-            .map(|used| made.get(used).map_or("no text", String::as_str))
+            .map(|used| producers.get(used).map_or("no text", String::as_str))
             .collect();
-        Some(match used.is_empty() {
-            true => own,
-            false => format!("{own} of {}", used.join(" and ")),
+        Some(if used.is_empty() {
+            own
+        } else {
+            format!("{own} of {}", used.join(" and "))
         })
     }
 }
 
-/// One of `count` parts of a collection, counted from 1.
+/// One of `count` parts of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
+    /// From 1 to `count`.
     pub number: usize,
     pub count: usize,
 }
 
 impl Shard {
-    /// The whole collection.
+    /// The worker_seconds collection.
     pub const WHOLE: Shard = Shard {
         number: 1,
         count: 1,
@@ -98,53 +98,55 @@ impl Shard {
     }
 }
 
-/// How far an extraction is.
+/// The progress of an extraction, in documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub done: usize,
     pub total: usize,
-    /// Of those done, how many had something to compute.
+    /// The number of documents done for which something was computed.
     pub computed: usize,
 }
 
-/// What an extraction did.
+/// The result of an extraction.
 #[derive(Debug, Default)]
 pub struct Summary {
+    /// The number of documents in the extent.
     pub documents: usize,
+    /// The number of documents for which something was computed.
     pub computed: usize,
-    /// It was asked to stop before the end.
+    /// Whether it was stopped before the end.
     pub stopped: bool,
-    /// Of all documents, those of earlier runs too, in document order.
+    /// The faults of all documents in the extent, including those of earlier runs, sorted by document.
     pub faults: Vec<Fault>,
-    /// Thread-seconds a stage, in the order of the stages.
+    /// Thread-seconds of each stage, in the order of the stages.
     pub seconds: Vec<(&'static str, f64)>,
-    /// Share of the workers' time that they spent in the stages, in [0, 1], and not waiting; 0 if there was no time.
+    /// The share of the workers' time spent in the stages, in [0, 1]; the rest was spent waiting. 0 if no time has passed.
     pub busy: f64,
-    /// How many documents have each channel.
+    /// The number of documents that have each channel.
     pub channels: BTreeMap<Channel, usize>,
 }
 
-/// Which documents, and on how many threads.
+/// The documents for which evidence is computed, and the number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub shard: Shard,
-    /// Only so many documents, the first by id.
+    /// The maximum number of documents, the first ones by id; `None` for all.
     pub limit: Option<usize>,
-    /// Documents at work at once; at least one is.
+    /// The number of worker threads; 0 counts as 1.
     pub threads: usize,
 }
 
-/// Computes what is missing for these documents of the collection and writes it to the store. `stop` ends
-/// it after the documents at work.
+/// Computes missing evidence for documents of the collection and writes it to the store. When `stop` is set, extraction ends after
+/// the documents that the workers have begun.
 ///
-/// Errors are about the store or a model; what is wrong with a document is a fault.
+/// Errors: the store cannot be read or written, or a model fails. A broken document is not an error but a fault.
 pub fn extract(
     collection: &ImageCollection,
     store: &mut Store,
     tools: &Tools,
     extent: Extent,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary> {
     let Extent {
         shard,
@@ -156,15 +158,15 @@ pub fn extract(
     let mine: Vec<usize> = (0..entries.len())
         .filter(|index| shard.has_group(index / GROUP))
         .collect();
-    let held = store.held()?;
+    let stored = store.stored_documents()?;
     let store_path = store.path().to_owned();
     let clock = Clock::default();
     let next = AtomicUsize::new(0);
     let threads = threads.max(1);
-    // groups that wait to be written: a disk that is slow for a moment stops nobody
-    let (sender, receiver) = crossbeam_channel::bounded::<Result<Vec<Outcome>>>(2 * threads);
+    // the channel holds finished groups while the disk is slow, so that workers need not wait
+    let (sender, receiver) = crossbeam_channel::bounded::<Result<Vec<DocumentResult>>>(2 * threads);
     let groups = Groups::new(entries.len());
-    let seen = Mutex::new(HashMap::new());
+    let known_images = Mutex::new(HashMap::new());
 
     let mut summary = Summary {
         documents: mine.len(),
@@ -176,17 +178,17 @@ pub fn extract(
     std::thread::scope(|scope| -> Result<()> {
         for _ in 0..threads {
             let sender = sender.clone();
-            let worker = Worker::new(tools, &clock, entries, &store_path, &seen)?;
-            let (mine, held, next, groups) = (&mine, &held, &next, &groups);
+            let worker = Worker::new(tools, &clock, entries, &store_path, &known_images)?;
+            let (mine, stored, next, groups) = (&mine, &stored, &next, &groups);
             scope.spawn(move || {
                 let mut worker = worker;
                 while !stop.load(Ordering::Relaxed) {
                     let Some(&index) = mine.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         break;
                     };
-                    let done = worker.work(index, held.get(&entries[index].id.0), groups);
+                    let done = worker.work(index, stored.get(&entries[index].id.0), groups);
                     let failed = done.is_err();
-                    // the receiver is gone only when the extraction failed
+                    // sending fails only if the extraction has failed
                     if let Some(group) = done.transpose()
                         && (sender.send(group).is_err() || failed)
                     {
@@ -198,7 +200,7 @@ pub fn extract(
         drop(sender);
 
         let mut done = 0;
-        // dropped before the scope ends, however it ends, so that no worker waits for a reader
+        // dropped at the end of this scope, even after an error, so that no worker waits for a reader
         let receiver = receiver;
         for members in &receiver {
             let start = Instant::now();
@@ -206,7 +208,7 @@ pub fn extract(
             let mut digests = Vec::new();
             for mut member in members? {
                 done += 1;
-                for channel in member.made.keys() {
+                for channel in member.producers.keys() {
                     *summary.channels.entry(*channel).or_default() += 1;
                 }
                 if let Some(record) = member.record.take() {
@@ -218,11 +220,12 @@ pub fn extract(
             if !records.is_empty() {
                 store.write(&records)?;
             }
-            seen.lock()
+            known_images
+                .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .extend(digests);
             write_seconds += start.elapsed().as_secs_f64();
-            progress(Progress {
+            on_progress(Progress {
                 done,
                 total: mine.len(),
                 computed: summary.computed,
@@ -231,7 +234,7 @@ pub fn extract(
         summary.stopped = done < mine.len();
         Ok(())
     })?;
-    let whole = threads as f64 * start.elapsed().as_secs_f64();
+    let worker_seconds = threads as f64 * start.elapsed().as_secs_f64();
     let ids: HashSet<&str> = mine.iter().map(|&i| entries[i].id.0.as_str()).collect();
     let faults = store.faults()?;
     let faults = faults
@@ -240,7 +243,11 @@ pub fn extract(
     summary.faults.extend(faults.map(|(_, fault)| fault));
     summary.seconds = clock.seconds();
     let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
-    summary.busy = if whole > 0.0 { worked / whole } else { 0.0 };
+    summary.busy = if worker_seconds > 0.0 {
+        worked / worker_seconds
+    } else {
+        0.0
+    };
     summary.seconds.push(("write", write_seconds));
     Ok(summary)
 }

@@ -1,7 +1,7 @@
-//! What can be said of one document alone, before any topic is known.
+//! What can be said about one document, whatever the topic.
 //!
-//! Evidence is the expensive part of riposte, so it is computed once a document and kept
-//! ([`store`]); everything that knows a topic reads it from there.
+//! Computing evidence takes most of riposte's time. So it is computed once per document and stored ([`store`]), and all code that
+//! knows a topic reads it from there.
 
 pub mod clip;
 pub mod extract;
@@ -21,27 +21,27 @@ use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;
 
-/// A kind of evidence. Each is computed, kept and recomputed by itself.
+/// A kind of evidence. Each channel is computed, stored and updated on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// The words of the pages that show the image.
     Page,
     /// The text in the image.
     Ocr,
-    /// Size, colours, perceptual hash.
+    /// Size, colours and perceptual hash.
     Picture,
-    /// The image's CLIP vector.
+    /// The CLIP embedding of the image.
     Clip,
-    /// Sentence vectors of the words found.
+    /// Embeddings of the document's texts.
     Sentence,
-    /// VADER's compound of the words found.
+    /// VADER's compound score of the document's texts.
     Vader,
-    /// AFINN's valence of the words found.
+    /// AFINN's valence of the document's texts.
     Afinn,
 }
 
 impl Channel {
-    /// In the order in which they are computed: later ones may use earlier ones.
+    /// All channels, in the order in which they are computed. A channel uses earlier ones only.
     pub const ALL: [Channel; 7] = [
         Channel::Page,
         Channel::Ocr,
@@ -65,12 +65,12 @@ impl Channel {
         }
     }
 
-    /// The channel of that name.
+    /// The reverse of [`Self::word`].
     pub fn parse(word: &str) -> Option<Channel> {
         Channel::ALL.into_iter().find(|c| c.word() == word)
     }
 
-    /// The channels whose evidence this one is made from.
+    /// The channels from which this one is computed.
     pub fn uses(self) -> &'static [Channel] {
         match self {
             Channel::Page | Channel::Ocr | Channel::Clip => &[],
@@ -86,16 +86,16 @@ impl fmt::Display for Channel {
     }
 }
 
-/// A text of a document that is embedded and whose sentiment is taken.
+/// A text of a document for which an embedding and sentiment are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// The text in the image, of the document as a whole.
+    /// All text in the image.
     Ocr,
     /// The page's title.
     Title,
-    /// The words around the image: alternative text, caption, before and after.
+    /// The words around the image on the page: alternative text, caption, words before and after.
     Near,
-    /// The page's main text: for sentiment only.
+    /// The page's main text, for sentiment only.
     Main,
 }
 
@@ -110,7 +110,7 @@ impl Part {
         }
     }
 
-    /// The part of that name.
+    /// The reverse of [`Self::word`].
     pub fn parse(word: &str) -> Option<Part> {
         [Part::Ocr, Part::Title, Part::Near, Part::Main]
             .into_iter()
@@ -118,10 +118,10 @@ impl Part {
     }
 }
 
-/// One page that shows the image.
+/// A page that shows the image.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageEvidence {
-    /// The name of its directory.
+    /// The name of the page's directory.
     pub id: String,
     pub url: String,
     pub words: PageWords,
@@ -129,7 +129,7 @@ pub struct PageEvidence {
 }
 
 impl PageEvidence {
-    /// What stands nearest to the image, nearest first: the text that describes it.
+    /// The texts nearest to the image, the nearest first; texts that repeat an earlier one are left out.
     pub fn near(&self) -> String {
         let w = &self.words;
         let parts = [&w.alt, &w.title_attribute, &w.caption, &w.before, &w.after];
@@ -146,59 +146,59 @@ impl PageEvidence {
     }
 }
 
-/// A number or vector about one part of a document; `page` is empty for the text in the image.
+/// A value for one part of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OfPart<T> {
+pub struct PartValue<T> {
+    /// The id of the page; empty for the text in the image.
     pub page: String,
     pub part: Part,
     pub value: T,
 }
 
-/// AFINN: the sum of the word scores, and how many words have one.
+/// AFINN's result: the sum of word scores, and the number of words that have a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AfinnValence {
     pub sum: f64,
     pub words: u64,
 }
 
-/// Everything known of one document. What a channel has not computed, or found nothing for, is
-/// none or empty.
+/// All evidence about a document. What a channel has not computed, or did not find, is `None` or empty.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub id: DocId,
-    /// Where the image was found; empty if unknown.
+    /// The address at which the image was found; empty if unknown.
     pub url: String,
     pub pages: Vec<PageEvidence>,
     pub ocr: Vec<OcrLine>,
     pub picture: Option<Picture>,
-    /// Unit length.
+    /// The CLIP embedding, of unit length.
     pub clip: Option<Vec<f32>>,
-    /// Unit length; for OCR, title and near.
-    pub sentences: Vec<OfPart<Vec<f32>>>,
-    /// VADER compound in [-1, 1].
-    pub vader: Vec<OfPart<f64>>,
-    pub afinn: Vec<OfPart<AfinnValence>>,
+    /// Embeddings of unit length, of the text in the image, the titles and the words around the image.
+    pub sentences: Vec<PartValue<Vec<f32>>>,
+    /// VADER's compound scores, in [-1, 1].
+    pub vader: Vec<PartValue<f64>>,
+    pub afinn: Vec<PartValue<AfinnValence>>,
 }
 
 impl Evidence {
-    /// The text in the image, a line each.
+    /// The text in the image, one line per line.
     pub fn ocr_text(&self) -> String {
         ocr_text(&self.ocr)
     }
 }
 
-/// The lines' texts, joined by line breaks.
+/// The texts of the lines, separated by line breaks.
 pub fn ocr_text(lines: &[OcrLine]) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     texts.join("\n")
 }
 
-/// The texts of a document that sentence vectors and sentiment are made of, none of them empty.
-pub fn texts(pages: &[PageEvidence], lines: &[OcrLine]) -> Vec<OfPart<String>> {
-    let mut texts = vec![OfPart {
+/// The texts of a document for which embeddings and sentiment are computed. None is empty.
+pub fn texts(pages: &[PageEvidence], lines: &[OcrLine]) -> Vec<PartValue<String>> {
+    let mut texts = vec![PartValue {
         page: String::new(),
         part: Part::Ocr,
-        // sentence encoders and VADER read running text, not lines
+        // sentence encoders and VADER expect running text, not lines
         value: ocr_text(lines).replace('\n', " "),
     }];
     for page in pages {
@@ -207,7 +207,7 @@ pub fn texts(pages: &[PageEvidence], lines: &[OcrLine]) -> Vec<OfPart<String>> {
             (Part::Near, page.near()),
             (Part::Main, page.words.main.clone()),
         ] {
-            texts.push(OfPart {
+            texts.push(PartValue {
                 page: page.id.clone(),
                 part,
                 value,

@@ -1,10 +1,10 @@
-//! From an image to the pixels that CLIP wants, by the rules of `preprocessor_config.json`.
+//! Preprocesses an image for CLIP, as `preprocessor_config.json` describes.
 //!
-//! Resizing repeats Pillow's arithmetic exactly (`ImagingResample` of its Resample.c: filters widened by the scale,
-//! 22-bit fixed-point weights, along the rows first, rounding to bytes after each of the two passes), because the
-//! published models were trained and are measured with it. fast_image_resize is faster but works with coarser weights:
-//! one level in one pixel is 0.015 after normalisation. Pillow 13 chooses the order of the passes by the sizes, and Pillow
-//! turns it round for images over 100 times taller than wide; neither is followed here.
+//! Resizing computes exactly what Pillow computes (`ImagingResample` in its Resample.c: filters widened by the scale, 22-bit fixed-point
+//! weights, rows first, rounding to bytes after each of the two passes), because the published models were trained and evaluated with
+//! it. fast_image_resize is faster, but has coarser weights: a difference of one level in a pixel is 0.015 after normalisation. Two
+//! cases differ from Pillow: Pillow 13 chooses the order of the passes by the sizes, and Pillow swaps them for images more than 100
+//! times taller than wide.
 
 use std::f64::consts::PI;
 use std::path::Path;
@@ -14,30 +14,30 @@ use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 use serde::Deserialize;
 
-/// Preprocessed pixels: (channel, row, column), red first, normalised by the model's mean and standard deviation.
+/// The preprocessed pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pixels {
     pub height: usize,
     pub width: usize,
-    /// 3 × height × width values.
+    /// 3 × height × width values in the order channel (red first), row, column, normalised by the model's mean and standard deviation.
     pub values: Vec<f32>,
 }
 
-/// The rules of one `preprocessor_config.json`.
+/// The steps that a `preprocessor_config.json` describes.
 #[derive(Clone, Debug)]
 pub(super) struct Preprocessing {
     resize: Option<(Target, Filter)>,
-    /// (height, width); images smaller than that are surrounded by black.
+    /// The height and width of the centre crop. Smaller images get a black border.
     crop: Option<(usize, usize)>,
-    /// A byte times `scale[c]` plus `shift[c]` is the normalised value.
+    /// The normalised value of a byte b in channel c is b × `scale[c]` + `shift[c]`.
     scale: [f64; 3],
     shift: [f64; 3],
 }
 
-/// The size that an image is resized to.
+/// The size to which an image is resized.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Target {
-    /// The shorter side; the longer one in proportion, rounded down.
+    /// The length of the shorter side. The longer side is in proportion, rounded down.
     Shorter(usize),
     Fixed {
         height: usize,
@@ -45,7 +45,7 @@ enum Target {
     },
 }
 
-/// Pillow's resampling filters that it numbers 1 to 5.
+/// Pillow's resampling filters, with the numbers 1 to 5 in this order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Filter {
     Lanczos,
@@ -55,13 +55,13 @@ enum Filter {
     Hamming,
 }
 
-/// Sides beyond this are damaged files.
+/// The maximum side length in a configuration. A larger one means that the file is damaged.
 const LARGEST: usize = 1 << 14;
 
-/// `preprocessor_config.json` as files spell it; what is absent is as the published CLIP models have it.
+/// The content of `preprocessor_config.json`. Keys that are missing have the values of the published CLIP models.
 #[derive(Deserialize)]
 #[serde(default)]
-struct File {
+struct ConfigFile {
     do_resize: bool,
     size: Side,
     resample: u8,
@@ -74,6 +74,7 @@ struct File {
     image_std: [f64; 3],
 }
 
+/// A size in the file.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Side {
@@ -82,9 +83,9 @@ enum Side {
     Both { height: usize, width: usize },
 }
 
-impl Default for File {
+impl Default for ConfigFile {
     fn default() -> Self {
-        File {
+        ConfigFile {
             do_resize: true,
             size: Side::One(224),
             resample: 3,
@@ -100,17 +101,19 @@ impl Default for File {
 }
 
 impl Preprocessing {
-    /// Reads `preprocessor_config.json` of `dir`; without one, the published CLIP preprocessing (224 × 224).
+    /// Reads `preprocessor_config.json` in `dir`; if there is none, returns the preprocessing of the published CLIP models (224 × 224).
+    ///
+    /// Errors: the file cannot be read, or describes something that is not supported.
     pub(super) fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("preprocessor_config.json");
         let file = match path.try_exists() {
-            Ok(false) => File::default(),
+            Ok(false) => ConfigFile::default(),
             _ => read_json(&path)?,
         };
-        Self::new(&file).with_context(|| format!("reading {}", path.display()))
+        Self::new(&file).with_context(|| format!("cannot use {}", path.display()))
     }
 
-    fn new(file: &File) -> Result<Self> {
+    fn new(file: &ConfigFile) -> Result<Self> {
         let target = match file.size {
             Side::One(side)
             | Side::Shortest {
@@ -149,7 +152,7 @@ impl Preprocessing {
         let (mut scale, mut shift) = ([factor; 3], [0.0; 3]);
         if file.do_normalize {
             for c in 0..3 {
-                ensure!(file.image_std[c] != 0.0, "image_std holds a zero");
+                ensure!(file.image_std[c] != 0.0, "image_std contains a zero");
                 scale[c] = factor / file.image_std[c];
                 shift[c] = -file.image_mean[c] / file.image_std[c];
             }
@@ -162,7 +165,7 @@ impl Preprocessing {
         })
     }
 
-    /// The size of every image it makes (height, width); `None` where that depends on the image.
+    /// The height and width of all preprocessed images; `None` if they depend on the image.
     pub(super) fn output(&self) -> Option<(usize, usize)> {
         match (self.crop, self.resize) {
             (Some(crop), _) => Some(crop),
@@ -171,16 +174,16 @@ impl Preprocessing {
         }
     }
 
-    /// Resizes, crops around the centre and normalises; `image` must have pixels.
+    /// Resizes, crops and normalises an image, which must have pixels.
     ///
-    /// Only what the crop keeps is computed, so a banner of 10,000 × 1 costs no more than a square.
+    /// Only the pixels in the crop are computed, so a banner of 10,000 × 1 pixels costs no more than a square.
     pub(super) fn apply(&self, image: &RgbImage) -> Pixels {
         let (width, height) = (image.width() as usize, image.height() as usize);
         let (full_height, full_width) = match self.resize {
             None => (height, width),
             Some((Target::Fixed { height, width }, _)) => (height, width),
             Some((Target::Shorter(side), _)) => {
-                // Float division and truncation, as the Python that trained and measured the models.
+                // divided in floating point and truncated, as by the Python code with which the models were trained
                 let longer = |long: usize, short: usize| {
                     (side as f64 * long as f64 / short.max(1) as f64) as usize
                 };
@@ -194,21 +197,21 @@ impl Preprocessing {
         let (out_height, out_width) = self.crop.unwrap_or((full_height, full_width));
         let rows = Window::centred(full_height, out_height);
         let columns = Window::centred(full_width, out_width);
-        let kept = match self.resize {
+        let pixels = match self.resize {
             Some((_, filter)) => resample(
                 image,
                 &Axis::new(filter, width, full_width, &columns),
                 &Axis::new(filter, height, full_height, &rows),
             ),
-            None => cut(image, &columns, &rows),
+            None => crop(image, &columns, &rows),
         };
-        // Outside the image the crop is black before normalisation, not grey after it.
+        // outside of the image, the crop is black before normalisation, so not 0 after it
         let mut values = Vec::with_capacity(3 * out_height * out_width);
         for c in 0..3 {
             let start = values.len();
             values.resize(start + out_height * out_width, self.shift[c] as f32);
             let plane = &mut values[start..];
-            for (row, line) in kept.chunks_exact((3 * columns.length).max(1)).enumerate() {
+            for (row, line) in pixels.chunks_exact((3 * columns.length).max(1)).enumerate() {
                 let from = (row + rows.pad) * out_width + columns.pad;
                 for (value, pixel) in plane[from..].iter_mut().zip(line.chunks_exact(3)) {
                     *value = (f64::from(pixel[c]) * self.scale[c] + self.shift[c]) as f32;
@@ -223,17 +226,18 @@ impl Preprocessing {
     }
 }
 
-/// The part of an axis that the centre crop keeps.
+/// The part of an axis within the centre crop.
 struct Window {
-    /// First kept position of the full axis, and how many.
+    /// The first position of the full axis in the crop.
     start: usize,
+    /// The number of positions in the crop that are on the axis.
     length: usize,
-    /// Black positions before the first kept one.
+    /// The number of black positions before the first one.
     pad: usize,
 }
 
 impl Window {
-    /// `(full - out) // 2` positions are cut off before, or added where that is negative.
+    /// A crop to `out` positions removes `(full - out) // 2` positions before it or, if `full` is smaller, adds black ones.
     fn centred(full: usize, out: usize) -> Self {
         Window {
             start: full.saturating_sub(out) / 2,
@@ -243,12 +247,12 @@ impl Window {
     }
 }
 
-/// For each kept position of a resized axis: where its source pixels begin, and their fixed-point weights.
+/// For each position of a resized axis: the first source pixel, and the fixed-point weights of the pixels from there on.
 struct Axis {
     taps: Vec<(usize, Vec<i32>)>,
 }
 
-/// Fraction bits of a weight: bytes times weights, summed with weights' overshoot, stay within 32 bits.
+/// The fraction bits of a weight. The sum of bytes times weights, with negative weights, fits into 32 bits.
 const PRECISION: u32 = 32 - 8 - 2;
 
 impl Axis {
@@ -259,7 +263,7 @@ impl Axis {
         let taps = (window.start..window.start + window.length)
             .map(|position| {
                 let centre = (position as f64 + 0.5) * scale;
-                // A cast cuts off at zero, below it too.
+                // the cast turns negative numbers into 0
                 let first = (centre - support + 0.5) as usize;
                 let end = ((centre + support + 0.5) as usize).min(from);
                 let weights: Vec<f64> = (first..end)
@@ -268,7 +272,7 @@ impl Axis {
                 let sum: f64 = weights.iter().sum();
                 let fixed = |weight: &f64| {
                     let weight = if sum != 0.0 { weight / sum } else { *weight };
-                    // Rounds half away from zero.
+                    // rounds half away from zero
                     (weight * f64::from(1 << PRECISION) + 0.5_f64.copysign(weight)) as i32
                 };
                 (first, weights.iter().map(fixed).collect())
@@ -279,7 +283,7 @@ impl Axis {
 }
 
 impl Filter {
-    /// How far from the centre a weight is not zero, in pixels of the coarser side.
+    /// The distance from the centre beyond which weights are zero, in pixels of the coarser axis.
     fn support(self) -> f64 {
         match self {
             Filter::Box => 0.5,
@@ -289,6 +293,7 @@ impl Filter {
         }
     }
 
+    /// The weight at a distance of `x` from the centre.
     fn weight(self, x: f64) -> f64 {
         let sinc = |x: f64| {
             if x == 0.0 {
@@ -304,7 +309,7 @@ impl Filter {
             Filter::Hamming if distance < 1.0 => {
                 sinc(distance) * (0.54 + 0.46 * (PI * distance).cos())
             }
-            // Keys' cubic with a = -1/2 (Catmull-Rom).
+            // Keys' cubic with a = -1/2 (Catmull-Rom)
             Filter::Bicubic if distance < 1.0 => (1.5 * distance - 2.5) * distance * distance + 1.0,
             Filter::Bicubic if distance < 2.0 => {
                 (((distance - 5.0) * distance + 8.0) * distance - 4.0) * -0.5
@@ -315,7 +320,8 @@ impl Filter {
     }
 }
 
-/// Weighted sums along the rows, then along the columns, each rounded to bytes. Returns (row, column, channel).
+/// Resizes the columns in the crop and then the rows, each by weighted sums that are rounded to bytes. The result is in the order row,
+/// column, channel.
 fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
     let end = rows
@@ -362,12 +368,13 @@ fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     small
 }
 
+/// Rounds a fixed-point sum to a byte.
 fn to_byte(sum: i32) -> u8 {
     (sum >> PRECISION).clamp(0, 255) as u8
 }
 
-/// The kept part of an image that is not resized. Returns (row, column, channel).
-fn cut(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
+/// Crops an image without resizing it. The result is in the order row, column, channel.
+fn crop(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
     let stride = 3 * image.width() as usize;
     image
         .as_raw()

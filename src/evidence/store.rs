@@ -18,11 +18,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::ocr::OcrLine;
 use super::picture::Picture;
-use super::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::collection::images::CrawlRank;
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
-pub use rows::Wanted;
+pub use rows::EvidenceFields;
 pub(crate) use rows::{blob_of, vector_of};
 use rows::{fault_of, read_document, read_words, tables, write_record};
 
@@ -42,7 +42,7 @@ const ADDED: [&str; 2] = [
 
 /// Which files a document's evidence was computed from, and by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct StoredDocument {
     pub fingerprint: String,
     pub producers: BTreeMap<Channel, String>,
 }
@@ -53,20 +53,20 @@ pub struct Record {
     pub document: String,
     pub fingerprint: String,
     pub url: String,
-    pub pages: Option<Made<Vec<PageEvidence>>>,
-    pub ocr: Option<Made<Vec<OcrLine>>>,
+    pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
+    pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
     /// What computed `ocr`; None if that is unknown.
     pub ocr_backend: Option<Backend>,
-    pub picture: Option<Made<Option<Picture>>>,
-    pub clip: Option<Made<Option<Vec<f32>>>>,
-    pub sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
-    pub vader: Option<Made<Vec<OfPart<f64>>>>,
-    pub afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+    pub picture: Option<ChannelOutput<Option<Picture>>>,
+    pub clip: Option<ChannelOutput<Option<Vec<f32>>>>,
+    pub sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,
+    pub vader: Option<ChannelOutput<Vec<PartValue<f64>>>>,
+    pub afinn: Option<ChannelOutput<Vec<PartValue<AfinnValence>>>>,
 }
 
 /// A channel's result, its faults and its producer.
 #[derive(Debug)]
-pub struct Made<T> {
+pub struct ChannelOutput<T> {
     pub producer: String,
     pub value: T,
     pub faults: Vec<Fault>,
@@ -85,7 +85,7 @@ pub struct Backend {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// Held while the store is open for writing, so that there is one writer.
+    /// StoredDocument while the store is open for writing, so that there is one writer.
     _lock: Option<File>,
 }
 
@@ -176,9 +176,9 @@ impl Store {
     }
 
     /// What is stored of each document, by its id.
-    pub fn held(&self) -> Result<HashMap<String, Held>> {
+    pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
-            let mut held: HashMap<String, Held> = HashMap::new();
+            let mut held: HashMap<String, StoredDocument> = HashMap::new();
             let mut documents = c.prepare("SELECT document, fingerprint FROM document")?;
             let mut rows = documents.query([])?;
             while let Some(row) = rows.next()? {
@@ -257,11 +257,11 @@ impl Store {
 
     /// All evidence about a document; None if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
-        self.read_part(id, Wanted::ALL)
+        self.read_part(id, EvidenceFields::ALL)
     }
 
     /// The words and the picture statistics of a document, and what else is wanted; None if the store does not have it.
-    pub fn read_part(&self, id: &DocId, wanted: Wanted) -> Result<Option<Evidence>> {
+    pub fn read_part(&self, id: &DocId, wanted: EvidenceFields) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, id, wanted))
     }
 
@@ -270,7 +270,7 @@ impl Store {
         self.reading(|c| read_words(c, id))
     }
 
-    /// All documents by id, each with the hash that [`Store::keep_text_hashes`] has stored for its words, or None if they have
+    /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or None if they have
     /// changed since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
@@ -286,7 +286,7 @@ impl Store {
     }
 
     /// Stores hashes of documents' words.
-    pub fn keep_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
+    pub fn store_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
         self.writing(|c| {
             let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
             for (id, hash) in hashes {

@@ -19,8 +19,8 @@ use super::vector;
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
-use crate::evidence::store::{Store, Wanted};
-use crate::evidence::{AfinnValence, OfPart, PageEvidence, Part, ocr_text};
+use crate::evidence::store::{EvidenceFields, Store};
+use crate::evidence::{AfinnValence, PageEvidence, Part, PartValue, ocr_text};
 use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -143,11 +143,11 @@ fn bring_up_to_date(
         && !replace
         && let Some(corpus) = corpus
     {
-        store.keep_text_hashes(&learned)?;
+        store.store_text_hashes(&learned)?;
         return Ok((corpus, updated));
     }
     locked.commit(update, fingerprint(&stored))?;
-    store.keep_text_hashes(&learned)?;
+    store.store_text_hashes(&learned)?;
     Ok((locked.corpus()?, updated))
 }
 
@@ -300,15 +300,15 @@ pub struct Image {
     /// Unit length.
     pub clip: Option<Vec<f32>>,
     /// Unit length.
-    pub sentences: Vec<OfPart<Vec<f32>>>,
-    pub vader: Vec<OfPart<f64>>,
-    pub afinn: Vec<OfPart<AfinnValence>>,
+    pub sentences: Vec<PartValue<Vec<f32>>>,
+    pub vader: Vec<PartValue<f64>>,
+    pub afinn: Vec<PartValue<AfinnValence>>,
     pub rankings: Vec<CrawlRank>,
 }
 
 impl Image {
     /// Reads the evidence of an image, with only the wanted vectors and numbers; `None` if the store does not have the image.
-    pub fn read(store: &Store, id: &DocId, wanted: Wanted) -> Result<Option<Self>> {
+    pub fn read(store: &Store, id: &DocId, wanted: EvidenceFields) -> Result<Option<Self>> {
         let Some(evidence) = store.read_part(id, wanted)? else {
             return Ok(None);
         };

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_says_so_and_ends_nothing() {
+    fn an_image_that_cannot_be_decoded_is_a_fault_not_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let svg = dir.path().join("image.webp");
         fs::write(

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
 use super::likeness::Arguments;
-use crate::evidence::store::{Store, Wanted};
+use crate::evidence::store::{EvidenceFields, Store};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::select::{self, Candidate, LIST_LENGTH};
@@ -323,7 +323,7 @@ impl Run<'_> {
         places.dedup();
         let recipe = &self.settings.approach;
         let topics = &self.embeddings.topics;
-        let wanted = Wanted {
+        let wanted = EvidenceFields {
             rankings: false,
             clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
             sentences: topics.iter().any(|topic| topic.sides.is_some()),

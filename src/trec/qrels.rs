@@ -65,14 +65,14 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
         }
         [_, _, _, stance] if ObjectStance::parse(stance).is_some() => {
             let (stances, errors) = read_plain(text, |word| {
-                ObjectStance::parse(word).with_context(|| format!("{word:?} is no stance"))
+                ObjectStance::parse(word).with_context(|| format!("{word:?} is not a stance"))
             });
             (Qrels::Stances(stances), errors)
         }
         _ => {
             let (grades, errors) = read_plain(text, |word| match word.parse() {
                 Ok(grade) if f64::is_finite(grade) => Ok(grade),
-                _ => bail!("{word:?} is no grade"),
+                _ => bail!("{word:?} is not a grade"),
             });
             (Qrels::Graded(grades), errors)
         }
@@ -126,7 +126,7 @@ impl JudgedQuestion {
 fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
     let [topic, question, image, grade] = four_fields(line)?;
     let Ok(grade) = grade.parse::<i32>() else {
-        bail!("{grade:?} is no grade");
+        bail!("{grade:?} is not a grade");
     };
     // checked before anything is added, because a topic with an entry counts as judged
     let Some(question) = JudgedQuestion::parse(question) else {
@@ -274,12 +274,12 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
                 .collect(),
             Err(error) => vec![LineError {
                 line: error.line() as u64,
-                what: format!("no array of judgements: {error}"),
+                what: format!("not an array of judgements: {error}"),
             }],
         }
     } else {
         each_line(text, |line| {
-            take(serde_json::from_str(line).context("no judgement of 2025")?)
+            take(serde_json::from_str(line).context("not a judgement of 2025")?)
         })
     };
     let mut assessors = by_assessor.into_values();
@@ -294,7 +294,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
             .collect();
     }
     if assessors.next().is_some() {
-        let what = "more than two assessors: only the first two are taken".to_owned();
+        let what = "more than two assessors: only the first two are used".to_owned();
         errors.push(LineError { line: 1, what });
     }
     let mut qrels = GradedQrels::new();

@@ -186,7 +186,7 @@ fn read_rank(rank: &str) -> Result<u32> {
 fn read_score(score: &str) -> Result<f64> {
     match score.parse() {
         Ok(score) if f64::is_finite(score) => Ok(score),
-        _ => bail!("{score:?} is no score"),
+        _ => bail!("{score:?} is not a score"),
     }
 }
 

@@ -34,12 +34,12 @@ pub fn parse(text: &str) -> Result<Vec<Topic>> {
         parse_queries(text)?
     };
     if topics.is_empty() {
-        bail!("there is no topic in it");
+        bail!("it contains no topic");
     }
     let mut seen = HashSet::new();
     for topic in &topics {
         if !seen.insert(&topic.id) {
-            bail!("topic number {} is there twice", topic.id);
+            bail!("topic number {} occurs twice", topic.id);
         }
     }
     Ok(topics)
@@ -317,7 +317,7 @@ mod tests {
             ("hello", "line 1: neither"),
             (
                 "{\"qid\":1,\"query\":\"a\"}\n{\"qid\":\"1\",\"query\":\"b\"}",
-                "number 1 is there twice",
+                "number 1 occurs twice",
             ),
         ] {
             let error = format!("{:#}", parse(text).unwrap_err());

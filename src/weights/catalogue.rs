@@ -274,7 +274,7 @@ source = [{ url = "https://example.org/f" }]
     }
 
     #[test]
-    fn nothing_comes_over_an_open_line() {
+    fn every_address_uses_https() {
         for entry in Catalogue::embedded().unwrap().entries() {
             for source in entry.files.iter().flat_map(|f| &f.sources) {
                 if let Source::Address { url } = source {
@@ -285,7 +285,7 @@ source = [{ url = "https://example.org/f" }]
     }
 
     #[test]
-    fn what_could_leave_its_directory_or_is_no_checksum_is_refused() {
+    fn bad_names_checksums_and_sources_are_errors() {
         assert!(Catalogue::parse(ONE).is_ok());
         for (from, to) in [
             ("name = \"m\"", "name = \"../m\""),

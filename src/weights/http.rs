@@ -153,7 +153,7 @@ impl Web {
             if let (Some(must), Some(announced)) = (must, announced) {
                 ensure!(
                     announced == must,
-                    "is {announced} bytes there, must be {must}"
+                    "the server announces {announced} bytes, must be {must}"
                 );
             }
             out.set_len(from)
@@ -170,7 +170,7 @@ impl Web {
             let ended = copy(body, &mut out, part, must.map(|m| m - from.min(m)), bar)?;
             let now = length(&out, part)?;
             if let Some(must) = must {
-                ensure!(now <= must, "sends more than the {must} bytes it must be");
+                ensure!(now <= must, "the server sends more than {must} bytes");
             }
             if ended.is_ok() && must.is_none_or(|must| now == must) {
                 out.sync_all().with_context(|| cannot_write(part))?;
@@ -198,7 +198,7 @@ impl Web {
         let mut publisher = PublisherInfo::default();
         let mut url: Uri = url
             .parse()
-            .with_context(|| format!("{url} is no address"))?;
+            .with_context(|| format!("{url} is not an address"))?;
         for _ in 0..=REDIRECTS {
             let host = url.authority().map(|a| a.to_string()).unwrap_or_default();
             if self.unreachable.contains(&host) {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn an_etag_counts_only_where_the_hub_says_it() {
+    fn an_etag_is_a_checksum_only_in_the_hubs_response() {
         let id = "W/\"0123456789abcdef0123456789abcdef01234567\"";
         let mut stranger = PublisherInfo::default();
         stranger.update(&headers(&[("etag", id)]));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_may_be_a_path_but_never_leaves_encryption() {
+    fn a_redirect_may_be_a_path_but_not_lead_from_https_to_http() {
         let from: Uri = "https://hub.example/a?b".parse().unwrap();
         let to = |location: &str| redirected(&from, location).map(|u| u.to_string());
         assert_eq!(to("/c?d").unwrap(), "https://hub.example/c?d");

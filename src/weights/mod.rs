@@ -452,7 +452,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_goes_before_the_data_directory_unless_it_is_empty() {
+    fn the_variable_takes_precedence_unless_it_is_empty() {
         let data = || Ok(PathBuf::from("/data"));
         let dir = |v: Option<&str>| default_directory(v.map(OsString::from), data).unwrap();
         assert_eq!(dir(Some("/m")), Path::new("/m"));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_member_of_that_exact_name_is_taken_from_either_kind() {
+    fn a_member_is_extracted_by_its_exact_name_from_both_kinds_of_archives() {
         let dir = tempfile::tempdir().unwrap();
         let (whl, sdist) = (dir.path().join("p.whl"), dir.path().join("p-1.tar.gz"));
         let to = dir.path().join("out");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_an_error() {
+    fn a_file_that_is_not_an_archive_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["p.whl", "p.tar.gz", "p.exe"] {
             let path = dir.path().join(name);

@@ -196,7 +196,7 @@ fn an_impossible_command_is_one_error_and_writes_nothing() {
         1,
     );
     for (topics_text, with_images, message) in [
-        (Some(twice.as_str()), true, "is there twice"),
+        (Some(twice.as_str()), true, "occurs twice"),
         (None, true, "topics.xml"),
         (Some("<topics><topic>"), true, "topics.xml"),
         (Some(good.as_str()), false, "there is no directory"),

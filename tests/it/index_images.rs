@@ -7,7 +7,7 @@ use std::path::Path;
 use riposte::evidence::PageEvidence;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{Made, Record, Store};
+use riposte::evidence::store::{ChannelOutput, Record, Store};
 use riposte::index::images::{self, Field, ImageIndex, Updated};
 use riposte::trec::DocId;
 
@@ -50,12 +50,12 @@ impl Evidence {
         let record = Record {
             document: id.to_owned(),
             fingerprint: "f".to_owned(),
-            pages: Some(Made {
+            pages: Some(ChannelOutput {
                 producer: made("page"),
                 value: vec![page],
                 faults: Vec::new(),
             }),
-            ocr: Some(Made {
+            ocr: Some(ChannelOutput {
                 producer: made("ocr"),
                 value: vec![line],
                 faults: Vec::new(),

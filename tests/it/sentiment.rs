@@ -108,7 +108,7 @@ fn an_afinn_file_of_another_format_is_an_error_that_names_the_line() {
         Afinn::load(&dir.path().join("none.txt")).err().unwrap()
     );
     assert!(
-        error.contains("reading the AFINN list") && error.contains("none.txt"),
+        error.contains("cannot read the AFINN list") && error.contains("none.txt"),
         "{error}"
     );
 }

@@ -10,7 +10,7 @@ use riposte::collection::images::ImageCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::sentence::Sentences;
-use riposte::evidence::store::{Store, Wanted};
+use riposte::evidence::store::{EvidenceFields, Store};
 use riposte::evidence::{Part, ocr_text, picture};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::images::Image;
@@ -335,7 +335,7 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let collection = ImageCollection::open(&dir)?;
     let store = Store::open_to_read(inputs.evidence)?;
     let images = collection.entries().iter();
-    let images = images.map(|entry| Image::read(&store, &entry.id, Wanted::ALL));
+    let images = images.map(|entry| Image::read(&store, &entry.id, EvidenceFields::ALL));
     let images: Vec<Image> = images
         .filter_map(Result::transpose)
         .collect::<Result<_>>()?;

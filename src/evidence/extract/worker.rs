@@ -15,8 +15,10 @@ use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
 use crate::evidence::ocr::{OcrLine, TextReader, backend};
 use crate::evidence::picture::{self, Picture};
-use crate::evidence::store::{Backend, Held, Made, Record, Store};
-use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part, page, texts};
+use crate::evidence::store::{Backend, ChannelOutput, Record, Store, StoredDocument};
+use crate::evidence::{
+    AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue, page, texts,
+};
 use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
 
@@ -36,7 +38,7 @@ const STAGES: [&str; 9] = [
 pub(super) type Digest = [u8; 32];
 
 /// The indices of documents whose evidence is stored, by the digests of their images.
-pub(super) type Seen = Mutex<HashMap<Digest, usize>>;
+pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
 
 /// Nanoseconds spent in each stage, by all threads.
 #[derive(Default)]
@@ -63,7 +65,7 @@ impl Clock {
 }
 
 /// The result for a document.
-pub(super) struct Outcome {
+pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; None if nothing was missing.
     pub(super) record: Option<Record>,
@@ -73,13 +75,13 @@ pub(super) struct Outcome {
     pixels: Option<Pixels>,
     clip_producer: Option<String>,
     /// The producers of the document's channels after the record is written.
-    pub(super) made: BTreeMap<Channel, String>,
+    pub(super) producers: BTreeMap<Channel, String>,
 }
 
 /// The groups of which some documents are done and others are not.
 pub(super) struct Groups {
     documents: usize,
-    open: Mutex<BTreeMap<usize, Vec<Outcome>>>,
+    open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,
 }
 
 impl Groups {
@@ -91,7 +93,7 @@ impl Groups {
     }
 
     /// Adds a document to its group. Returns the group if it is complete now.
-    fn add(&self, outcome: Outcome) -> Option<Vec<Outcome>> {
+    fn add(&self, outcome: DocumentResult) -> Option<Vec<DocumentResult>> {
         let group = outcome.index / GROUP;
         let size = GROUP.min(self.documents - group * GROUP);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +109,7 @@ impl Groups {
 }
 
 /// Embeds the group's images with CLIP, in one batch.
-fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
+fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
     let Some(clip) = &tools.clip else {
         return Ok(());
     };
@@ -133,7 +135,7 @@ fn embed_group(members: &mut [Outcome], tools: &Tools) -> Result<()> {
                 true => vectors.next(),
                 false => None,
             };
-            record.clip = Some(Made {
+            record.clip = Some(ChannelOutput {
                 producer,
                 value: vector,
                 faults: Vec::new(),
@@ -148,7 +150,7 @@ pub(super) struct Worker<'a> {
     tools: &'a Tools,
     clock: &'a Clock,
     entries: &'a [Entry],
-    seen: &'a Seen,
+    seen: &'a KnownImages,
     store_path: &'a Path,
     /// For reading; opened when stored evidence is first needed.
     store: Option<Store>,
@@ -164,7 +166,7 @@ impl<'a> Worker<'a> {
         clock: &'a Clock,
         entries: &'a [Entry],
         store_path: &'a Path,
-        seen: &'a Seen,
+        seen: &'a KnownImages,
     ) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         Ok(Worker {
@@ -188,9 +190,9 @@ impl Worker<'_> {
     pub(super) fn work(
         &mut self,
         index: usize,
-        held: Option<&Held>,
+        held: Option<&StoredDocument>,
         groups: &Groups,
-    ) -> Result<Option<Vec<Outcome>>> {
+    ) -> Result<Option<Vec<DocumentResult>>> {
         let entry = &self.entries[index];
         let outcome = self.document(index, entry, held)?;
         let Some(mut group) = groups.add(outcome) else {
@@ -202,39 +204,44 @@ impl Worker<'_> {
         Ok(Some(group))
     }
 
-    fn document(&mut self, index: usize, entry: &Entry, held: Option<&Held>) -> Result<Outcome> {
+    fn document(
+        &mut self,
+        index: usize,
+        entry: &Entry,
+        held: Option<&StoredDocument>,
+    ) -> Result<DocumentResult> {
         let mut listing_faults = Vec::new();
         let listing = self.clock.time("list", || entry.list(&mut listing_faults));
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
 
         // A channel is missing if its producer has changed; the producers of its inputs are part of that, so inputs come first.
-        let mut made: BTreeMap<Channel, String> = BTreeMap::new();
+        let mut producers: BTreeMap<Channel, String> = BTreeMap::new();
         let mut missing: HashMap<Channel, String> = HashMap::new();
         for channel in Channel::ALL {
             let stored = held.and_then(|h| h.producers.get(&channel));
-            match self.tools.producer(channel, &made) {
+            match self.tools.producer(channel, &producers) {
                 Some(wanted) if stored != Some(&wanted) => {
-                    made.insert(channel, wanted.clone());
+                    producers.insert(channel, wanted.clone());
                     missing.insert(channel, wanted);
                 }
                 Some(_) => {
-                    made.extend(stored.map(|s| (channel, s.clone())));
+                    producers.extend(stored.map(|s| (channel, s.clone())));
                 }
                 // a channel without its tool keeps what is stored, unless its inputs change
                 None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
-                    made.extend(stored.map(|s| (channel, s.clone())));
+                    producers.extend(stored.map(|s| (channel, s.clone())));
                 }
                 None => {}
             }
         }
         let clip_producer = missing.get(&Channel::Clip).cloned();
-        let mut outcome = Outcome {
+        let mut outcome = DocumentResult {
             index,
             record: None,
             digest: None,
             pixels: None,
             clip_producer,
-            made,
+            producers,
         };
         if missing.is_empty() {
             return Ok(outcome);
@@ -260,7 +267,7 @@ impl Worker<'_> {
                 .time("read", || entry.read(&listing, &mut faults));
             record.url.clone_from(&document.url);
             let pages = self.pages(document, entry, &mut faults);
-            record.pages = Some(Made {
+            record.pages = Some(ChannelOutput {
                 producer,
                 value: pages,
                 faults,
@@ -351,7 +358,7 @@ impl Worker<'_> {
         missing: &mut HashMap<Channel, String>,
         record: &mut Record,
         stored: &Option<Evidence>,
-        outcome: &mut Outcome,
+        outcome: &mut DocumentResult,
     ) -> Result<()> {
         let wanted = [Channel::Ocr, Channel::Picture, Channel::Clip];
         if !wanted.iter().any(|channel| missing.contains_key(channel)) {
@@ -372,17 +379,19 @@ impl Worker<'_> {
             && missing.contains_key(&Channel::Ocr)
             && missing.contains_key(&Channel::Picture)
         {
-            record.ocr = missing.remove(&Channel::Ocr).map(|producer| Made {
+            record.ocr = missing.remove(&Channel::Ocr).map(|producer| ChannelOutput {
                 producer,
                 value: twin.ocr,
                 faults: Vec::new(),
             });
             record.ocr_backend = backend;
-            record.picture = missing.remove(&Channel::Picture).map(|producer| Made {
-                producer,
-                value: Some(seen),
-                faults: Vec::new(),
-            });
+            record.picture = missing
+                .remove(&Channel::Picture)
+                .map(|producer| ChannelOutput {
+                    producer,
+                    value: Some(seen),
+                    faults: Vec::new(),
+                });
             if !missing.contains_key(&Channel::Clip) {
                 return Ok(());
             }
@@ -416,7 +425,7 @@ impl Worker<'_> {
                 outcome.digest = None;
             }
             record.ocr_backend = reader.and_then(|reader| backend_of(&**reader));
-            record.ocr = Some(Made {
+            record.ocr = Some(ChannelOutput {
                 producer,
                 value: lines,
                 faults,
@@ -433,7 +442,7 @@ impl Worker<'_> {
                 self.clock
                     .time("picture", || picture::measure(&image.image, lines))
             });
-            record.picture = Some(Made {
+            record.picture = Some(ChannelOutput {
                 producer,
                 value: picture,
                 faults,
@@ -487,12 +496,12 @@ impl Worker<'_> {
                 .clock
                 .time("sentence", || self.pool.install(|| model.embed(&values)))
                 .context("the sentence encoder failed")?;
-            words.sentences = Some(Made {
+            words.sentences = Some(ChannelOutput {
                 producer,
                 value: embedded
                     .into_iter()
                     .zip(vectors)
-                    .map(|(text, value)| OfPart {
+                    .map(|(text, value)| PartValue {
                         page: text.page.clone(),
                         part: text.part,
                         value,
@@ -536,21 +545,21 @@ fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
 /// The channels that are computed from a document's texts.
 #[derive(Default)]
 struct Words {
-    sentences: Option<Made<Vec<OfPart<Vec<f32>>>>>,
-    vader: Option<Made<Vec<OfPart<f64>>>>,
-    afinn: Option<Made<Vec<OfPart<AfinnValence>>>>,
+    sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,
+    vader: Option<ChannelOutput<Vec<PartValue<f64>>>>,
+    afinn: Option<ChannelOutput<Vec<PartValue<AfinnValence>>>>,
 }
 
 fn of_texts<T>(
     producer: String,
-    texts: &[OfPart<String>],
+    texts: &[PartValue<String>],
     value: impl Fn(&str) -> T,
-) -> Made<Vec<OfPart<T>>> {
-    Made {
+) -> ChannelOutput<Vec<PartValue<T>>> {
+    ChannelOutput {
         producer,
         value: texts
             .iter()
-            .map(|text| OfPart {
+            .map(|text| PartValue {
                 page: text.page.clone(),
                 part: text.part,
                 value: value(&text.value),
@@ -566,7 +575,7 @@ fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
     faults: &mut Vec<Fault>,
-) -> Option<(PathBuf, picture::Decoded)> {
+) -> Option<(PathBuf, picture::DecodedImage)> {
     for path in paths {
         let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
         let decoded = bytes.and_then(|bytes| guarded(|| picture::decode(&bytes)));

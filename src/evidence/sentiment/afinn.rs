@@ -6,36 +6,36 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// What a word list found in a text.
+/// The valence of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Valence {
-    /// Sum of the scores of the words found: Python's `Afinn().score(text)`.
+    /// The sum of the scores of all words and phrases found, as Python's `Afinn().score(text)`.
     pub sum: f64,
-    /// How many words or phrases of the list were found, those scored 0 included.
+    /// The number of words and phrases found, including those with score 0.
     pub words: usize,
 }
 
-/// AFINN's word list (-5 to 5 for a word or phrase), matched as Python's `afinn` 0.1 does.
+/// AFINN's word list, with a score from -5 to 5 for each word or phrase. Matches like Python's `afinn` 0.1.
 pub struct Afinn {
-    /// By the run of word characters that they begin with: entries and scores, longest first.
+    /// Entries with their scores, the longest first, by the word characters with which they begin.
     entries: HashMap<String, Vec<(String, f64)>>,
 }
 
 impl Afinn {
-    /// Reads `word<TAB>score` lines (AFINN-111.txt, AFINN-en-165.txt); a later line replaces an earlier one.
+    /// Reads lines of the form `word<TAB>score` (AFINN-111.txt, AFINN-en-165.txt). If a word occurs twice, the later line counts.
     ///
-    /// Fails when the file cannot be read, holds no entry, or has a line of another form.
+    /// Errors: the file cannot be read, has no entry, or has a line of another form.
     pub fn load(path: &Path) -> Result<Afinn> {
         let text = fs::read_to_string(path)
-            .with_context(|| format!("reading the AFINN list {}", path.display()))?;
+            .with_context(|| format!("cannot read the AFINN list {}", path.display()))?;
         let mut scores: HashMap<&str, f64> = HashMap::new();
         for (i, line) in text.lines().enumerate() {
-            let at = || format!("{}:{}: not an AFINN line", path.display(), i + 1);
-            let (word, score) = line.trim().split_once('\t').with_context(at)?;
-            let score: i32 = score.trim().parse().with_context(at)?;
-            // matched at word boundaries: an entry of punctuation alone would never be found
+            let position = || format!("{}:{}: not an AFINN line", path.display(), i + 1);
+            let (word, score) = line.trim().split_once('\t').with_context(position)?;
+            let score: i32 = score.trim().parse().with_context(position)?;
+            // entries are matched at word boundaries, so one without word characters at its ends would never be found
             if !word.starts_with(is_word) || !word.ends_with(is_word) {
-                bail!("{} (a word or phrase is wanted before the tab)", at());
+                bail!("{} (expected a word or phrase before the tab)", position());
             }
             scores.insert(word, f64::from(score));
         }
@@ -55,7 +55,7 @@ impl Afinn {
         Ok(Afinn { entries })
     }
 
-    /// The words and phrases found, longest first at each place, without overlaps; case does not count.
+    /// The valence of a text: the longest entry at each position, without overlaps, ignoring case.
     pub fn valence(&self, text: &str) -> Valence {
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ").to_lowercase();
@@ -86,11 +86,12 @@ impl Afinn {
     }
 }
 
-/// Python's `\w`.
+/// Whether a character matches Python's `\w`.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// The longest prefix of word characters.
 fn first_run(text: &str) -> &str {
     text.split(|c| !is_word(c)).next().unwrap_or_default()
 }

@@ -1,17 +1,17 @@
-//! VADER: Hutto and Gilbert, "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social
-//! Media Text", ICWSM 2014; the rules as `vaderSentiment` 3.3.2 has them, its quirks included.
+//! VADER: Hutto and Gilbert, "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text", ICWSM 2014. The rules
+//! are those of `vaderSentiment` 3.3.2, including its quirks.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-/// Change by a booster or dampener ("very", "hardly"), in units of valence.
+/// What a booster ("very") adds to a valence, and a dampener ("hardly") subtracts.
 const BOOST: f64 = 0.293;
-/// Change by capitals among small letters.
+/// What a word in capitals adds, if other words are not in capitals.
 const CAPITALS: f64 = 0.733;
-/// Factor by a negation.
+/// The factor of a negation.
 const NEGATION: f64 = -0.74;
-/// Normalises a sum of valences: s / √(s² + 15).
+/// The constant that normalises a sum s of valences: s / √(s² + 15).
 const ALPHA: f64 = 15.0;
 
 const NEGATIONS: &str = "aint arent cannot cant couldnt darent didnt doesnt ain't aren't can't couldn't \
@@ -30,7 +30,7 @@ const BOOSTERS: &str = "absolutely amazingly awfully completely considerable con
 const DAMPENERS: &str = "almost barely hardly kinda kindof kind-of less little marginal marginally occasional \
     occasionally partly scarce scarcely slight slightly somewhat sorta sortof sort-of";
 
-/// Dampeners of two words; they count only where a lexicon word is looked at from three words on.
+/// Dampeners of two words. They count only if they begin two or three words before a word of the lexicon.
 const DAMPENING_PAIRS: [[&str; 2]; 3] = [["just", "enough"], ["kind", "of"], ["sort", "of"]];
 
 /// Phrases with a valence of their own.
@@ -46,19 +46,19 @@ const IDIOMS: [(&[&str], f64); 9] = [
     (&["beating", "heart"], 3.5),
 ];
 
-/// What the lists say of one word.
+/// What the word lists contain about a word.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// Mean valence of the lexicon, in [-4, 4].
+    /// The mean valence in the lexicon, in [-4, 4].
     valence: Option<f64>,
-    /// [`BOOST`] with its sign, or 0.
+    /// [`BOOST`] for a booster, -[`BOOST`] for a dampener, else 0.
     boost: f64,
     negates: bool,
 }
 
 struct Lists {
     words: HashMap<&'static str, Entry>,
-    /// Emoji of one code point, and their descriptions in words.
+    /// Emoji of one code point, with their descriptions.
     emoji: HashMap<char, &'static str>,
 }
 
@@ -85,7 +85,7 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     Lists { words, emoji }
 });
 
-/// The valence of texts by VADER. Making one is free after the first.
+/// Computes the valence of texts. Creating one costs nothing after the first, because they share the word lists.
 #[derive(Clone, Copy)]
 pub struct Vader {
     lists: &'static Lists,
@@ -97,21 +97,22 @@ impl Default for Vader {
     }
 }
 
-/// A blank-separated piece of the text, without the punctuation around it.
+/// A piece of the text between blanks, without the punctuation around it.
 struct Token<'a> {
     lower: Cow<'a, str>,
-    /// Has capitals and no small letters.
+    /// Whether it has upper-case letters and no lower-case ones.
     capitals: bool,
     entry: Entry,
 }
 
 impl Vader {
-    /// Reads the lists on the first call.
+    /// Reads the word lists when it is called for the first time.
     pub fn new() -> Self {
         Vader { lists: &LISTS }
     }
 
-    /// Python's `polarity_scores(text)["compound"]`: in [-1, 1], four decimals, 0 for neutral and empty texts.
+    /// The compound score of a text, in [-1, 1] with four decimals: Python's `polarity_scores(text)["compound"]`. 0 for neutral and empty
+    /// texts.
     pub fn compound(&self, text: &str) -> f64 {
         let text = self.describe_emoji(text);
         let tokens: Vec<Token<'_>> = text
@@ -139,7 +140,7 @@ impl Vader {
         (compound * 1e4).round() / 1e4
     }
 
-    /// The text with each emoji replaced by its description, set off from a word before it.
+    /// Replaces each emoji by its description, separated from a word before it.
     fn describe_emoji<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let described = |c: &char| (!c.is_ascii()).then(|| self.lists.emoji.get(c)).flatten();
         if !text.chars().any(|c| described(&c).is_some()) {
@@ -164,7 +165,7 @@ impl Vader {
 
     fn token<'a>(&self, piece: &'a str) -> Token<'a> {
         let bare = piece.trim_matches(|c: char| c.is_ascii_punctuation());
-        // what is left of ":)" or "b)" is no word: keep the emoticon
+        // what remains of ":)" or "b)" would not be a word, so the emoticon is kept as it is
         let word = if bare.chars().nth(2).is_some() {
             bare
         } else {
@@ -190,12 +191,12 @@ impl Vader {
 
 struct Sentence<'a> {
     tokens: &'a [Token<'a>],
-    /// Some tokens, not all, are in capitals: only then do capitals emphasise.
+    /// Whether some tokens, but not all, are in capitals. Only then do capitals emphasise.
     mixed_capitals: bool,
 }
 
 impl Sentence<'_> {
-    /// Token `i` in small letters; "" past either end (no rule asks for that word).
+    /// Token `i` in lower case; "" if there is none (no rule looks for that word).
     fn word(&self, i: Option<usize>) -> &str {
         i.and_then(|i| self.tokens.get(i))
             .map_or("", |token| &token.lower)
@@ -208,7 +209,7 @@ impl Sentence<'_> {
             .unwrap_or_default()
     }
 
-    /// The valence of token `i` after all rules that look at its neighbours.
+    /// The valence of token `i` after all rules that depend on its neighbours.
     fn valence(&self, i: usize) -> f64 {
         let entry = self.entry(i);
         let back = |n: usize| self.word(i.checked_sub(n));
@@ -251,7 +252,7 @@ impl Sentence<'_> {
         valence
     }
 
-    /// What booster `j` adds to a word of this valence.
+    /// What booster `j` adds to a word with this valence.
     fn boost(&self, j: usize, valence: f64) -> f64 {
         let mut boost = self.entry(j).boost;
         if boost == 0.0 {
@@ -266,11 +267,11 @@ impl Sentence<'_> {
         boost
     }
 
-    /// The valence of word `i` after the negation, if it is one, `distance` words before it.
+    /// The valence of word `i` after the word `distance` before it, which may be a negation.
     fn negate(&self, valence: f64, i: usize, distance: usize) -> f64 {
         let back = |n: usize| self.word(i.checked_sub(n));
         let so = |n: usize| matches!(back(n), "so" | "this");
-        // "never so good" is praise; at three words Python lets "so" or "this" before the word do it alone
+        // "never so good" is praise. At distance 3, Python also accepts a "so" or "this" directly before the word, without "never"
         let never_so = match distance {
             2 => back(2) == "never" && so(1),
             3 => (back(3) == "never" && so(2)) || so(1),
@@ -291,7 +292,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// Phrases around word `i`: an idiom's own valence takes the word's place. Called with i > 2.
+    /// The valence of word `i` after phrases around it: an idiom replaces it, and a dampener of two words reduces it. Called if i > 2.
     fn idioms(&self, mut valence: f64, i: usize) -> f64 {
         let phrase = |first: usize, words: usize| {
             let tokens = i
@@ -331,25 +332,24 @@ impl Sentence<'_> {
     }
 }
 
-/// Halves what stands before the first "but" and raises what stands after it by half.
+/// Halves the valences before the first "but" and multiplies those after it by 1.5.
 ///
-/// Python walks the list and changes, for each value it meets, the first place that holds an equal value,
-/// which may be one changed before. Its `list.index` is answered here from an index of places by value: a
-/// page of 100,000 words would otherwise take minutes.
+/// Python's code iterates over the list and, for each value, changes the first element that is equal to it, which may have been changed
+/// before. The positions of each value are indexed here, because `list.index` would take minutes for a page of 100,000 words.
 fn contrast(valences: &mut [f64], but: usize) {
-    let mut places: HashMap<u64, BTreeSet<usize>> = HashMap::new();
+    let mut positions: HashMap<u64, BTreeSet<usize>> = HashMap::new();
     for (i, valence) in valences
         .iter()
         .enumerate()
         .filter(|(_, valence)| **valence != 0.0)
     {
-        places.entry(valence.to_bits()).or_default().insert(i);
+        positions.entry(valence.to_bits()).or_default().insert(i);
     }
     for i in 0..valences.len() {
         let Some(&valence) = valences.get(i).filter(|valence| **valence != 0.0) else {
             continue; // zeros stay zero
         };
-        let Some(first) = places
+        let Some(first) = positions
             .get(&valence.to_bits())
             .and_then(|at| at.first().copied())
         else {
@@ -360,17 +360,20 @@ fn contrast(valences: &mut [f64], but: usize) {
             std::cmp::Ordering::Equal => continue,
             std::cmp::Ordering::Greater => valence * 1.5,
         };
-        if let Some(at) = places.get_mut(&valence.to_bits()) {
+        if let Some(at) = positions.get_mut(&valence.to_bits()) {
             at.remove(&first);
         }
-        places.entry(changed.to_bits()).or_default().insert(first);
+        positions
+            .entry(changed.to_bits())
+            .or_default()
+            .insert(first);
         if let Some(slot) = valences.get_mut(first) {
             *slot = changed;
         }
     }
 }
 
-/// What exclamation marks (up to four) and question marks (from two) add to the size of the sum.
+/// What exclamation marks (at most four count) and question marks (from two on) add to the absolute value of the sum.
 fn emphasis(text: &str) -> f64 {
     let count = |mark: u8| text.bytes().filter(|byte| *byte == mark).count();
     let exclamation = count(b'!').min(4) as f64 * 0.292;
@@ -382,7 +385,7 @@ fn emphasis(text: &str) -> f64 {
     exclamation + question
 }
 
-/// Where Python's `str.split` splits: Unicode's white space and the four ASCII separators.
+/// Whether Python's `str.split` splits at a character: white space of Unicode and four separators of ASCII.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

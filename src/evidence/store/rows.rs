@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Made, Record};
+use super::{ChannelOutput, Record};
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
-use crate::evidence::{AfinnValence, Channel, Evidence, OfPart, PageEvidence, Part};
+use crate::evidence::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// The tables that hold a channel's evidence.
@@ -97,7 +97,7 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
 
 /// The producer and the faults of a channel, if the record has it.
 fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
-    fn of<T>(made: &Option<Made<T>>) -> Option<(&str, &[Fault])> {
+    fn of<T>(made: &Option<ChannelOutput<T>>) -> Option<(&str, &[Fault])> {
         made.as_ref()
             .map(|m| (m.producer.as_str(), m.faults.as_slice()))
     }
@@ -162,7 +162,7 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 e.1
             ])?;
     }
-    if let Some(Made { value: Some(p), .. }) = &record.picture {
+    if let Some(ChannelOutput { value: Some(p), .. }) = &record.picture {
         c.prepare_cached("INSERT INTO picture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
             .execute(params![
                 id,
@@ -186,7 +186,7 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 p.photograph
             ])?;
     }
-    if let Some(Made {
+    if let Some(ChannelOutput {
         value: Some(vector),
         ..
     }) = &record.clip
@@ -217,7 +217,7 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
 
 /// What is read of a document besides its words and its picture statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct EvidenceFields {
     pub rankings: bool,
     pub clip: bool,
     pub sentences: bool,
@@ -225,9 +225,9 @@ pub struct Wanted {
     pub sentiment: bool,
 }
 
-impl Wanted {
+impl EvidenceFields {
     /// All of it.
-    pub const ALL: Wanted = Wanted {
+    pub const ALL: EvidenceFields = EvidenceFields {
         rankings: true,
         clip: true,
         sentences: true,
@@ -238,7 +238,7 @@ impl Wanted {
 pub(super) fn read_document(
     c: &Connection,
     id: &DocId,
-    wanted: Wanted,
+    wanted: EvidenceFields,
 ) -> rusqlite::Result<Option<Evidence>> {
     let key = id.0.as_str();
     let url: Option<String> = c
@@ -405,13 +405,13 @@ fn parts<T>(
     document: &str,
     query: &str,
     mut value: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<OfPart<T>>> {
+) -> rusqlite::Result<Vec<PartValue<T>>> {
     let mut statement = c.prepare_cached(query)?;
     let mut rows = statement.query([document])?;
     let mut parts = Vec::new();
     while let Some(row) = rows.next()? {
         if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
-            parts.push(OfPart {
+            parts.push(PartValue {
                 page: row.get(0)?,
                 part,
                 value: value(row)?,

@@ -1,5 +1,5 @@
--- A hash of the words found in and around each image, kept by whoever has read them: so that an index of them sees what has
--- changed without reading all. It is removed by whatever changes the words, by this program, another version of it, or by hand.
+-- A hash of the words of each document, stored by a program that has read them. With it, an index of the words can detect changes
+-- without reading all of them. The triggers delete it when the words change, whether by riposte, another version of it, or by hand.
 CREATE TABLE IF NOT EXISTS text_hash (document TEXT PRIMARY KEY, hash INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER IF NOT EXISTS document_removed AFTER DELETE ON document
     BEGIN DELETE FROM text_hash WHERE document = OLD.document; END;

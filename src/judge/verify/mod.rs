@@ -200,7 +200,7 @@ impl Findings {
         let hint = if doc_before < doc {
             "trec_eval, which ignores ranks, puts it before the one above"
         } else {
-            "trec_eval gives this order only because of the document ids"
+            "trec_eval keeps this order only because of the document ids"
         };
         let what = if score == score_before {
             format!("score {score} twice in a row")
