@@ -1,4 +1,4 @@
-//! The stance of single texts: towards the claim of a topic, or towards two objects.
+//! Stance detection for single texts: towards the claim of a topic, or towards two objects.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -11,15 +11,16 @@ use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
 use crate::trec::{Explanation, ObjectStance};
 
-/// A text and what its stance is asked about.
+/// A text, and the target towards which its stance is asked.
 pub enum StanceQuestion {
     /// The claim of a topic, and the text.
     Claim(String, String),
+    /// Two objects, and the text.
     Objects(Objects, String),
 }
 
 impl StanceQuestion {
-    /// Asks for the stance of a text towards a topic.
+    /// Asks for the stance of a text towards the claim of a topic.
     pub fn about_topic(topic: &str, text: String) -> Self {
         StanceQuestion::Claim(question::claims(topic).0, text)
     }
@@ -30,7 +31,7 @@ pub enum StanceAnswer {
     Claim(Stances),
     Objects {
         decision: ObjectStance,
-        /// Of the first object, the second one, neutral, and no stance.
+        /// The probabilities of the classes: first object, second object, neutral, no stance. Their sum is 1.
         probabilities: [f64; 4],
     },
 }
@@ -55,9 +56,10 @@ pub fn decision(stances: &Stances) -> ClaimStance {
     }
 }
 
-/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, the words of the texts decide alone.
+/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, they depend on words alone.
 ///
-/// Errors: the encoder fails.
+/// # Errors
+/// The encoder fails.
 pub fn answer(
     questions: &[StanceQuestion],
     encoder: Option<&Lazy<PairEncoder>>,
@@ -73,7 +75,7 @@ pub fn answer(
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut ranges = Vec::new();
     for (question, masked) in questions.iter().zip(&masked) {
-        let from = pairs.len();
+        let start = pairs.len();
         match question {
             StanceQuestion::Claim(claim, text) => {
                 let pieces = pieces(text).into_iter();
@@ -84,13 +86,13 @@ pub fn answer(
                 pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
             }
         }
-        ranges.push(from..pairs.len());
+        ranges.push(start..pairs.len());
     }
     let logits = encoder.map(|encoder| encoder.get()?.logits(&pairs));
     let logits = logits.transpose()?;
     let answers = questions.iter().zip(ranges).map(|(question, range)| {
-        let own = logits.as_deref().and_then(|all| all.get(range));
-        answer_one(question, own, explain)
+        let of_question = logits.as_deref().and_then(|all| all.get(range));
+        answer_one(question, of_question, explain)
     });
     Ok(answers.collect())
 }
