@@ -58,7 +58,7 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
 fn index_images(args: &IndexArgs) -> Result<u8> {
     ensure!(
         args.indexing.index.is_none(),
-        "--index is for texts: the index of images is beside their evidence, and --evidence chooses its place"
+        "--index is for texts: the index of images is stored beside the file that --evidence names"
     );
     let evidence = evidence_store(args.evidence.as_deref(), &args.input)?;
     ensure!(

@@ -60,7 +60,7 @@ enum Command {
     Verify(VerifyArgs),
     /// Evaluate runs against judgements, and compare them
     Evaluate(EvaluateArgs),
-    /// Write a report of a run that a browser opens without a server or a network
+    /// Write a report of a run, as pages that a browser opens from disk
     Inspect(InspectArgs),
 }
 
@@ -118,7 +118,7 @@ struct ImagesArgs {
     /// Allow an image in both lists of a topic
     #[arg(long)]
     overlap: bool,
-    /// Tag of the run, by default riposte, followed by the approach if it is another one
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach
     #[arg(long, value_name = "TAG", value_parser = parse_tag)]
     tag: Option<String>,
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
@@ -164,7 +164,7 @@ struct TextArgs {
     /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
-    /// Tag of the run, by default riposte, followed by the approach if it is another one
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach
     #[arg(long, value_name = "TAG", value_parser = parse_tag)]
     tag: Option<String>,
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line
@@ -187,7 +187,7 @@ struct ControversialArgs {
 struct ComparativeArgs {
     #[command(flatten)]
     texts: TextArgs,
-    /// Do not detect stances: write Q0 in the second column
+    /// Do not detect stances, and write Q0 in the second column
     #[arg(long)]
     no_stance: bool,
 }

@@ -13,7 +13,7 @@ use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::score::object_stance::Objects;
 use crate::task::models;
-use crate::task::stance::{StanceAnswer, StanceQuestion, answer, decision};
+use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
 use crate::trec::Explanation;
 use crate::weights::{Models, Role};
 
@@ -34,10 +34,10 @@ impl StanceLine {
     fn question(self) -> Result<StanceQuestion> {
         match (self.topic, self.objects) {
             (Some(topic), None) => Ok(StanceQuestion::about_topic(&topic, self.text)),
-            (None, Some([first, second])) => Ok(StanceQuestion::Objects(
-                Objects::new(&first, &second),
-                self.text,
-            )),
+            (None, Some([first, second])) => Ok(StanceQuestion::Objects {
+                objects: Objects::new(&first, &second),
+                text: self.text,
+            }),
             _ => bail!("a line has a topic or two objects, but not both"),
         }
     }
@@ -122,8 +122,9 @@ fn answers(
 
 fn to_json(answer: &StanceAnswer, explanation: Option<Explanation>) -> Value {
     let mut object = match answer {
-        StanceAnswer::Claim(s) => json!({
-            "stance": decision(s), "pro": s.pro, "con": s.con, "neither": s.neither,
+        StanceAnswer::Claim(stances) => json!({
+            "stance": ClaimStance::most_probable(stances),
+            "pro": stances.pro, "con": stances.con, "neither": stances.neither,
         }),
         StanceAnswer::Objects {
             decision,

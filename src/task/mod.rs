@@ -59,7 +59,7 @@ fn run_stage<T>(
     result
 }
 
-/// The tag of a run if the user gives none: `riposte`, followed by the approach if it is not the default one.
+/// The tag of a run if the user gives none: `riposte`, or `riposte-NAME` for another approach than the default.
 pub fn default_tag(approach: &str) -> String {
     match approach {
         "riposte" => "riposte".to_owned(),

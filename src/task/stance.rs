@@ -11,18 +11,17 @@ use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
 use crate::trec::{Explanation, ObjectStance};
 
-/// A text, and the target towards which its stance is asked.
+/// A text, and the target of the stance that is asked for.
 pub enum StanceQuestion {
-    /// The claim of a topic, and the text.
-    Claim(String, String),
-    /// Two objects, and the text.
-    Objects(Objects, String),
+    Claim { claim: String, text: String },
+    Objects { objects: Objects, text: String },
 }
 
 impl StanceQuestion {
     /// Asks for the stance of a text towards the claim of a topic.
     pub fn about_topic(topic: &str, text: String) -> Self {
-        StanceQuestion::Claim(question::claims(topic).0, text)
+        let (claim, _) = question::claims(topic);
+        StanceQuestion::Claim { claim, text }
     }
 }
 
@@ -45,14 +44,16 @@ pub enum ClaimStance {
     Neither,
 }
 
-/// The most probable stance.
-pub fn decision(stances: &Stances) -> ClaimStance {
-    if stances.neither >= stances.pro.max(stances.con) {
-        ClaimStance::Neither
-    } else if stances.pro > stances.con {
-        ClaimStance::Pro
-    } else {
-        ClaimStance::Con
+impl ClaimStance {
+    /// The most probable stance.
+    pub fn most_probable(stances: &Stances) -> Self {
+        if stances.neither >= stances.pro.max(stances.con) {
+            ClaimStance::Neither
+        } else if stances.pro > stances.con {
+            ClaimStance::Pro
+        } else {
+            ClaimStance::Con
+        }
     }
 }
 
@@ -68,8 +69,8 @@ pub fn answer(
     let masked: Vec<Vec<[String; 2]>> = questions
         .iter()
         .map(|question| match question {
-            StanceQuestion::Claim(..) => Vec::new(),
-            StanceQuestion::Objects(objects, text) => objects.masked(text),
+            StanceQuestion::Claim { .. } => Vec::new(),
+            StanceQuestion::Objects { objects, text } => objects.masked(text),
         })
         .collect();
     let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -77,11 +78,11 @@ pub fn answer(
     for (question, masked) in questions.iter().zip(&masked) {
         let start = pairs.len();
         match question {
-            StanceQuestion::Claim(claim, text) => {
+            StanceQuestion::Claim { claim, text } => {
                 let pieces = pieces(text).into_iter();
                 pairs.extend(pieces.map(|piece| (claim.as_str(), piece)));
             }
-            StanceQuestion::Objects(..) => {
+            StanceQuestion::Objects { .. } => {
                 let texts = masked.iter().flatten();
                 pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
             }
@@ -103,14 +104,14 @@ fn answer_one(
     explain: bool,
 ) -> (StanceAnswer, Option<Explanation>) {
     match question {
-        StanceQuestion::Claim(claim, text) => {
+        StanceQuestion::Claim { claim, text } => {
             let model = Model::committed();
             (
                 StanceAnswer::Claim(model.stances(claim, text, logits)),
                 explain.then(|| model.explain("stance", claim, text, logits)),
             )
         }
-        StanceQuestion::Objects(objects, text) => {
+        StanceQuestion::Objects { objects, text } => {
             let model = object_stance::Model::committed();
             let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
             let belief = model.belief(objects, text, logits);
