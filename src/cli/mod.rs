@@ -27,7 +27,7 @@ use crate::weights::{self, Models};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
-#[command(name = "riposte", version, about, arg_required_else_help = true)]
+#[command(name = "riposte", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -94,7 +94,7 @@ struct ExtractionArgs {
     /// Print only notes, faults and errors
     #[arg(short, long)]
     quiet: bool,
-    /// List every fault, and print how long it took to verify the index
+    /// List every fault, and print more details
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -336,7 +336,7 @@ struct EvaluateArgs {
     /// Name a relevance level for measures such as 'P(rel=NAME)@5', besides relevant=1 and highly=2
     #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse_level)]
     levels: Vec<(String, f64)>,
-    /// Year of the image task: grade 1 is relevant (2022), or grades from 1 up (2023)
+    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
     /// Print the values of each topic, too
@@ -382,7 +382,7 @@ struct InspectArgs {
     /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Year of the image task: grade 1 is relevant (2022), or grades from 1 up (2023)
+    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
     /// Evidence store of the images, by default the one that `images` uses
