@@ -86,7 +86,7 @@ enum Rules {
 
 impl Rules {
     fn of(args: &VerifyArgs) -> Result<Rules> {
-        let (topics, ids) = expected(args)?;
+        let Expected { topics, ids } = Expected::read(args)?;
         Ok(match (args.task, args.edition) {
             (Task::Images, 2022 | 2023) => {
                 let mut rules = ImageRules::edition(if args.edition == 2023 {
@@ -135,28 +135,33 @@ impl Rules {
     }
 }
 
-/// The topics and ids that `--topics`, `--ids` and `--input` name; `None` leaves those of the edition.
-fn expected(args: &VerifyArgs) -> Result<(Option<Vec<TopicId>>, Option<HashSet<DocId>>)> {
-    let mut topics = match &args.topics {
-        Some(file) => Some(topic_ids(file)?),
-        None => None,
-    };
-    let mut ids: Option<HashSet<DocId>> = match &args.ids {
-        Some(file) => {
+/// What `--topics`, `--ids` and `--input` name; `None` leaves what the edition expects.
+struct Expected {
+    topics: Option<Vec<TopicId>>,
+    ids: Option<HashSet<DocId>>,
+}
+
+impl Expected {
+    fn read(args: &VerifyArgs) -> Result<Self> {
+        let mut topics = match &args.topics {
+            Some(file) => Some(topic_ids(file)?),
+            None => None,
+        };
+        let mut ids = None;
+        if let Some(file) = &args.ids {
             let text = decode(read_bytes(file)?);
-            let ids = text.split_whitespace().map(|id| DocId(id.to_owned()));
-            Some(ids.collect())
+            let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
+            ids = Some(listed.collect());
         }
-        None => None,
-    };
-    if let Some(dir) = &args.input {
-        ids = Some(collection_ids(args.task, dir)?);
-        let file = dir.join("topics.xml");
-        if topics.is_none() && file.exists() {
-            topics = Some(topic_ids(&file)?);
+        if let Some(dir) = &args.input {
+            ids = Some(collection_ids(args.task, dir)?);
+            let file = dir.join("topics.xml");
+            if topics.is_none() && file.exists() {
+                topics = Some(topic_ids(&file)?);
+            }
         }
+        Ok(Expected { topics, ids })
     }
-    Ok((topics, ids))
 }
 
 fn topic_ids(file: &Path) -> Result<Vec<TopicId>> {
