@@ -1,4 +1,4 @@
-//! `evaluate`.
+//! `evaluate`: measures runs against judgements, and compares the runs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::files::{read_judgements, read_run};
-use super::{EvaluateArgs, Format, say};
+use super::files::{JudgementsFile, read_judgements, read_run};
+use super::{EvaluateArgs, Format, print};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
@@ -16,48 +16,52 @@ use crate::judge::measure::{
 };
 use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
-use crate::trec::qrels::Qrels;
+use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
 use crate::trec::{LineError, run};
 
-/// Runs whose confusion matrices are printed beside the table.
+/// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
 
-/// Judgements, and the name under which their measures are shown.
+/// Judgements, the name under which they are shown, and the measures that are computed from them.
 struct Judgements {
     name: String,
     qrels: Qrels,
     measures: Vec<Measure>,
 }
 
-/// A run as the judgements ask for it.
-struct Measured {
+/// A run and its evaluation.
+struct EvaluatedRun {
     name: String,
     path: PathBuf,
     bytes: Vec<u8>,
-    /// One for each of the judgements' measures, in their order.
+    /// The values of each measure, in the order of the judgements and their measures.
     values: Vec<Values>,
     details: Vec<Detail>,
     errors: Vec<LineError>,
     remarks: Vec<String>,
 }
 
+/// What is printed besides the values of the measures.
 enum Detail {
     Images(ImageEvaluation),
     Stances {
         qrels: String,
+        /// Over all results.
         all: Confusion,
+        /// Over the first five results of each topic.
         first: Confusion,
     },
 }
 
-/// Exit code 1 if there are lines that could not be read.
+/// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let edition = edition(&args.edition);
-    let mut broken = 0;
+    let mut errors = 0;
     let mut judgements = Vec::new();
     for file in std::iter::once(&args.qrels).chain(&args.more_qrels) {
-        let (name, qrels, errors) = read_judgements(file)?;
-        broken += errors;
+        let read = read_judgements(file)?;
+        errors += read.errors;
+        let JudgementsFile { name, qrels, .. } = read;
         judgements.push(Judgements {
             name,
             qrels,
@@ -71,8 +75,8 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let runs = runs
         .par_iter()
         .zip(names)
-        .map(|(run, name)| read_and_measure(run, name, &judgements, edition))
-        .collect::<Result<Vec<Measured>>>()?;
+        .map(|(run, name)| EvaluatedRun::read(run, name, &judgements, edition))
+        .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
         for error in &run.errors {
             eprintln!("{}: {error}", run.path.display());
@@ -80,7 +84,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         for remark in &run.remarks {
             eprintln!("{}: {remark}", run.path.display());
         }
-        broken += run.errors.len();
+        errors += run.errors.len();
     }
     if let Some(file) = &args.prototext {
         let prototext = official_prototext(&judgements, &runs, edition)?;
@@ -88,34 +92,35 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     print_runs(args, &judgements, runs, measures.is_empty())?;
-    Ok(u8::from(broken > 0))
+    Ok(u8::from(errors > 0))
 }
 
-/// The edition of that year.
+/// The edition of the image task in this year.
 pub(super) fn edition(year: &str) -> Edition {
-    match year {
-        "2023" => Edition::Touche2023,
-        _ => Edition::Touche2022,
+    if year == "2023" {
+        Edition::Touche2023
+    } else {
+        Edition::Touche2022
     }
 }
 
-/// What the organisers' evaluator says of the run's lines that it takes.
+/// The output of the organisers' evaluator for the lines that it accepts.
 fn official_prototext(
     judgements: &[Judgements],
-    runs: &[Measured],
+    runs: &[EvaluatedRun],
     edition: Edition,
 ) -> Result<String> {
     let ([judgements], [run]) = (judgements, runs) else {
-        bail!("--prototext is for one run and one file of image judgements");
+        bail!("--prototext needs a single run and a single file of image judgements");
     };
     let Qrels::Images(qrels) = &judgements.qrels else {
-        bail!("--prototext is for image judgements");
+        bail!("--prototext needs image judgements");
     };
     let verdict = verify_images(&run.bytes, &ImageRules::evaluator(edition));
     Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
 }
 
-/// What is a file is a run, what has a measure's name is a measure.
+/// Separates runs from measures: arguments that name an existing file are runs.
 fn runs_and_measures(args: &EvaluateArgs) -> Result<(Vec<PathBuf>, Vec<Measure>)> {
     let mut levels: Vec<(String, f64)> = args.levels.clone();
     levels.extend(TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade)));
@@ -125,16 +130,16 @@ fn runs_and_measures(args: &EvaluateArgs) -> Result<(Vec<PathBuf>, Vec<Measure>)
         if path.exists() {
             runs.push(path.to_owned());
         } else {
-            let missing = || format!("there is no file {argument}, and no measure of that name");
+            let missing = || format!("there is no file {argument}, and no such measure");
             measures.push(Measure::parse(argument, &levels).with_context(missing)?);
         }
     }
-    ensure!(!runs.is_empty(), "there is no run to measure");
+    ensure!(!runs.is_empty(), "there is no run to evaluate");
     Ok((runs, measures))
 }
 
-/// Gives each of the judgements those of the measures that fit them, or their own where none is asked for.
-fn choose_measures(judgements: &mut [Judgements], asked: &[Measure]) -> Result<()> {
+/// Assigns to each of the judgements the measures that can be computed from them; without `chosen` ones, the default measures.
+fn choose_measures(judgements: &mut [Judgements], chosen: &[Measure]) -> Result<()> {
     let fits = |measure: &Measure, qrels: &Qrels| {
         matches!(
             (measure, qrels),
@@ -143,14 +148,14 @@ fn choose_measures(judgements: &mut [Judgements], asked: &[Measure]) -> Result<(
                 | (Measure::Stance(_), Qrels::Stances(_))
         )
     };
-    for measure in asked {
+    for measure in chosen {
         ensure!(
             judgements.iter().any(|j| fits(measure, &j.qrels)),
             "{measure} cannot be computed from these judgements"
         );
     }
     for judgement in judgements {
-        if asked.is_empty() {
+        if chosen.is_empty() {
             let names = match &judgement.qrels {
                 Qrels::Graded(_) => GRADED_DEFAULTS,
                 Qrels::Images(_) => IMAGE_DEFAULTS,
@@ -161,25 +166,23 @@ fn choose_measures(judgements: &mut [Judgements], asked: &[Measure]) -> Result<(
                 judgement.measures.push(name.parse()?);
             }
         } else {
-            let fitting = asked.iter().filter(|m| fits(m, &judgement.qrels));
+            let fitting = chosen.iter().filter(|m| fits(m, &judgement.qrels));
             judgement.measures = fitting.cloned().collect();
         }
     }
     Ok(())
 }
 
-/// The runs' file names, or as much of their paths as tells them apart.
+/// The file names of the runs, or as many components of their paths as make them distinct.
 pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
     let depth = runs.iter().map(|run| run.components().count()).max();
-    let end = |run: &PathBuf, parts: usize| {
-        let parts_of: Vec<_> = run.components().collect();
-        let end: PathBuf = parts_of[parts_of.len().saturating_sub(parts)..]
-            .iter()
-            .collect();
-        end.display().to_string()
+    let last_components = |run: &PathBuf, count: usize| {
+        let all: Vec<_> = run.components().collect();
+        let last: PathBuf = all[all.len().saturating_sub(count)..].iter().collect();
+        last.display().to_string()
     };
-    for parts in 1..depth.unwrap_or(1) {
-        let names: Vec<String> = runs.iter().map(|run| end(run, parts)).collect();
+    for count in 1..depth.unwrap_or(1) {
+        let names: Vec<String> = runs.iter().map(|run| last_components(run, count)).collect();
         if names.iter().collect::<HashSet<_>>().len() == names.len() {
             return names;
         }
@@ -187,87 +190,110 @@ pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
     runs.iter().map(|run| run.display().to_string()).collect()
 }
 
-fn read_and_measure(
-    run: &Path,
-    name: String,
-    judgements: &[Judgements],
-    edition: Edition,
-) -> Result<Measured> {
-    let (path, bytes) = read_run(run)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut read = Measured {
-        name,
-        path,
-        bytes: Vec::new(),
-        values: Vec::new(),
-        details: Vec::new(),
-        errors: Vec::new(),
-        remarks: Vec::new(),
-    };
-    let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
-    let (mut images, mut texts) = (Vec::new(), Vec::new());
-    if judgements.iter().any(is_of_images) {
-        (images, read.errors) = run::read_images(&text);
-    }
-    if !judgements.iter().all(is_of_images) {
-        (texts, read.errors) = run::read_texts(&text);
-    }
-    let ranked = TextRun::new(&texts);
-    if ranked.repeated > 0 {
-        let what = "lines repeat a document of their topic: only its best place counts";
-        read.remarks.push(format!("{} {what}", ranked.repeated));
-    }
-    for judgement in judgements {
-        let unjudged = match &judgement.qrels {
-            Qrels::Images(qrels) => {
-                let evaluation = evaluate_images(&images, qrels, edition);
-                for measure in &judgement.measures {
-                    if let Measure::Image(measure) = measure {
-                        read.values.push(evaluation.measure(measure));
-                    }
-                }
-                let topics = evaluation.topics.values();
-                let unjudged = topics.filter(|t| t.in_run && !t.is_judged).count();
-                read.details.push(Detail::Images(evaluation));
-                unjudged
-            }
-            Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
-                for measure in &judgement.measures {
-                    if let Measure::Graded(measure) = measure {
-                        read.values.push(ranked.measure(qrels, measure));
-                    }
-                }
-                ranked.unjudged_topics(|topic| qrels.contains_key(topic))
-            }
-            Qrels::Stances(qrels) => {
-                for measure in &judgement.measures {
-                    if let Measure::Stance(measure) = measure {
-                        read.values.push(ranked.measure_stances(qrels, measure));
-                    }
-                }
-                let sum = |cutoff| {
-                    let topics = ranked.confusions(qrels, cutoff);
-                    let confusions = topics.values();
-                    confusions.fold(Confusion::default(), |sum, c| sum.and(c))
-                };
-                read.details.push(Detail::Stances {
-                    qrels: judgement.name.clone(),
-                    all: sum(None),
-                    first: sum(Some(5)),
-                });
-                ranked.unjudged_topics(|topic| qrels.contains_key(topic))
-            }
+impl EvaluatedRun {
+    /// Reads a run and computes the measures of all judgements.
+    fn read(
+        run: &Path,
+        name: String,
+        judgements: &[Judgements],
+        edition: Edition,
+    ) -> Result<EvaluatedRun> {
+        let (path, bytes) = read_run(run)?;
+        let mut evaluated = EvaluatedRun {
+            name,
+            path,
+            bytes: Vec::new(),
+            values: Vec::new(),
+            details: Vec::new(),
+            errors: Vec::new(),
+            remarks: Vec::new(),
         };
-        if unjudged > 0 {
-            let what = format!("{unjudged} topics without judgements in {}", judgement.name);
-            read.remarks.push(what);
+        let text = String::from_utf8_lossy(&bytes);
+        let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
+        let (mut images, mut texts) = (Vec::new(), Vec::new());
+        if judgements.iter().any(is_of_images) {
+            (images, evaluated.errors) = run::read_images(&text);
         }
+        if !judgements.iter().all(is_of_images) {
+            (texts, evaluated.errors) = run::read_texts(&text);
+        }
+        let texts = TextRun::new(&texts);
+        if texts.repeated > 0 {
+            evaluated.remarks.push(format!(
+                "{} lines repeat a document of their topic: only its best rank counts",
+                texts.repeated
+            ));
+        }
+        for judgements in judgements {
+            let unjudged = match &judgements.qrels {
+                Qrels::Images(qrels) => {
+                    let evaluation = evaluate_images(&images, qrels, edition);
+                    evaluated.add_images(evaluation, judgements)
+                }
+                Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
+                    evaluated.add_graded(&texts, qrels, judgements)
+                }
+                Qrels::Stances(qrels) => evaluated.add_stances(&texts, qrels, judgements),
+            };
+            if unjudged > 0 {
+                evaluated.remarks.push(format!(
+                    "{unjudged} topics without judgements in {}",
+                    judgements.name
+                ));
+            }
+        }
+        evaluated.bytes = bytes;
+        Ok(evaluated)
     }
-    read.bytes = bytes;
-    Ok(read)
+
+    /// Returns the number of topics that were not judged, as do the other two.
+    fn add_images(&mut self, evaluation: ImageEvaluation, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Image(measure) = measure {
+                self.values.push(evaluation.measure(measure));
+            }
+        }
+        let topics = evaluation.topics.values();
+        let unjudged = topics.filter(|t| t.in_run && !t.is_judged).count();
+        self.details.push(Detail::Images(evaluation));
+        unjudged
+    }
+
+    fn add_graded(&mut self, run: &TextRun, qrels: &GradedQrels, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Graded(measure) = measure {
+                self.values.push(run.measure(qrels, measure));
+            }
+        }
+        run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
+
+    fn add_stances(
+        &mut self,
+        run: &TextRun,
+        qrels: &StanceQrels,
+        judgements: &Judgements,
+    ) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Stance(measure) = measure {
+                self.values.push(run.measure_stances(qrels, measure));
+            }
+        }
+        let sum = |cutoff| {
+            let topics = run.confusions(qrels, cutoff);
+            let confusions = topics.values();
+            confusions.fold(Confusion::default(), |sum, c| sum.and(c))
+        };
+        self.details.push(Detail::Stances {
+            qrels: judgements.name.clone(),
+            all: sum(None),
+            first: sum(Some(5)),
+        });
+        run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
 }
 
-/// A value of `--format tsv` and `jsonl`.
+/// A value in the formats `tsv` and `jsonl`.
 #[derive(Serialize)]
 struct Cell<'a> {
     run: &'a str,
@@ -280,8 +306,8 @@ struct Cell<'a> {
 fn print_runs(
     args: &EvaluateArgs,
     judgements: &[Judgements],
-    runs: Vec<Measured>,
-    by_default: bool,
+    runs: Vec<EvaluatedRun>,
+    default_measures: bool,
 ) -> Result<()> {
     let columns: Vec<(&str, String)> = judgements
         .iter()
@@ -290,13 +316,13 @@ fn print_runs(
     if args.format != Format::Table {
         return print_cells(args, &columns, &runs);
     }
-    // One run of the image task has a table of its own, as the organisers' tables are laid out.
-    if let ([run], [_], true) = (runs.as_slice(), judgements, by_default)
+    // a single image run is printed in the layout of the organisers' tables
+    if let ([run], [_], true) = (runs.as_slice(), judgements, default_measures)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
     {
-        say(&format_args!("{}\n{evaluation}", run.path.display()))?;
+        print(&format_args!("{}\n{evaluation}", run.path.display()))?;
         if args.by_topic {
-            say(&format_args!("\n{}", evaluation.by_topic()))?;
+            print(&format_args!("\n{}", evaluation.by_topic()))?;
         }
         return Ok(());
     }
@@ -309,41 +335,47 @@ fn print_runs(
     let table = Table {
         columns: columns
             .iter()
-            .map(|(qrels, measure)| match several {
-                true => format!("{qrels}:{measure}"),
-                false => measure.clone(),
+            .map(|(qrels, measure)| {
+                if several {
+                    format!("{qrels}:{measure}")
+                } else {
+                    measure.clone()
+                }
             })
             .collect(),
         rows,
     };
-    say(&table)?;
+    print(&table)?;
     if table.rows.len() > 1 {
-        say(&format_args!("\n{}", table.differences()))?;
+        print(&format_args!("\n{}", table.differences()))?;
     }
-    for ((name, _), details) in table.rows.iter().zip(details) {
+    let detailed = table.rows.len() <= DETAILED_RUNS;
+    for ((name, _), details) in table.rows.iter().zip(details).filter(|_| detailed) {
         for detail in details {
-            if let (Detail::Stances { qrels, all, first }, true) =
-                (detail, table.rows.len() <= DETAILED_RUNS)
-            {
-                say(&format_args!("\n{name}, {qrels}, all results\n{all}"))?;
-                say(&format_args!(
-                    "\n{name}, {qrels}, first five of a topic\n{first}"
+            if let Detail::Stances { qrels, all, first } = detail {
+                print(&format_args!("\n{name}, {qrels}, all results\n{all}"))?;
+                print(&format_args!(
+                    "\n{name}, {qrels}, first five results of each topic\n{first}"
                 ))?;
             }
         }
     }
     if args.by_topic {
         for (row, (name, _)) in table.rows.iter().enumerate() {
-            say(&format_args!("\n{name}\n{}", table.by_topic(row)))?;
+            print(&format_args!("\n{name}\n{}", table.by_topic(row)))?;
         }
     }
     Ok(())
 }
 
-fn print_cells(args: &EvaluateArgs, columns: &[(&str, String)], runs: &[Measured]) -> Result<()> {
-    let print = |cell: Cell| -> Result<()> {
+fn print_cells(
+    args: &EvaluateArgs,
+    columns: &[(&str, String)],
+    runs: &[EvaluatedRun],
+) -> Result<()> {
+    let print_cell = |cell: Cell| -> Result<()> {
         match args.format {
-            Format::Jsonl => say(&format_args!("{}\n", serde_json::to_string(&cell)?)),
+            Format::Jsonl => print(&format_args!("{}\n", serde_json::to_string(&cell)?)),
             _ => {
                 let Cell {
                     run,
@@ -352,14 +384,14 @@ fn print_cells(args: &EvaluateArgs, columns: &[(&str, String)], runs: &[Measured
                     topic,
                     value,
                 } = cell;
-                say(&format_args!(
+                print(&format_args!(
                     "{run}\t{qrels}\t{measure}\t{topic}\t{value}\n"
                 ))
             }
         }
     };
     if args.format == Format::Tsv {
-        say(&"run\tqrels\tmeasure\ttopic\tvalue\n")?;
+        print(&"run\tqrels\tmeasure\ttopic\tvalue\n")?;
     }
     for run in runs {
         for ((qrels, measure), values) in columns.iter().zip(&run.values) {
@@ -372,10 +404,10 @@ fn print_cells(args: &EvaluateArgs, columns: &[(&str, String)], runs: &[Measured
             };
             if args.by_topic {
                 for (topic, value) in &values.topics {
-                    print(cell(&topic.0, *value))?;
+                    print_cell(cell(&topic.0, *value))?;
                 }
             }
-            print(cell("all", values.all()))?;
+            print_cell(cell("all", values.all()))?;
         }
     }
     Ok(())

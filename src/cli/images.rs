@@ -1,6 +1,7 @@
 //! `images`, `extract`, `read` and `merge`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -8,40 +9,34 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::files::{default_store, default_topics, write_whole};
-use super::progress::Printer;
-use super::texts::{base, effort, print_all_verified, print_collection, print_verified};
-use super::{
-    CollectionArgs, ExtractArgs, ImagesArgs, KeptArgs, MergeArgs, ReadArgs, say, topic_parts,
-};
+use super::files::{evidence_store, read_topics, write_atomically};
+use super::progress::EventPrinter;
+use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
+use super::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs, print, topic_parts};
 use crate::collection::images::{ImageCollection, bytes_of};
-use crate::collection::read_topics;
 use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::backend;
 use crate::evidence::picture;
 use crate::evidence::store::Store;
+use crate::index::corpus::Effort;
 use crate::task::approach::ImageApproach;
-use crate::task::extraction::{self, Choice, Extraction, extent};
+use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
 use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
 use crate::task::images::Settings;
 use crate::task::{default_tag, models};
 use crate::trec::{FaultKind, explained, run};
 use crate::weights::{Models, Role};
 
-/// Faults that are named without `--verbose`.
-const NAMED_FAULTS: usize = 10;
+/// Number of faults that are listed without `--verbose`.
+const LISTED_FAULTS: usize = 10;
 
 /// `riposte images`: retrieves images and writes run.txt. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
-    let own = &args.collection;
+    let options = &args.extraction;
     let approach = ImageApproach::find(&args.approach)?;
-    let collection = open(own)?;
-    let topics_file = match &args.topics {
-        Some(file) => file.clone(),
-        None => default_topics(&own.input),
-    };
-    let topics = read_topics(&topics_file)?;
+    let collection = open(options)?;
+    let topics = read_topics(args.topics.as_deref(), &options.input)?;
     let tag = args.tag.clone();
     let settings = Settings {
         tag: tag.unwrap_or_else(|| default_tag(&approach.name)),
@@ -49,60 +44,51 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         parts: topic_parts(&args.parts),
         overlap: args.overlap,
     };
-    let mut printer = Printer::new(own.quiet);
-    let effort = effort(own.threads)?;
-    // an error in the arguments should not appear after a night of extraction
+    let mut printer = EventPrinter::new(options.quiet);
+    let effort = effort(options.threads)?;
+    // opened before the extraction, which can take hours, so that errors are found early
     let arguments = match &args.arguments {
         Some(file) => {
             check_arguments(&settings)?;
-            let kept = KeptArgs {
-                index: None,
-                threads: own.threads,
-                quiet: own.quiet,
-                verbose: own.verbose,
-            };
-            let base = base(file, &kept)?;
-            let on_event = &mut |event| printer.print(event);
-            let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
-            if own.verbose {
-                print_all_verified(&arguments.indexes);
-            }
-            print_collection(&arguments.indexes, own.quiet, own.verbose);
-            Some(arguments)
+            Some(open_arguments(file, options, effort, &mut printer)?)
         }
         None => None,
     };
-    let mut extraction = prepare(own, &mut printer)?;
+    let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
-    std::fs::create_dir_all(&args.output)
-        .with_context(|| format!("cannot make the output directory {}", args.output.display()))?;
+    std::fs::create_dir_all(&args.output).with_context(|| {
+        format!(
+            "cannot create the output directory {}",
+            args.output.display()
+        )
+    })?;
     let request = ImageRequest {
         collection: &collection,
         topics: &topics,
         settings: &settings,
         arguments: arguments.as_ref(),
-        limit: own.limit,
-        threads: own.threads,
+        limit: options.limit,
+        threads: options.threads,
         effort,
         stop: &stop,
     };
     let done = image_run::run(&mut extraction, request, &mut |event| printer.print(event))?;
 
-    if own.verbose {
+    if options.verbose {
         print_verified(done.verified);
     }
     for note in &done.ranking.notes {
         eprintln!("note: {note}");
     }
     let run_file = args.output.join("run.txt");
-    write_whole(
+    write_atomically(
         &run_file,
         run::write_images(&done.ranking.lines)?.as_bytes(),
     )?;
     if let Some(path) = &args.explain {
-        write_whole(path, &explained::write(&done.ranking.explained)?)?;
+        write_atomically(path, &explained::write(&done.ranking.explained)?)?;
     }
-    if !own.quiet {
+    if !options.quiet {
         let stages = [("index", done.index_seconds), ("rank", done.rank_seconds)];
         print_table(&extraction, &done.summary, &stages)?;
         eprintln!(
@@ -112,27 +98,46 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             run_file.display()
         );
     }
-    Ok(print_faults(own, &done.summary))
+    Ok(print_faults(options, &done.summary))
+}
+
+fn open_arguments(
+    file: &Path,
+    options: &ExtractionArgs,
+    effort: Effort,
+    printer: &mut EventPrinter,
+) -> Result<ArgumentSource> {
+    let base = index_base(file, None)?;
+    let arguments = ArgumentSource::open(file, &base, effort, &mut |event| printer.print(event))?;
+    if options.verbose {
+        print_all_verified(&arguments.indexes);
+    }
+    print_collection(&arguments.indexes, options.quiet, options.verbose);
+    Ok(arguments)
 }
 
 /// `riposte extract`: computes the evidence and no run. Returns the exit code.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
-    let own = &args.collection;
-    let collection = open(own)?;
-    let mut printer = Printer::new(own.quiet);
-    let mut extraction = prepare(own, &mut printer)?;
+    let options = &args.extraction;
+    let collection = open(options)?;
+    let mut printer = EventPrinter::new(options.quiet);
+    let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
-    let extent = extent(args.shard.unwrap_or(Shard::WHOLE), own.limit, own.threads);
+    let extent = extent(
+        args.shard.unwrap_or(Shard::WHOLE),
+        options.limit,
+        options.threads,
+    );
     let on_event = &mut |event| printer.print(event);
     let summary = extraction.extract(&collection, extent, &stop, on_event)?;
     if summary.stopped {
-        bail!("stopped before the end: the same command goes on where it was");
+        bail!("stopped before the end; the same command goes on where it was");
     }
-    if !own.quiet {
+    if !options.quiet {
         print_table(&extraction, &summary, &[])?;
         eprintln!("evidence in {}", extraction.store.path().display());
     }
-    Ok(print_faults(own, &summary))
+    Ok(print_faults(options, &summary))
 }
 
 /// `riposte read`: prints the text in image files. Returns the exit code: 1 if one of them cannot be decoded.
@@ -166,7 +171,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
             .map(|l| json!({"text": l.text, "confidence": l.confidence, "corners": l.corners}))
             .collect();
         let line = json!({"path": path, "ms": ms, "lines": lines});
-        say(&format_args!("{line}\n"))?;
+        print(&format_args!("{line}\n"))?;
     }
     Ok(code)
 }
@@ -176,7 +181,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut store = Store::open(&args.into)?;
     for shard in &args.shards {
         let documents = extraction::merge(&mut store, shard)?;
-        say(&format_args!(
+        print(&format_args!(
             "{}: {documents} documents\n",
             shard.display()
         ))?;
@@ -184,30 +189,32 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn open(args: &CollectionArgs) -> Result<ImageCollection> {
+fn open(args: &ExtractionArgs) -> Result<ImageCollection> {
     let collection = ImageCollection::open(&args.input)?;
     if collection.entries().is_empty() {
-        bail!("{} holds no image", args.input.join("images").display());
+        bail!(
+            "there is no image in {}",
+            args.input.join("images").display()
+        );
     }
     Ok(collection)
 }
 
-fn prepare(args: &CollectionArgs, printer: &mut Printer) -> Result<Extraction> {
-    let choice = Choice {
+fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
+    let options = ExtractionOptions {
         ocr: args.ocr.as_deref(),
         clip: args.clip.as_deref(),
         required: &args.require,
         numeric: args.numeric.mode(),
     };
-    let evidence = || match &args.evidence {
-        Some(file) => Ok(file.clone()),
-        None => default_store(&args.input, "--evidence"),
-    };
+    let evidence = || evidence_store(args.evidence.as_deref(), &args.input);
     let models = Models::at(args.models.as_deref())?;
-    Extraction::prepare(models, choice, &evidence, &mut |event| printer.print(event))
+    Extraction::prepare(models, options, &evidence, &mut |event| {
+        printer.print(event)
+    })
 }
 
-/// A flag that ^C sets. A second ^C ends the process at once.
+/// A flag that Ctrl-C sets. A second Ctrl-C ends the process at once.
 fn watch_for_interrupt() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let interrupted = stop.clone();
@@ -215,17 +222,17 @@ fn watch_for_interrupt() -> Result<Arc<AtomicBool>> {
         if interrupted.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping after the images, or the topic, at work; again to stop at once (nothing that is stored is lost)");
+        eprintln!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
     })
-    .context("cannot watch for ^C")?;
+    .context("cannot watch for Ctrl-C")?;
     Ok(stop)
 }
 
-/// Prints the number of images, the state of each channel, and the seconds of each stage.
+/// Prints the number of images, the state of each channel, and the seconds that each stage took.
 fn print_table(
     extraction: &Extraction,
     summary: &Summary,
-    more_stages: &[(&'static str, f64)],
+    ranking_stages: &[(&'static str, f64)],
 ) -> Result<()> {
     eprintln!(
         "{} images, {} of them new or changed",
@@ -236,15 +243,15 @@ fn print_table(
         let state = match (extraction.tools().has(channel), count) {
             (true, _) => "on",
             (false, 0) => "off",
-            (false, _) => "kept",
+            (false, _) => "stored",
         };
-        let why = extraction.model_of(channel);
+        let model = extraction.model_status(channel);
         let backend = match channel {
             Channel::Ocr => extraction.ocr_backend()?,
             _ => String::new(),
         };
         eprintln!(
-            "  {:<9} {state:<5} {count:>6} images  {why}{backend}",
+            "  {:<9} {state:<6} {count:>6} images  {model}{backend}",
             channel.word()
         );
     }
@@ -252,20 +259,20 @@ fn print_table(
         .store
         .elements()?
         .iter()
-        .map(|(found, count, named)| {
+        .map(|(found, count, naming)| {
             let how = match found.as_str() {
                 "xpath" => "by XPath",
                 "url" => "by URL",
                 _ => "not found",
             };
-            format!("{how} {count} ({named} name the image)")
+            format!("{how} {count} ({naming} name the image)")
         })
         .collect();
     eprintln!("  images' elements in pages: {}", elements.join(", "));
     let stages: Vec<String> = summary
         .seconds
         .iter()
-        .chain(more_stages)
+        .chain(ranking_stages)
         .filter(|(_, seconds)| *seconds >= 0.05)
         .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
         .collect();
@@ -279,8 +286,8 @@ fn print_table(
     Ok(())
 }
 
-/// Prints the number of faults by kind and names them; without `verbose`, only the first few. Returns the exit code.
-fn print_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
+/// Prints the number of faults by kind and lists them; without `verbose`, only the first few. Returns the exit code.
+fn print_faults(args: &ExtractionArgs, summary: &Summary) -> u8 {
     if summary.faults.is_empty() {
         return 0;
     }
@@ -293,16 +300,16 @@ fn print_faults(args: &CollectionArgs, summary: &Summary) -> u8 {
         .map(|(kind, n)| format!("{} {n}", kind.word()))
         .collect();
     eprintln!("{} faults: {}", summary.faults.len(), kinds.join(", "));
-    let named = if args.verbose {
+    let listed = if args.verbose {
         summary.faults.len()
     } else {
-        NAMED_FAULTS
+        LISTED_FAULTS
     };
-    for fault in summary.faults.iter().take(named) {
+    for fault in summary.faults.iter().take(listed) {
         eprintln!("  {fault}");
     }
-    if summary.faults.len() > named {
-        eprintln!("  … (-v names them all)");
+    if summary.faults.len() > listed {
+        eprintln!("  … (-v lists them all)");
     }
     1
 }

@@ -1,63 +1,43 @@
-//! `index`: builds the index of a collection or brings it up to date, describes it, or checks its files.
+//! `index`: builds or updates the index of a collection and describes it, or verifies its files.
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::files::default_store;
-use super::progress::Printer;
-use super::texts::{base, effort, print_all_verified, print_collection, print_verified};
-use super::{IndexArgs, Task, say};
+use super::files::evidence_store;
+use super::progress::EventPrinter;
+use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
+use super::{IndexArgs, Task, print, task_of};
 use crate::evidence::store::Store;
 use crate::index::corpus::{self, Corpus, Kind, Report};
 use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::{TextIndexes, directories, open_collection, task_of};
+use crate::task::text_indexes::{TextIndexes, directories, open_collection};
 use crate::trec::TextTask;
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
-    match task(args)? {
-        Task::Images => of_images(args),
-        Task::Controversial => of_texts(args, TextTask::Controversial),
-        Task::Comparative => of_texts(args, TextTask::Comparative),
+    match task_of(args.task, &args.input)? {
+        Task::Images => index_images(args),
+        Task::Controversial => index_texts(args, TextTask::Controversial),
+        Task::Comparative => index_texts(args, TextTask::Comparative),
     }
 }
 
-/// The task that was asked for, or the one to which the collection belongs.
-fn task(args: &IndexArgs) -> Result<Task> {
-    if let Some(task) = args.task {
-        return Ok(task);
-    }
-    if args.input.join("images").is_dir() {
-        return Ok(Task::Images);
-    }
-    let of_texts = task_of(&args.input).map(|task| match task {
-        TextTask::Controversial => Task::Controversial,
-        TextTask::Comparative => Task::Comparative,
-    });
-    of_texts.with_context(|| {
-        format!(
-            "{} holds neither images/, nor args-me.json, a portal's file or passages.jsonl: --task says what to look for",
-            args.input.display()
-        )
-    })
-}
-
-fn of_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
+fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     ensure!(
         args.evidence.is_none(),
-        "--evidence is for images: the index of a text collection is made from its files"
+        "--evidence is for images: the index of a text collection does not depend on it"
     );
-    let kept = &args.kept;
+    let indexing = &args.indexing;
     let approach = TextApproach::find(task, &args.approach)?;
     let collection = open_collection(task, &args.input)?;
-    let base = base(&args.input, kept)?;
+    let base = index_base(&args.input, indexing.index.as_deref())?;
     if args.check {
         return check(&directories(&collection, &base, &approach));
     }
-    let effort = effort(kept.threads)?;
-    let mut printer = Printer::new(kept.quiet);
+    let effort = effort(indexing.threads)?;
+    let mut printer = EventPrinter::new(indexing.quiet);
     let on_event = &mut |event| printer.print(event);
     let indexes = TextIndexes::open(
         &collection,
@@ -67,26 +47,23 @@ fn of_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
         args.rebuild,
         on_event,
     )?;
-    if kept.verbose {
+    if indexing.verbose {
         print_all_verified(&indexes);
     }
-    let code = print_collection(&indexes, true, kept.verbose);
+    let code = print_collection(&indexes, true, indexing.verbose);
     describe(indexes.all(), args.json)?;
     Ok(code)
 }
 
-fn of_images(args: &IndexArgs) -> Result<u8> {
+fn index_images(args: &IndexArgs) -> Result<u8> {
     ensure!(
-        args.kept.index.is_none(),
-        "--index is for texts: the index of images is kept beside their evidence, and --evidence says where that is"
+        args.indexing.index.is_none(),
+        "--index is for texts: the index of images is stored beside the file that --evidence names"
     );
-    let evidence = match &args.evidence {
-        Some(file) => file.clone(),
-        None => default_store(&args.input, "--evidence")?,
-    };
+    let evidence = evidence_store(args.evidence.as_deref(), &args.input)?;
     ensure!(
         evidence.is_file(),
-        "there is no evidence of these images in {}: `riposte extract` computes it",
+        "there is no evidence store {}: run `riposte extract` to compute the evidence",
         evidence.display()
     );
     let dir = index_directory(&evidence);
@@ -97,13 +74,13 @@ fn of_images(args: &IndexArgs) -> Result<u8> {
     if args.rebuild {
         corpus::remove(&dir)?;
     }
-    let effort = effort(args.kept.threads)?;
-    let mut printer = Printer::new(args.kept.quiet);
+    let effort = effort(args.indexing.threads)?;
+    let mut printer = EventPrinter::new(args.indexing.quiet);
     let (corpus, updated) = open_index(&mut store, effort, &mut |event| printer.print(event))?;
-    if args.kept.verbose {
+    if args.indexing.verbose {
         print_verified(corpus.verified());
     }
-    if !args.kept.quiet {
+    if !args.indexing.quiet {
         eprintln!(
             "{} documents added or changed, {} removed",
             updated.added, updated.removed
@@ -113,12 +90,12 @@ fn of_images(args: &IndexArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Compares all files of the indexes with their checksums, the stored texts included.
+/// Compares all index files and stored texts with their checksums.
 fn check(directories: &[PathBuf]) -> Result<u8> {
     for directory in directories {
         let verified = Corpus::check(directory)?;
-        say(&format_args!(
-            "{}: {} files, {:.1} MB, all as they were written\n",
+        print(&format_args!(
+            "{}: {} files, {:.1} MB, no damage\n",
             directory.display(),
             verified.files,
             verified.bytes as f64 / 1e6
@@ -127,13 +104,13 @@ fn check(directories: &[PathBuf]) -> Result<u8> {
     Ok(0)
 }
 
-fn describe(indices: &[Corpus], json: bool) -> Result<()> {
-    for corpus in indices {
+fn describe(indexes: &[Corpus], json: bool) -> Result<()> {
+    for corpus in indexes {
         let report = corpus.report()?;
         if json {
-            say(&format_args!("{}\n", serde_json::to_string(&report)?))?;
+            print(&format_args!("{}\n", serde_json::to_string(&report)?))?;
         } else {
-            say(&table(&report))?;
+            print(&table(&report))?;
         }
     }
     Ok(())
@@ -170,11 +147,11 @@ fn table(report: &Report) -> String {
         format!("  fingerprint  {fingerprint}"),
     ];
     let counted = [
-        (u64::from(*deleted), "deleted, and still taking space"),
+        (u64::from(*deleted), "deleted, but still on disk"),
         (*short, "short: fewer than 20 words"),
-        (*duplicates, "duplicates: the words of another"),
-        (*repeated_ids, "left out because their id was there already"),
-        (*faults, "left out because they are broken"),
+        (*duplicates, "duplicates: the same words as another"),
+        (*repeated_ids, "left out because their ids are repeated"),
+        (*faults, "left out because they are faulty"),
     ];
     for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("  {count} {what}"));

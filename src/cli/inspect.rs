@@ -1,4 +1,4 @@
-//! `inspect`.
+//! `inspect`: writes a report of a run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 
 use super::evaluate::{edition, run_names};
-use super::files::{decode, default_store, default_topics, read_judgements, read_run, write_whole};
-use super::progress::{Counted, Printer};
-use super::texts::{base, effort, print_all_verified};
-use super::{InspectArgs, Task, say};
+use super::files::{
+    decode, evidence_store, read_judgements, read_run, read_topics, write_atomically,
+};
+use super::progress::{EventPrinter, StageProgress};
+use super::texts::{effort, index_base, print_all_verified};
+use super::{InspectArgs, Task, print, task_of};
 use crate::collection::images::ImageCollection;
-use crate::collection::{read_bytes, read_topics};
+use crate::collection::read_bytes;
 use crate::evidence::store::Store;
 use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
@@ -23,55 +25,39 @@ use crate::report::{
     Form, Head, MeasureColumn, PICTURES, Report, ReportWriter, TopicReport, images, texts,
 };
 use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::{TextIndexes, open_collection, task_of};
+use crate::task::text_indexes::{TextIndexes, open_collection};
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, LineError, Stance, TextTask, TopicId};
 
-/// Exit code 1 if there are lines that could not be read.
+/// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
-    match task(args)? {
-        Task::Images => of_images(args),
-        Task::Controversial => of_texts(args, TextTask::Controversial),
-        Task::Comparative => of_texts(args, TextTask::Comparative),
+    match task_of(args.task, &args.input)? {
+        Task::Images => inspect_images(args),
+        Task::Controversial => inspect_texts(args, TextTask::Controversial),
+        Task::Comparative => inspect_texts(args, TextTask::Comparative),
     }
 }
 
-/// The task that was asked for, or the one to which the collection belongs.
-fn task(args: &InspectArgs) -> Result<Task> {
-    let input = &args.input;
-    Ok(match args.task {
-        Some(task) => task,
-        None if input.join("images").is_dir() => Task::Images,
-        None => match task_of(input) {
-            Some(TextTask::Controversial) => Task::Controversial,
-            Some(TextTask::Comparative) => Task::Comparative,
-            None => bail!(
-                "{} holds no images/, no arguments and no passages: --task says what to look for",
-                input.display()
-            ),
-        },
-    })
-}
-
-/// What reports of all tasks are made from.
-struct Common<T, E> {
+/// What a report of any task needs: `T` is a line of the run, `E` the explanation of a document.
+struct ReportInputs<T, E> {
     topics: Vec<Topic>,
     lines: Vec<T>,
+    /// The lines of the run that this one is compared with.
     against: Option<Vec<T>>,
-    /// The names of this run and of the other.
+    /// The name of this run and, if there is one, that of the other.
     names: Vec<String>,
     explained: Vec<E>,
     notes: Vec<String>,
-    /// Lines that could not be read.
-    broken: usize,
+    /// Number of lines that cannot be read.
+    errors: usize,
     form: Form,
     output: PathBuf,
 }
 
-/// The runs' lines, and what one of them is called.
+/// A line of a run.
 trait RunLine: Sized {
     fn read(text: &str) -> (Vec<Self>, Vec<LineError>);
     fn tag(&self) -> &str;
@@ -97,58 +83,57 @@ impl RunLine for TextRunLine {
     }
 }
 
-impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
-    fn read(args: &InspectArgs, is_of: impl Fn(&[E], &[T]) -> bool) -> Result<Self> {
-        let topics_file = match &args.topics {
-            Some(file) => file.clone(),
-            None => default_topics(&args.input),
-        };
-        let topics = read_topics(&topics_file)?;
-        let (path, lines, mut broken) = read_lines::<T>(&args.run)?;
-        let mut names = vec![name(&lines)];
+impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
+    /// Reads the inputs. `explains` says whether explanations belong to a run.
+    fn read(args: &InspectArgs, explains: impl Fn(&[E], &[T]) -> bool) -> Result<Self> {
+        let topics = read_topics(args.topics.as_deref(), &args.input)?;
+        let (path, lines, mut errors) = read_lines::<T>(&args.run)?;
+        let mut names = vec![first_tag(&lines)];
         let mut against = None;
         if let Some(other) = &args.against {
-            let (_, others, errors) = read_lines::<T>(other)?;
-            broken += errors;
-            names.push(name(&others));
+            let (_, other_lines, other_errors) = read_lines::<T>(other)?;
+            errors += other_errors;
+            names.push(first_tag(&other_lines));
             if names[0] == names[1] {
                 names = run_names(&[args.run.clone(), other.clone()]);
             }
-            against = Some(others);
+            against = Some(other_lines);
         }
         let mut notes = Vec::new();
-        let explained = explanations(args, &path, |explained: &[E]| is_of(explained, &lines))?;
+        let explained =
+            read_explanations(args, &path, |explained: &[E]| explains(explained, &lines))?;
         let explained = explained.unwrap_or_else(|why| {
-            notes.push(format!("{why}, so scores cannot be opened."));
+            notes.push(format!("{why}, so the report does not explain the scores."));
             Vec::new()
         });
-        let (form, output) = match args.single_file {
-            true => (Form::SingleFile, html_file(&args.output)),
-            false => (Form::Directory, args.output.clone()),
+        let (form, output) = if args.single_file {
+            (Form::SingleFile, html_file(&args.output))
+        } else {
+            (Form::Directory, args.output.clone())
         };
-        Ok(Common {
+        Ok(ReportInputs {
             topics,
             lines,
             against,
             names,
             explained,
             notes,
-            broken,
+            errors,
             form,
             output,
         })
     }
 
-    /// A draft of the directory, where the report is one.
-    fn begin(&self) -> Result<Option<ReportWriter<'_>>> {
+    /// Starts a report that is a directory; `None` for a single file.
+    fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
         match self.form {
             Form::Directory => ReportWriter::begin(&self.output).map(Some),
             Form::SingleFile => Ok(None),
         }
     }
 
-    /// Writes the report and says where it is.
-    fn finish(
+    /// Writes the report and prints the path of its first page.
+    fn write(
         &self,
         args: &InspectArgs,
         draft: Option<ReportWriter>,
@@ -160,24 +145,22 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
                 self.output.join("index.html")
             }
             None => {
-                if let Some(dir) = self
-                    .output
-                    .parent()
-                    .filter(|dir| !dir.as_os_str().is_empty())
-                {
+                let dir = self.output.parent();
+                if let Some(dir) = dir.filter(|dir| !dir.as_os_str().is_empty()) {
                     std::fs::create_dir_all(dir)
-                        .with_context(|| format!("cannot make {}", dir.display()))?;
+                        .with_context(|| format!("cannot create {}", dir.display()))?;
                 }
-                write_whole(&self.output, report.single_page()?.as_bytes())?;
+                write_atomically(&self.output, report.single_page()?.as_bytes())?;
                 self.output.clone()
             }
         };
-        match args.kept.quiet {
-            true => Ok(()),
-            false => say(&format_args!("{}\n", page.display())),
+        if args.indexing.quiet {
+            return Ok(());
         }
+        print(&format_args!("{}\n", page.display()))
     }
 
+    /// The name and the lines of the other run.
     fn against(&self) -> Option<(&str, &[T])> {
         let name = self.names.get(1)?;
         Some((name, self.against.as_deref()?))
@@ -192,7 +175,7 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
         facts.insert(0, format!("{} topics", self.topics.len()));
         Head {
             task,
-            run: self.names[0].clone(),
+            run: self.names.first().cloned().unwrap_or_default(),
             against: self.names.get(1).cloned(),
             facts,
             notes: self.notes.clone(),
@@ -201,6 +184,7 @@ impl<T: RunLine, E: DeserializeOwned> Common<T, E> {
     }
 }
 
+/// Reads a run: its path, its lines, and the number of lines that cannot be read. These are printed.
 fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
@@ -209,20 +193,20 @@ fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     }
     ensure!(
         !lines.is_empty(),
-        "there is no line of this task's run in {}",
+        "there is no line of a run of this task in {}",
         path.display()
     );
     Ok((path, lines, errors.len()))
 }
 
-fn name<T: RunLine>(lines: &[T]) -> String {
+fn first_tag<T: RunLine>(lines: &[T]) -> String {
     lines.first().map_or("", T::tag).to_owned()
 }
 
-/// `-o` names the file, with or without its ending.
+/// The path with the extension .html, which the user may leave out.
 fn html_file(output: &Path) -> PathBuf {
     match output.extension() {
-        Some(ending) if ending.eq_ignore_ascii_case("html") => output.to_owned(),
+        Some(extension) if extension.eq_ignore_ascii_case("html") => output.to_owned(),
         _ => {
             let mut name = output.as_os_str().to_owned();
             name.push(".html");
@@ -231,11 +215,14 @@ fn html_file(output: &Path) -> PathBuf {
     }
 }
 
-/// The run's explanations, or why there are none. Errors: those that are asked for by name are of another run, or none.
-fn explanations<E: DeserializeOwned>(
+/// The explanations of the run, or why there are none. `explains_run` says whether they belong to it.
+///
+/// # Errors
+/// The file that `--explain` names is of another run, or cannot be read.
+fn read_explanations<E: DeserializeOwned>(
     args: &InspectArgs,
     run: &Path,
-    is_of_run: impl Fn(&[E]) -> bool,
+    explains_run: impl Fn(&[E]) -> bool,
 ) -> Result<Result<Vec<E>, String>> {
     let beside = run.with_file_name("explain.jsonl");
     let path = match &args.explain {
@@ -249,8 +236,8 @@ fn explanations<E: DeserializeOwned>(
     };
     let read = explained::read(&decode(read_bytes(path)?));
     let problem = match read {
-        Ok(explained) if is_of_run(&explained) => return Ok(Ok(explained)),
-        Ok(_) => "these are the explanations of another run".to_owned(),
+        Ok(explained) if explains_run(&explained) => return Ok(Ok(explained)),
+        Ok(_) => "these explanations belong to another run".to_owned(),
         Err(error) => error.to_string(),
     };
     let problem = format!("{}: {problem}", path.display());
@@ -265,178 +252,194 @@ fn explanations<E: DeserializeOwned>(
     }
 }
 
-/// Each line of the run is where its explanation says; scores are compared as the run writes them.
+/// Whether each line of the run has the rank and the score of its explanation. The scores in a run are rounded.
 fn explains_images(explained: &[ExplainedImage], lines: &[ImageRunLine]) -> bool {
-    let mut places: HashMap<(&TopicId, &DocId, Stance), (u32, f64)> = HashMap::new();
+    let mut ranks: HashMap<(&TopicId, &DocId, Stance), (u32, f64)> = HashMap::new();
     for image in explained {
         for listed in &image.listed {
             let key = (&image.topic, &image.image, listed.stance);
-            places.insert(key, (listed.rank, listed.score));
+            ranks.insert(key, (listed.rank, listed.score));
         }
     }
-    places.len() == lines.len()
+    ranks.len() == lines.len()
         && lines.iter().all(|line| {
-            let place = places.get(&(&line.topic, &line.image, line.stance));
-            place.is_some_and(|(rank, score)| {
+            let explained = ranks.get(&(&line.topic, &line.image, line.stance));
+            explained.is_some_and(|(rank, score)| {
                 *rank == line.rank && (score - line.score).abs() < 1e-5
             })
         })
 }
 
-/// The run has each explained text at the rank that the explanation says.
+/// Whether each explained text has the same rank in the run.
 fn explains_texts(explained: &[ExplainedText], lines: &[TextRunLine]) -> bool {
-    let places: HashSet<(&TopicId, &DocId, usize)> = lines
+    let ranked: HashSet<(&TopicId, &DocId, usize)> = lines
         .iter()
         .map(|line| (&line.topic, &line.doc, line.rank as usize))
         .collect();
     !explained.is_empty()
         && explained
             .iter()
-            .all(|text| places.contains(&(&text.topic, &text.document, text.rank)))
+            .all(|text| ranked.contains(&(&text.topic, &text.document, text.rank)))
 }
 
-fn of_images(args: &InspectArgs) -> Result<u8> {
-    let mut common = Common::read(args, explains_images)?;
-    let (qrels, broken) = image_qrels(&args.qrels)?;
+fn inspect_images(args: &InspectArgs) -> Result<u8> {
+    let mut inputs = ReportInputs::read(args, explains_images)?;
+    let (qrels, qrels_errors) = image_qrels(&args.qrels)?;
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
-    let evidence = match &args.evidence {
-        Some(file) => file.clone(),
-        None => default_store(&args.input, "--evidence")?,
-    };
-    let store = match evidence.is_file() || args.evidence.is_some() {
-        true => Some(Store::open_to_read(&evidence)?),
-        false => {
-            common.notes.push(
-                "No evidence is stored for this collection (riposte extract computes it), so words and text boxes are missing.".into(),
-            );
-            None
-        }
-    };
+    let store = open_evidence(args, &mut inputs.notes)?;
     let evaluate = |lines: &[ImageRunLine], qrels| evaluate_images(lines, qrels, edition);
-    let evaluation = qrels.as_ref().map(|qrels| evaluate(&common.lines, qrels));
-    let other = qrels.as_ref().zip(common.against.as_ref());
+    let evaluation = qrels.as_ref().map(|qrels| evaluate(&inputs.lines, qrels));
+    let other = qrels.as_ref().zip(inputs.against.as_ref());
     let other = other.map(|(qrels, lines)| evaluate(lines, qrels));
     let measures = match &evaluation {
         Some(evaluation) => image_measures(evaluation, other.as_ref())?,
         None => Vec::new(),
     };
+    let judged = qrels.as_ref().zip(evaluation.as_ref());
     let sources = images::Sources {
         collection: &collection,
         store: store.as_ref(),
-        topics: &common.topics,
-        run: &common.lines,
-        against: common.against(),
-        explained: &common.explained,
-        judged: qrels
-            .as_ref()
-            .zip(evaluation.as_ref())
-            .map(|(qrels, evaluation)| images::Judgements {
-                qrels,
-                edition,
-                evaluation,
-            }),
+        topics: &inputs.topics,
+        run: &inputs.lines,
+        against: inputs.against(),
+        explained: &inputs.explained,
+        judged: judged.map(|(qrels, evaluation)| images::Judgements {
+            qrels,
+            edition,
+            evaluation,
+        }),
         depth: args.depth.unwrap_or(10) as usize,
-        form: common.form,
+        form: inputs.form,
     };
     let (plans, copies) = images::plan(&sources)?;
     let wanted = images::picture_list(&plans, &copies);
     let mut facts = vec![format!("{} images", collection.entries().len())];
-    facts.extend(
-        qrels
-            .as_ref()
-            .map(|qrels| judged_fact(&common.topics, qrels.keys())),
-    );
-    let head = common.head("Image retrieval for arguments", facts, measures);
-    let draft = common.begin()?;
+    if let Some(qrels) = &qrels {
+        facts.push(judged_fact(&inputs.topics, qrels.keys()));
+    }
+    let head = inputs.head("Image retrieval for arguments", facts, measures);
+    let draft = inputs.start_draft()?;
     let dir = draft.as_ref().map(|draft| draft.path().join(PICTURES));
-    let place = dir
+    let destination = dir
         .as_deref()
         .map_or(Destination::Inline, Destination::Files);
-    let mut shown = Counted::new("pictures", wanted.images(), args.kept.quiet);
-    let mut done = |count| shown.show(count, 0, "");
-    let pictures = images::make_pictures(&sources, &wanted, place, &mut done)?;
-    shown.end();
+    let mut progress = StageProgress::new("pictures scaled", wanted.images(), args.indexing.quiet);
+    let on_progress = &mut |count| progress.show(count, String::new());
+    let pictures = images::make_pictures(&sources, &wanted, destination, on_progress)?;
+    progress.end();
     let topics = images::topics(&sources, &plans, &copies, &pictures)?;
-    common.finish(args, draft, &Report { head, topics })?;
-    Ok(u8::from(common.broken + broken > 0))
+    inputs.write(args, draft, &Report { head, topics })?;
+    Ok(u8::from(inputs.errors + qrels_errors > 0))
 }
 
-fn of_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
-    let common = Common::read(args, explains_texts)?;
-    let mut broken = common.broken;
-    let mut judged = Vec::new();
-    for file in &args.qrels {
-        let (name, qrels, errors) = read_judgements(file)?;
-        ensure!(
-            matches!(qrels, Qrels::Graded(_) | Qrels::Stances(_)),
-            "{file}: these are no judgements of a text task"
-        );
-        broken += errors;
-        judged.push((name, qrels));
+/// Opens the evidence store. Without one, a note says what is missing in the report.
+///
+/// # Errors
+/// The store that was asked for does not exist, or a store cannot be opened.
+fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<Store>> {
+    let evidence = evidence_store(args.evidence.as_deref(), &args.input)?;
+    if evidence.is_file() || args.evidence.is_some() {
+        return Store::open_to_read(&evidence).map(Some);
     }
-    let draft = common.begin()?;
-    let approach = TextApproach::find(task, "riposte")?;
-    let kept = &args.kept;
-    let collection = open_collection(task, &args.input)?;
-    let base = base(&args.input, kept)?;
-    let mut printer = Printer::new(kept.quiet);
-    let on_event = &mut |event| printer.print(event);
-    let effort = effort(kept.threads)?;
-    let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
-    if kept.verbose {
-        print_all_verified(&indexes);
-    }
+    notes.push(
+        "No evidence is stored for this collection (riposte extract computes it), so words and text boxes are missing.".into(),
+    );
+    Ok(None)
+}
+
+fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
+    let inputs = ReportInputs::read(args, explains_texts)?;
+    let (judged, qrels_errors) = text_qrels(&args.qrels)?;
+    let draft = inputs.start_draft()?;
+    let indexes = open_indexes(args, task)?;
     let corpus = indexes
         .first()
         .context("the default approach has no retrieval")?;
-    let measures = text_measures(&judged, &common.lines, common.against.as_deref())?;
+    let measures = text_measures(&judged, &inputs.lines, inputs.against.as_deref())?;
     let topics: Vec<TopicReport> = texts::topics(&texts::Sources {
         task,
         corpus,
-        topics: &common.topics,
-        run: &common.lines,
-        against: common.against(),
-        explained: &common.explained,
+        topics: &inputs.topics,
+        run: &inputs.lines,
+        against: inputs.against(),
+        explained: &inputs.explained,
         judged: &judged,
         depth: args.depth.unwrap_or(20) as usize,
-        form: common.form,
+        form: inputs.form,
     })?;
-    let (title, what) = match task {
+    let (title, documents) = match task {
         TextTask::Controversial => ("Arguments for controversial questions", "arguments"),
         TextTask::Comparative => ("Passages for comparative questions", "passages"),
     };
-    let mut facts = vec![format!("{} {what}", corpus.documents())];
-    facts.extend(judged.iter().filter_map(|(name, qrels)| match qrels {
-        Qrels::Graded(of) => Some(format!("{name} {}", judged_fact(&common.topics, of.keys()))),
-        Qrels::Stances(of) => Some(format!("{name} {}", judged_fact(&common.topics, of.keys()))),
-        _ => None,
-    }));
+    let mut facts = vec![format!("{} {documents}", corpus.documents())];
+    for (name, qrels) in &judged {
+        let fact = match qrels {
+            Qrels::Graded(qrels) => judged_fact(&inputs.topics, qrels.keys()),
+            Qrels::Stances(qrels) => judged_fact(&inputs.topics, qrels.keys()),
+            _ => continue,
+        };
+        facts.push(format!("{name} {fact}"));
+    }
     let report = Report {
-        head: common.head(title, facts, measures),
+        head: inputs.head(title, facts, measures),
         topics,
     };
-    common.finish(args, draft, &report)?;
-    Ok(u8::from(broken > 0))
+    inputs.write(args, draft, &report)?;
+    Ok(u8::from(inputs.errors + qrels_errors > 0))
+}
+
+/// The indexes of the default approach, from which the texts of documents are read.
+fn open_indexes(args: &InspectArgs, task: TextTask) -> Result<TextIndexes> {
+    let indexing = &args.indexing;
+    let approach = TextApproach::find(task, "riposte")?;
+    let collection = open_collection(task, &args.input)?;
+    let base = index_base(&args.input, indexing.index.as_deref())?;
+    let mut printer = EventPrinter::new(indexing.quiet);
+    let on_event = &mut |event| printer.print(event);
+    let effort = effort(indexing.threads)?;
+    let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
+    if indexing.verbose {
+        print_all_verified(&indexes);
+    }
+    Ok(indexes)
+}
+
+/// Judgements by name, and the number of lines that cannot be read.
+fn text_qrels(files: &[String]) -> Result<(Vec<(String, Qrels)>, usize)> {
+    let mut judged = Vec::new();
+    let mut errors = 0;
+    for file in files {
+        let read = read_judgements(file)?;
+        ensure!(
+            matches!(read.qrels, Qrels::Graded(_) | Qrels::Stances(_)),
+            "{file} contains no judgements of a text task"
+        );
+        errors += read.errors;
+        judged.push((read.name, read.qrels));
+    }
+    Ok((judged, errors))
 }
 
 fn judged_fact<'a>(topics: &[Topic], judged: impl Iterator<Item = &'a TopicId>) -> String {
-    let of_these: HashSet<&TopicId> = topics.iter().map(|topic| &topic.id).collect();
-    let judged = judged.filter(|id| of_these.contains(id)).count();
+    let known: HashSet<&TopicId> = topics.iter().map(|topic| &topic.id).collect();
+    let judged = judged.filter(|id| known.contains(id)).count();
     format!("judged for {judged} of the topics")
 }
 
+/// The judgements, if there are any, and the number of lines that cannot be read.
 fn image_qrels(files: &[String]) -> Result<(Option<ImageQrels>, usize)> {
     let [file] = files else {
         ensure!(
             files.is_empty(),
-            "the image task has one file of judgements"
+            "the image task takes a single file of judgements"
         );
         return Ok((None, 0));
     };
-    match read_judgements(file)? {
-        (_, Qrels::Images(qrels), errors) => Ok((Some(qrels), errors)),
-        _ => bail!("{file}: these are no judgements of the image task"),
+    let read = read_judgements(file)?;
+    match read.qrels {
+        Qrels::Images(qrels) => Ok((Some(qrels), read.errors)),
+        _ => bail!("{file} contains no judgements of the image task"),
     }
 }
 
@@ -444,13 +447,13 @@ fn image_measures(
     own: &ImageEvaluation,
     other: Option<&ImageEvaluation>,
 ) -> Result<Vec<MeasureColumn>> {
-    let named = [
+    let names = [
         ("on topic", "topicRelevanceP@10"),
         ("argumentative", "argumentativenessP@10"),
         ("on stance", "stanceRelevanceP@10"),
     ];
     let mut measures = Vec::new();
-    for (name, measure) in named {
+    for (name, measure) in names {
         let Measure::Image(image) = measure.parse()? else {
             continue;
         };
@@ -488,12 +491,12 @@ fn text_measures(
                 _ => return None,
             })
         };
-        if let Some(of_run) = values(&own) {
+        if let Some(own_values) = values(&own) {
             measures.push(MeasureColumn {
                 name: name.clone(),
                 unit: measure,
                 measure: format!("{measure}, {name}"),
-                values: of_run,
+                values: own_values,
                 against: other.as_ref().and_then(values),
             });
         }

@@ -11,7 +11,7 @@ mod texts;
 mod verify;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,13 +21,14 @@ use crate::evidence::extract::Shard;
 use crate::nn::conv::NumericMode;
 use crate::task::approach::ImageApproach;
 use crate::task::text_approach::TextApproach;
+use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
 use crate::weights::{self, Models};
 
-/// Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run.
+/// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
-#[command(name = "riposte", version, about, arg_required_else_help = true)]
+#[command(name = "riposte", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -35,70 +36,69 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Retrieve images for and against the claims of topics: writes OUT/run.txt
+    /// Retrieve images for and against the claim of each topic, and write them to run.txt
     Images(ImagesArgs),
-    /// Retrieve arguments for controversial questions (Task 1): writes OUT/run.txt
+    /// Retrieve arguments for controversial questions (Task 1), and write them to run.txt
     Controversial(ControversialArgs),
-    /// Retrieve passages for comparative questions, with their stances (Task 2): writes OUT/run.txt
+    /// Retrieve passages for comparative questions and detect their stances (Task 2), and write them to run.txt
     Comparative(ComparativeArgs),
-    /// Build the index of a collection or bring it up to date, and say what is in it
+    /// Build or update the index of a collection, and describe it
     Index(IndexArgs),
-    /// Compute the evidence about a collection's images, and nothing else
+    /// Compute the evidence about the images of a collection, without ranking them
     Extract(ExtractArgs),
-    /// Read the text in image files: a JSON object a file, with its lines and their corners
+    /// Recognise the text in image files, and print it as one JSON object per file
     Read(ReadArgs),
-    /// What a text says of a topic (P(pro), P(con), P(neither)), or of two objects: a JSON object a text
+    /// Detect the stance of texts towards a topic or two objects, and print it as one JSON object per text
     Stance(StanceArgs),
-    /// Join the evidence of shards: what SHARD has and FILE lacks goes into FILE
+    /// Merge the evidence of shards into one store
     Merge(MergeArgs),
-    /// Which models there are, and where to get them
+    /// List or download models
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// List the approaches to the tasks and their sources
+    /// List the approaches to each task and their sources
     Approaches,
-    /// Hold runs against the organisers' rules, and against what evaluators stumble over
+    /// Check runs against the organisers' rules, and warn of what their verifiers overlook
     Verify(VerifyArgs),
-    /// Measure runs against judgements, alone or side by side
+    /// Evaluate runs against judgements, and compare them
     Evaluate(EvaluateArgs),
-    /// See a run: an offline report of each topic's ranking, to be opened in a browser
+    /// Write a report of a run, as pages that a browser opens from disk
     Inspect(InspectArgs),
 }
 
-/// What `images` and `extract` share.
+/// The options that `images` and `extract` share.
 #[derive(Args)]
-struct CollectionArgs {
-    /// The collection: a directory with images/ (and, for `images`, topics.xml)
+struct ExtractionArgs {
+    /// Directory of the collection, with its images in images/
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// Where evidence is kept; default: a file for this collection in the user's cache directory
+    /// Evidence store, by default a file for this collection in the user's cache directory
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
-    /// Which model reads the text in images (ppocr-v4 or ocrs); default: the first that is there
+    /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
-    /// Numbers in which the text in images is read: auto multiplies in int8 where the machine can, float in floats on every machine.
-    /// Evidence that is stored stays as it is
+    /// Numbers with which OCR computes: auto uses int8 where the machine can, float uses floats on every machine. Stored evidence stays as it is
     #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
     numeric: NumericArg,
-    /// Which model embeds images (clip-vit-base-patch32, …); default: the first that is there
+    /// CLIP model (such as clip-vit-base-patch32), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// Channels that must be there (ocr, clip, sentence, afinn): without one of them nothing is done
-    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = channel)]
+    /// Fail if one of these channels is off (ocr, clip, sentence, afinn)
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse_channel)]
     require: Vec<Channel>,
-    /// Only the first N images
+    /// Use only the first N images
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Images at work at once; default: one a core
+    /// Number of threads, by default one per core
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Say only what went wrong
+    /// Print only notes, faults and errors
     #[arg(short, long)]
     quiet: bool,
-    /// Name every fault
+    /// List every fault, and print more details
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -106,80 +106,79 @@ struct CollectionArgs {
 #[derive(Args)]
 struct ImagesArgs {
     #[command(flatten)]
-    collection: CollectionArgs,
-    /// The directory for run.txt; made if it is not there
+    extraction: ExtractionArgs,
+    /// Output directory for run.txt, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Parts of the topics used beside the title (description, narrative): the run is then a manual one
+    /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     parts: Vec<String>,
-    /// The approach (`riposte approaches` lists them), or a file that ends in .toml
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
-    /// An image may stand in both lists of a topic
+    /// Allow an image in both lists of a topic
     #[arg(long)]
     overlap: bool,
-    /// The run's tag; default: riposte, with the approach if it is another
-    #[arg(long, value_name = "TAG", value_parser = tag)]
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach
+    #[arg(long, value_name = "TAG", value_parser = parse_tag)]
     tag: Option<String>,
-    /// Arguments in the args.me format: images that are like what was said for a topic, or against it, are found and told apart
-    /// by that; indexed once
+    /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
     #[arg(long, value_name = "FILE")]
     arguments: Option<PathBuf>,
-    /// Write how each candidate's score came about, a JSON object a line
+    /// Write the explanation of each candidate's score to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
 }
 
-/// What is kept of a text collection, and how much is said.
+/// The options of all commands that index texts.
 #[derive(Args)]
-struct KeptArgs {
-    /// The directory for the index and the sentences' vectors; default: beside the evidence in the user's cache directory
+struct IndexingArgs {
+    /// Directory for text indexes and model outputs, by default the user's cache directory
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
-    /// Threads that build the index; default: one a core
+    /// Number of indexing threads, by default one per core
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Say only what went wrong
+    /// Print only notes, faults and errors
     #[arg(short, long)]
     quiet: bool,
-    /// Name every fault
+    /// List every fault, and print how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }
 
-/// What `controversial` and `comparative` share.
+/// The options that `controversial` and `comparative` share.
 #[derive(Args)]
 struct TextArgs {
-    /// The collection and its topics: a directory
+    /// Directory of the collection
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// The directory for run.txt; made if it is not there
+    /// Output directory for run.txt, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Parts of the topics used beside the title (description, narrative): the run is then a manual one
+    /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     parts: Vec<String>,
-    /// The approach (`riposte approaches` lists them), or a file that ends in .toml
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
-    /// The run's tag; default: riposte, with the approach if it is another
-    #[arg(long, value_name = "TAG", value_parser = tag)]
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach
+    #[arg(long, value_name = "TAG", value_parser = parse_tag)]
     tag: Option<String>,
-    /// Write how the first documents' scores came about, a JSON object a line
+    /// Write the explanations of the top documents' scores to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
-    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
     #[command(flatten)]
-    kept: KeptArgs,
+    indexing: IndexingArgs,
 }
 
 #[derive(Args)]
@@ -192,44 +191,44 @@ struct ControversialArgs {
 struct ComparativeArgs {
     #[command(flatten)]
     texts: TextArgs,
-    /// Do not say what passages say of the objects: the second column is Q0
+    /// Do not detect stances, and write Q0 in the second column
     #[arg(long)]
     no_stance: bool,
 }
 
 #[derive(Args)]
 struct IndexArgs {
-    /// The collection: a directory with images/, args-me.json, portals' files or passages.jsonl, or such a file
+    /// Collection: a directory with images/, args-me.json, the files of debate portals or passages.jsonl, or one of these files
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// What is in it; default: what a directory's files are named
+    /// Task that the collection is for, by default inferred from the names of its files
     #[arg(long, value_enum)]
     task: Option<Task>,
-    /// The approach to a text task whose indices are meant
+    /// Approach whose indexes are built (text tasks)
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
-    /// Where the images' evidence is; default: as for `images`
+    /// Evidence store of the images, by default the one that `images` uses
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// Compare every file of the index with its checksum, stored texts included, and build nothing
+    /// Verify the checksums of all index files and stored texts, and build nothing
     #[arg(long)]
     check: bool,
-    /// Build the index anew, even if the one that is there is current or damaged
+    /// Rebuild the index, even if it is up to date or damaged
     #[arg(long, conflicts_with = "check")]
     rebuild: bool,
-    /// Describe the index as a JSON object
+    /// Describe each index as a JSON object
     #[arg(long, conflicts_with = "check")]
     json: bool,
     #[command(flatten)]
-    kept: KeptArgs,
+    indexing: IndexingArgs,
 }
 
 #[derive(Args)]
 struct ExtractArgs {
     #[command(flatten)]
-    collection: CollectionArgs,
-    /// Only the I-th of N parts of the collection
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    extraction: ExtractionArgs,
+    /// Process only shard I (from 1) of N shards of the collection
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
 }
 
@@ -238,10 +237,10 @@ struct ReadArgs {
     /// Image files
     #[arg(value_name = "IMAGE", required = true)]
     images: Vec<PathBuf>,
-    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
-    /// Which model reads (ppocr-v4 or ocrs); default: the first that is there
+    /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
     /// Numbers in which text is read: auto multiplies in int8 where the machine can, float in floats on every machine
@@ -251,29 +250,29 @@ struct ReadArgs {
 
 #[derive(Args)]
 struct StanceArgs {
-    /// A question, a motion, a claim, or a subject
+    /// Topic: a question, a motion, a claim or a subject
     #[arg(long, value_name = "TOPIC", conflicts_with = "objects")]
     topic: Option<String>,
-    /// Two objects that are compared, in place of a topic
+    /// Two objects to compare, instead of a topic
     #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"])]
     objects: Option<Vec<String>>,
-    /// The text
+    /// Text whose stance is detected
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Many texts: lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}; - for stdin
+    /// Many texts (- for stdin), on lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "objects", "text"])]
     jsonl: Option<PathBuf>,
-    /// Each answer opened into what decided it
+    /// Explain each answer
     #[arg(long)]
     explain: bool,
-    /// The models' directory; default: $RIPOSTE_MODELS, else riposte/models in the user's data directory
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct MergeArgs {
-    /// The evidence store that grows; made if it is not there
+    /// Evidence store that receives the others, created if necessary
     #[arg(value_name = "FILE")]
     into: PathBuf,
     /// Evidence stores of shards
@@ -283,15 +282,18 @@ struct MergeArgs {
 
 #[derive(Subcommand)]
 enum ModelsCommand {
-    /// Get models: by name, by role, or the default ones
+    /// Download models and verify them
     Fetch {
+        /// Models or roles (such as ocr or clip), by default the default models
         #[arg(value_name = "NAME|ROLE")]
         names: Vec<String>,
+        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
         #[arg(long, value_name = "DIR")]
         models: Option<PathBuf>,
     },
-    /// What is there, what is missing, what each gives
+    /// List the models, what each is for, and whether it is installed
     List {
+        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
         #[arg(long, value_name = "DIR")]
         models: Option<PathBuf>,
     },
@@ -299,102 +301,102 @@ enum ModelsCommand {
 
 #[derive(Args)]
 struct VerifyArgs {
-    /// Run files (also .gz), or directories with a run.txt
+    /// Run files (plain or gzipped), or directories with a run.txt
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// The task that the run is for
+    /// Task that the runs are for
     #[arg(long, value_enum, default_value_t = Task::Images)]
     task: Task,
-    /// The year whose topics and ids are expected; default: 2022
+    /// Year of the lab whose topics and ids are expected
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025), default_value_t = 2022)]
     edition: u32,
-    /// The collection: its topics and ids are expected instead
+    /// Collection whose topics and ids are expected instead
     #[arg(short, long = "input", value_name = "DIR")]
     input: Option<PathBuf>,
-    /// The ids of the collection, one a line
+    /// Ids that are expected instead, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
     ids: Option<PathBuf>,
-    /// The topics expected, whatever the edition
+    /// Topics that are expected instead
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Write the measures of the organisers' image verifier (for one run)
+    /// Write the measures of the organisers' image verifier to FILE (single run)
     #[arg(long, value_name = "FILE")]
     prototext: Option<PathBuf>,
-    /// Print every finding; else the first five of a kind
+    /// Print every finding instead of the first five of each kind
     #[arg(short, long)]
     verbose: bool,
 }
 
 #[derive(Args)]
 struct EvaluateArgs {
-    /// Judgements of any task, told apart by what they say: topic ONTOPIC|PRO|CON image grade, topic 0 document grade,
-    /// topic 0 document FIRST|SECOND|NEUTRAL|NO, or the JSON of 2025
+    /// Judgements: lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or
+    /// "topic 0 document FIRST|SECOND|NEUTRAL|NO", or the JSON of 2025
     #[arg(value_name = "[NAME=]QRELS")]
     qrels: String,
-    /// Run files (also .gz) or directories with a run.txt, and measures as ir_measures names them (nDCG@5,
-    /// 'P(rel=2)@10'); default: the measures of the task
+    /// Run files (plain or gzipped) or directories with a run.txt, and measures as ir_measures names them (nDCG@5,
+    /// 'P(rel=2)@10'), by default those of the task
     #[arg(value_name = "RUN|MEASURE", required = true)]
     runs_and_measures: Vec<String>,
-    /// More judgements, side by side with the first
+    /// More judgements, shown beside the first ones
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     more_qrels: Vec<String>,
-    /// A name for a relevance level, for measures such as 'P(rel=NAME)@5'; relevant=1 and highly=2 are known
-    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = level)]
+    /// Name a relevance level for measures such as 'P(rel=NAME)@5', besides relevant=1 and highly=2
+    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse_level)]
     levels: Vec<(String, f64)>,
-    /// Which image grades count: 1 alone (2022) or 1 and more (2023)
+    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
-    /// Each topic's values too
+    /// Print the values of each topic, too
     #[arg(long)]
     by_topic: bool,
-    /// How to print: a table, or a line for each value
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Write the measures of the organisers' image evaluator (for one run)
+    /// Write the measures of the organisers' image evaluator to FILE (single run)
     #[arg(long, value_name = "FILE")]
     prototext: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct InspectArgs {
-    /// The run: a file (also .gz), or a directory with a run.txt
+    /// Run file (plain or gzipped), or a directory with a run.txt
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The collection that it is from: a directory
+    /// Directory of the collection that was searched
     #[arg(short, long = "input", value_name = "DIR")]
     input: PathBuf,
-    /// The report: a directory, or with --single-file a file; an older report there is replaced
+    /// Directory of the report (or its file, with --single-file); an older report there is replaced
     #[arg(short, long, value_name = "PATH", default_value = "out/inspect")]
     output: PathBuf,
-    /// Judgements, of any task and several times, as `evaluate` takes them
+    /// Judgements as `evaluate` reads them; may be repeated
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     qrels: Vec<String>,
-    /// Another run: what moved, and what that did to the measures
+    /// Compare the run with this one: which documents moved, and how the measures changed
     #[arg(long, value_name = "RUN2")]
     against: Option<PathBuf>,
-    /// What the run's --explain wrote; default: the file explain.jsonl beside the run
+    /// Explanations that --explain wrote for the run, by default explain.jsonl beside it
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
-    /// Everything in one HTML file, to be mailed
+    /// Write the whole report into one HTML file
     #[arg(long)]
     single_file: bool,
-    /// Documents of a list that are shown; default: 10 images, 20 texts
+    /// Number of documents shown of each list, by default 10 images or 20 texts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     depth: Option<u32>,
-    /// The task that the run is for; default: what the collection is of
+    /// Task that the run is for, by default inferred from the collection
     #[arg(long, value_enum)]
     task: Option<Task>,
-    /// Topics, as XML or as TIREx's queries.jsonl; default: the file of either name in the collection
+    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Which image grades count: 1 alone (2022) or 1 and more (2023)
+    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
-    /// Where the images' evidence is; default: as for `images`
+    /// Evidence store of the images, by default the one that `images` uses
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
     #[command(flatten)]
-    kept: KeptArgs,
+    indexing: IndexingArgs,
 }
 
 /// The numbers that networks may be computed in.
@@ -416,25 +418,35 @@ impl NumericArg {
 /// A task of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Task {
-    /// Images for arguments
+    /// Image retrieval for arguments
     Images,
-    /// Arguments for controversial questions
+    /// Argument retrieval for controversial questions
     Controversial,
-    /// Passages for comparative questions
+    /// Passage retrieval for comparative questions
     Comparative,
 }
 
-/// How `evaluate` prints.
+impl From<TextTask> for Task {
+    fn from(task: TextTask) -> Self {
+        match task {
+            TextTask::Controversial => Task::Controversial,
+            TextTask::Comparative => Task::Comparative,
+        }
+    }
+}
+
+/// The output format of `evaluate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// A table with a line for each run
     Table,
-    /// run, qrels, measure, topic ("all" for the whole run), value
+    /// Tab-separated lines of run, qrels, measure, topic ("all" for the whole run) and value
     Tsv,
     /// The same as JSON objects
     Jsonl,
 }
 
-/// Reads the command line and does what it says; the number is the exit code.
+/// Runs the command that was typed. Returns the exit code.
 pub fn run() -> Result<u8> {
     match Cli::parse().command {
         Command::Images(args) => images::images(&args),
@@ -445,82 +457,115 @@ pub fn run() -> Result<u8> {
         Command::Read(args) => images::read(&args),
         Command::Stance(args) => stance::stance(&args),
         Command::Merge(args) => images::merge(&args),
-        Command::Models(ModelsCommand::Fetch { names, models }) => {
-            let models = Models::at(models.as_deref())?;
-            let report = weights::fetch(&models, &names, &weights::Progress::stderr())?;
-            say(&report)?;
-            Ok(report.exit_code())
-        }
-        Command::Models(ModelsCommand::List { models }) => {
-            say(&weights::list(&Models::at(models.as_deref())?))?;
-            Ok(0)
-        }
-        Command::Approaches => {
-            for approach in ImageApproach::all()? {
-                print_approach("images", &approach.name, &approach.source, "")?;
-            }
-            for task in TEXT_TASKS {
-                for TextApproach {
-                    name,
-                    source,
-                    unknown,
-                    ..
-                } in TextApproach::all(task)?
-                {
-                    print_approach(task.word(), &name, &source, &unknown)?;
-                }
-            }
-            Ok(0)
-        }
+        Command::Models(command) => models(command),
+        Command::Approaches => approaches(),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Inspect(args) => inspect::inspect(&args),
     }
 }
 
+/// `riposte models`.
+fn models(command: ModelsCommand) -> Result<u8> {
+    match command {
+        ModelsCommand::Fetch { names, models } => {
+            let models = Models::at(models.as_deref())?;
+            let report = weights::fetch(&models, &names, &weights::Progress::stderr())?;
+            print(&report)?;
+            Ok(report.exit_code())
+        }
+        ModelsCommand::List { models } => {
+            print(&weights::list(&Models::at(models.as_deref())?))?;
+            Ok(0)
+        }
+    }
+}
+
+/// `riposte approaches`.
+fn approaches() -> Result<u8> {
+    for approach in ImageApproach::all()? {
+        print_approach("images", &approach.name, &approach.source, "")?;
+    }
+    for task in [TextTask::Controversial, TextTask::Comparative] {
+        for approach in TextApproach::all(task)? {
+            let TextApproach {
+                name,
+                source,
+                unknown,
+                ..
+            } = approach;
+            print_approach(task.word(), &name, &source, &unknown)?;
+        }
+    }
+    Ok(0)
+}
+
 fn print_approach(task: &str, name: &str, source: &str, unknown: &str) -> Result<()> {
-    say(&format_args!("{task:<13}  {name:<21}  {source}\n"))?;
+    print(&format_args!("{task:<13}  {name:<21}  {source}\n"))?;
     if !unknown.is_empty() {
-        say(&format_args!("{:<38}unknown, or other: {unknown}\n", ""))?;
+        let label = "unpublished or different here";
+        print(&format_args!("{:<38}{label}: {unknown}\n", ""))?;
     }
     Ok(())
 }
 
-/// Prints a result. A reader that has seen enough (`| head`) is no error.
-fn say(text: &dyn std::fmt::Display) -> Result<()> {
+/// Prints a result on stdout. It is no error if the reader closes the pipe early, as `head` does.
+fn print(text: &dyn std::fmt::Display) -> Result<()> {
     match write!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write the result"),
     }
 }
 
-fn channel(word: &str) -> Result<Channel> {
+fn parse_channel(word: &str) -> Result<Channel> {
     Channel::parse(word).with_context(|| {
         let known: Vec<_> = Channel::ALL.iter().map(|c| c.word()).collect();
-        format!("no channel of that name: {}", known.join(", "))
+        format!("the channels are {}", known.join(", "))
     })
 }
 
-fn shard(text: &str) -> Result<Shard> {
+fn parse_shard(text: &str) -> Result<Shard> {
     let parsed = text
         .split_once('/')
         .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
     match parsed {
         Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
-        _ => bail!("a shard is I/N with I from 1 to N"),
+        _ => bail!("a shard is I/N, with I from 1 to N"),
     }
 }
 
-const TEXT_TASKS: [TextTask; 2] = [TextTask::Controversial, TextTask::Comparative];
-
-fn level(text: &str) -> Result<(String, f64)> {
+fn parse_level(text: &str) -> Result<(String, f64)> {
     let parsed = text
         .split_once('=')
         .and_then(|(name, grade)| Some((name.to_owned(), grade.parse().ok()?)));
     match parsed {
         Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
-        _ => bail!("a level is NAME=GRADE"),
+        _ => bail!("a level is NAME=GRADE, with a number as the grade"),
     }
+}
+
+fn parse_tag(text: &str) -> Result<String> {
+    if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        bail!("a tag is a single word");
+    }
+    Ok(text.to_owned())
+}
+
+/// The task that the user has chosen, or else the one that the files of the collection are for.
+fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
+    if let Some(task) = chosen {
+        return Ok(task);
+    }
+    if input.join("images").is_dir() {
+        return Ok(Task::Images);
+    }
+    let text_task = text_indexes::task_of(input).map(Task::from);
+    text_task.with_context(|| {
+        format!(
+            "{} contains neither images/, nor args-me.json, the files of a debate portal or passages.jsonl: choose a --task",
+            input.display()
+        )
+    })
 }
 
 /// The parts of topics that `--use` names.
@@ -529,11 +574,4 @@ fn topic_parts(names: &[String]) -> TopicParts {
         description: names.iter().any(|name| name == "description"),
         narrative: names.iter().any(|name| name == "narrative"),
     }
-}
-
-fn tag(text: &str) -> Result<String> {
-    if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        bail!("a tag is one word");
-    }
-    Ok(text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar on a terminal, and a line every half minute elsewhere.
+//! Progress on stderr: a bar on a terminal, otherwise a line every half minute.
 
 use std::time::{Duration, Instant};
 
@@ -8,41 +8,43 @@ use crate::index::corpus;
 use crate::task::{Event, Stage};
 
 /// The time between two lines if stderr is not a terminal.
-const LINE_EVERY: Duration = Duration::from_secs(30);
+const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The progress of a stage.
-pub struct Counted {
+/// The progress of one stage.
+pub struct StageProgress {
     bar: ProgressBar,
-    what: &'static str,
+    /// What is counted, such as "topics ranked".
+    label: &'static str,
+    /// Number of items, 0 if it is unknown.
     total: usize,
-    lines: bool,
+    prints_lines: bool,
     start: Instant,
     last_line: Instant,
 }
 
-impl Counted {
-    /// `total` is the number of items, 0 if it is unknown. With `quiet`, nothing is shown.
-    pub fn new(what: &'static str, total: usize, quiet: bool) -> Self {
-        let (target, template) = match (quiet, total) {
-            (true, _) => (ProgressDrawTarget::hidden(), ""),
-            (_, 0) => (
-                ProgressDrawTarget::stderr(),
-                "  {spinner} {pos} {prefix}, {elapsed} {msg}",
-            ),
-            _ => (
-                ProgressDrawTarget::stderr(),
-                "  {bar:30} {pos}/{len} {prefix}, {elapsed}, about {eta} left {msg}",
-            ),
+impl StageProgress {
+    /// `label` says what is counted. `total` is the number of items, 0 if it is unknown. With `quiet`, nothing is shown.
+    pub fn new(label: &'static str, total: usize, quiet: bool) -> Self {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
         };
-        let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(what);
+        let template = if total == 0 {
+            "  {spinner} {pos} {prefix}, {elapsed} {msg}"
+        } else {
+            "  {bar:30} {pos}/{len} {prefix}, {elapsed}, about {eta} left {msg}"
+        };
+        let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(label);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        Counted {
-            lines: !quiet && bar.is_hidden(),
+        StageProgress {
+            // indicatif hides the bar if stderr is not a terminal
+            prints_lines: !quiet && bar.is_hidden(),
             bar,
-            what,
+            label,
             total,
             start: Instant::now(),
             last_line: Instant::now(),
@@ -55,14 +57,10 @@ impl Counted {
         self.bar.set_length(total as u64);
     }
 
-    /// Shows the number of finished items, and `others` of something else if it is not 0.
-    pub fn show(&mut self, done: usize, others: usize, of_others: &str) {
+    /// Shows the number of finished items. `detail` may be empty.
+    pub fn show(&mut self, done: usize, detail: String) {
         self.bar.set_position(done as u64);
-        let message = match others {
-            0 => String::new(),
-            _ => format!("({others} {of_others})"),
-        };
-        if self.lines && self.last_line.elapsed() >= LINE_EVERY {
+        if self.prints_lines && self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
             let left = match (self.total, done) {
                 (0, _) | (_, 0) => String::new(),
@@ -72,9 +70,9 @@ impl Counted {
                     format!(" of {}, about {left} left", self.total)
                 }
             };
-            eprintln!("{}: {done}{left} {message}", self.what);
+            eprintln!("{}: {done}{left} {detail}", self.label);
         }
-        self.bar.set_message(message);
+        self.bar.set_message(detail);
     }
 
     /// Prints a note above the bar.
@@ -89,61 +87,74 @@ impl Counted {
 }
 
 /// Prints the events of a task.
-pub struct Printer {
+pub struct EventPrinter {
     quiet: bool,
-    bar: Option<Counted>,
+    /// The progress of the current stage.
+    progress: Option<StageProgress>,
 }
 
-impl Printer {
-    /// With `quiet`, progress is not shown; notes are.
+impl EventPrinter {
+    /// With `quiet`, notes are printed, but no progress is shown.
     pub fn new(quiet: bool) -> Self {
-        Printer { quiet, bar: None }
+        EventPrinter {
+            quiet,
+            progress: None,
+        }
     }
 
     pub fn print(&mut self, event: Event) {
         match event {
             Event::Note(text) => self.note(&text),
             Event::Started { stage, total } => {
-                let what = match stage {
-                    Stage::Extraction => "images' evidence",
+                let label = match stage {
+                    Stage::Extraction => "images extracted",
                     Stage::Indexing => "documents indexed",
-                    Stage::Ranking => "topics",
+                    Stage::Ranking => "topics ranked",
                 };
-                self.bar = Some(Counted::new(what, total, self.quiet));
+                self.progress = Some(StageProgress::new(label, total, self.quiet));
             }
             Event::Progress {
                 done,
                 total,
                 outputs,
             } => {
-                if let Some(bar) = &mut self.bar {
-                    bar.set_total(total);
-                    bar.show(done, outputs, "vectors and scores of the next");
+                if let Some(progress) = &mut self.progress {
+                    progress.set_total(total);
+                    progress.show(done, counted(outputs, "model outputs for the next"));
                 }
             }
             Event::Index(corpus::Event::Waiting) => {
-                self.note("another riposte is at the index: waiting for it");
+                self.note("another riposte process is writing the index: waiting for it");
             }
             Event::Index(corpus::Event::Outdated(why)) => {
-                self.note(&format!("the index is built anew, because {why}"));
+                self.note(&format!("rebuilding the index, because {why}"));
             }
             Event::Index(corpus::Event::Progress { documents, faults }) => {
-                if let Some(bar) = &mut self.bar {
-                    bar.show(documents as usize, faults as usize, "faults");
+                if let Some(progress) = &mut self.progress {
+                    progress.show(documents as usize, counted(faults as usize, "faults"));
                 }
             }
             Event::Ended => {
-                if let Some(bar) = self.bar.take() {
-                    bar.end();
+                if let Some(progress) = self.progress.take() {
+                    progress.end();
                 }
             }
         }
     }
 
     fn note(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.note(text),
+        match &self.progress {
+            Some(progress) => progress.note(text),
             None => eprintln!("note: {text}"),
         }
+    }
+}
+
+/// A count in brackets, or nothing if it is 0.
+fn counted(count: usize, what: &str) -> String {
+    if count == 0 {
+        String::new()
+    } else {
+        format!("({count} {what})")
     }
 }

@@ -1,4 +1,4 @@
-//! `stance`: the stance of one text, or of each line of a file.
+//! `stance`: detects the stance of one text, or of each line of a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
@@ -8,19 +8,19 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{StanceArgs, say};
+use super::{StanceArgs, print};
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::score::object_stance::Objects;
 use crate::task::models;
-use crate::task::stance::{StanceAnswer, StanceQuestion, answer, decision};
+use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
 use crate::trec::Explanation;
 use crate::weights::{Models, Role};
 
-/// Lines that are answered together: enough to group texts of similar length, and few enough that answers appear soon.
+/// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
 const BATCH: usize = 512;
 
-/// A line of `--jsonl`.
+/// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
 struct StanceLine {
     text: String,
@@ -34,11 +34,11 @@ impl StanceLine {
     fn question(self) -> Result<StanceQuestion> {
         match (self.topic, self.objects) {
             (Some(topic), None) => Ok(StanceQuestion::about_topic(&topic, self.text)),
-            (None, Some([first, second])) => Ok(StanceQuestion::Objects(
-                Objects::new(&first, &second),
-                self.text,
-            )),
-            _ => bail!("a line has a topic or two objects, and a text"),
+            (None, Some([first, second])) => Ok(StanceQuestion::Objects {
+                objects: Objects::new(&first, &second),
+                text: self.text,
+            }),
+            _ => bail!("a line has a topic or two objects, but not both"),
         }
     }
 }
@@ -46,30 +46,30 @@ impl StanceLine {
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
-    let found = match models::find(&models, Role::Sentence, None)? {
+    let encoder = match models::find(&models, Role::Sentence, None)? {
         Ok(model) => models::pair_encoder(&model)?,
         Err(why) => Err(format!("stance goes by words alone: {why}")),
     };
-    let encoder = found.map_err(|note| eprintln!("note: {note}")).ok();
+    let encoder = encoder.map_err(|note| eprintln!("note: {note}")).ok();
     if let Some(path) = &args.jsonl {
-        return of_file(path, encoder.as_ref(), args.explain);
+        return answer_file(path, encoder.as_ref(), args.explain);
     }
     let Some(text) = args.text.clone() else {
-        bail!("--topic or --objects, and --text; or --jsonl FILE");
+        bail!("give --text with --topic or --objects, or give --jsonl");
     };
     let line = StanceLine {
         text,
         topic: args.topic.clone(),
-        objects: args.objects.clone().and_then(|both| both.try_into().ok()),
+        objects: args.objects.clone().and_then(|two| two.try_into().ok()),
     };
     for answer in answers(&[line.question()?], encoder.as_ref(), args.explain)? {
-        say(&format_args!("{answer}\n"))?;
+        print(&format_args!("{answer}\n"))?;
     }
     Ok(0)
 }
 
-/// Answers line by line. For a line that cannot be parsed the answer is null, the line is named, and the exit code is 1.
-fn of_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> Result<u8> {
+/// Answers line by line. The answer to a line that cannot be parsed is null; an error names the line, and the exit code is 1.
+fn answer_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> Result<u8> {
     let reading = || format!("cannot read {}", path.display());
     let input: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(stdin().lock())
@@ -102,7 +102,7 @@ fn of_file(path: &Path, encoder: Option<&Lazy<PairEncoder>>, explain: bool) -> R
         let mut answers = answers(&questions, encoder, explain)?.into_iter();
         for is_valid in validity {
             let answer = is_valid.then(|| answers.next()).flatten();
-            say(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
+            print(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
         }
     }
     Ok(code)
@@ -122,8 +122,9 @@ fn answers(
 
 fn to_json(answer: &StanceAnswer, explanation: Option<Explanation>) -> Value {
     let mut object = match answer {
-        StanceAnswer::Claim(s) => json!({
-            "stance": decision(s), "pro": s.pro, "con": s.con, "neither": s.neither,
+        StanceAnswer::Claim(stances) => json!({
+            "stance": ClaimStance::most_probable(stances),
+            "pro": stances.pro, "con": stances.con, "neither": stances.neither,
         }),
         StanceAnswer::Objects {
             decision,

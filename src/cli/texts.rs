@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::files::{default_store, default_topics, write_whole};
-use super::progress::Printer;
-use super::{ComparativeArgs, ControversialArgs, KeptArgs, TextArgs, topic_parts};
-use crate::collection::read_topics;
+use super::files::{default_store, read_topics, write_atomically};
+use super::progress::EventPrinter;
+use super::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::default_tag;
 use crate::task::text_approach::TextApproach;
@@ -16,25 +15,26 @@ use crate::task::text_run::{self, TextRequest};
 use crate::trec::{TextTask, explained, run};
 use crate::weights::Models;
 
-/// Faults that are named without `--verbose`.
-const NAMED_FAULTS: usize = 10;
+/// Number of faults that are listed without `--verbose`.
+const LISTED_FAULTS: usize = 10;
 
-/// `riposte controversial`: from arguments to run.txt.
+/// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {
     retrieve(&args.texts, TextTask::Controversial, true)
 }
 
-/// `riposte comparative`: from passages to run.txt.
+/// `riposte comparative`.
 pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
     retrieve(&args.texts, TextTask::Comparative, !args.no_stance)
 }
 
-/// The path beside which the indexes of a text collection and the model outputs are stored.
-pub fn base(input: &Path, kept: &KeptArgs) -> Result<PathBuf> {
-    match &kept.index {
+/// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
+/// has chosen.
+pub fn index_base(input: &Path, index: Option<&Path>) -> Result<PathBuf> {
+    match index {
         Some(dir) => {
             std::fs::create_dir_all(dir)
-                .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+                .with_context(|| format!("cannot create the directory {}", dir.display()))?;
             Ok(dir.join("texts.sqlite"))
         }
         None => default_store(input, "--index"),
@@ -45,7 +45,7 @@ pub fn base(input: &Path, kept: &KeptArgs) -> Result<PathBuf> {
 pub fn effort(threads: Option<usize>) -> Result<Effort> {
     let mut effort = Effort::default();
     if let Some(threads) = threads {
-        ensure!(threads > 0, "--threads is at least 1");
+        ensure!(threads > 0, "--threads must be at least 1");
         effort.threads = threads;
     }
     Ok(effort)
@@ -66,21 +66,18 @@ pub fn print_verified(verified: Verified) {
 
 /// Prints how much of each index was verified.
 pub fn print_all_verified(indexes: &TextIndexes) {
-    let corpora = indexes.all().iter();
-    corpora.for_each(|corpus| print_verified(corpus.verified()));
+    for corpus in indexes.all() {
+        print_verified(corpus.verified());
+    }
 }
 
 fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
-    let kept = &args.kept;
+    let indexing = &args.indexing;
     let approach = TextApproach::find(task, &args.approach)?;
-    let topics_file = match &args.topics {
-        Some(file) => file.clone(),
-        None => default_topics(&args.input),
-    };
-    let topics = read_topics(&topics_file)?;
+    let topics = read_topics(args.topics.as_deref(), &args.input)?;
     let tag = args.tag.clone();
     let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
-    let mut printer = Printer::new(kept.quiet);
+    let mut printer = EventPrinter::new(indexing.quiet);
     let request = TextRequest {
         task,
         input: &args.input,
@@ -90,23 +87,23 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
         tag: &tag,
         explain: args.explain.is_some(),
         stances,
-        base: base(&args.input, kept)?,
+        base: index_base(&args.input, indexing.index.as_deref())?,
         models: &Models::at(args.models.as_deref())?,
-        effort: effort(kept.threads)?,
+        effort: effort(indexing.threads)?,
         output: &args.output,
     };
     let done = text_run::run(request, &mut |event| printer.print(event))?;
 
-    if kept.verbose {
+    if indexing.verbose {
         print_all_verified(&done.indexes);
     }
     let run_file = args.output.join("run.txt");
-    write_whole(&run_file, run::write_texts(&done.lines)?.as_bytes())?;
+    write_atomically(&run_file, run::write_texts(&done.lines)?.as_bytes())?;
     if let Some(path) = &args.explain {
-        write_whole(path, &explained::write(&done.explained)?)?;
+        write_atomically(path, &explained::write(&done.explained)?)?;
     }
-    let code = print_collection(&done.indexes, kept.quiet, kept.verbose);
-    if !kept.quiet {
+    let code = print_collection(&done.indexes, indexing.quiet, indexing.verbose);
+    if !indexing.quiet {
         eprintln!(
             "  seconds: index {:.1}, rank {:.1}",
             done.index_seconds, done.rank_seconds
@@ -136,7 +133,7 @@ pub fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8
     } = corpus.meta();
     if !quiet {
         eprintln!(
-            "{} documents, {short} of them with fewer than {} words, {duplicates} with the words of another; {repeated_ids} left out because their id was there already",
+            "{} documents: {short} with fewer than {} words, {duplicates} with the same words as another; {repeated_ids} more with a repeated id were left out",
             Corpus::documents(corpus),
             corpus::SHORT_WORDS
         );
@@ -145,11 +142,11 @@ pub fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8
         return 0;
     }
     eprintln!("{fault_count} faults");
-    let named = if verbose { faults.len() } else { NAMED_FAULTS };
-    for fault in faults.iter().take(named) {
+    let listed = if verbose { faults.len() } else { LISTED_FAULTS };
+    for fault in faults.iter().take(listed) {
         eprintln!("  {fault}");
     }
-    if *fault_count > named as u64 {
+    if *fault_count > listed as u64 {
         eprintln!("  …");
     }
     1

@@ -1,4 +1,4 @@
-//! `verify`.
+//! `verify`: checks runs against the rules of a task.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::files::{decode, read_run};
-use super::{Task, VerifyArgs, say};
+use super::{Task, VerifyArgs, print};
 use crate::collection::images::ImageCollection;
 use crate::collection::{read_bytes, read_topics};
 use crate::judge::Edition;
@@ -17,16 +17,16 @@ use crate::judge::verify::{
 use crate::task::text_indexes::document_ids;
 use crate::trec::{DocId, TextTask, TopicId};
 
-/// Findings of a kind that are printed where not all are asked for.
-const SHOWN: usize = 5;
+/// Number of findings of each kind that are printed without `--verbose`.
+const PRINTED: usize = 5;
 
-/// Exit code 0 if every run is valid, 1 if one is not.
+/// `riposte verify`. The exit code is 0 if every run is valid, otherwise 1.
 pub fn verify(args: &VerifyArgs) -> Result<u8> {
     let rules = Rules::of(args)?;
     if args.prototext.is_some() {
         ensure!(
             matches!(rules, Rules::Images(_)) && args.runs.len() == 1,
-            "--prototext is for one image run of 2022 or 2023"
+            "--prototext needs a single image run of 2022 or 2023"
         );
     }
     let mut all_valid = true;
@@ -56,14 +56,17 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
     for finding in findings {
         let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
         *count += 1;
-        if all || *count <= SHOWN {
-            say(&format_args!("{path}: {finding}\n"))?;
+        if all || *count <= PRINTED {
+            print(&format_args!("{path}: {finding}\n"))?;
         }
     }
-    let more: usize = seen.values().map(|n: &usize| n.saturating_sub(SHOWN)).sum();
+    let more: usize = seen
+        .values()
+        .map(|n: &usize| n.saturating_sub(PRINTED))
+        .sum();
     if more > 0 && !all {
-        say(&format_args!(
-            "{path}: {more} more of these kinds (--verbose prints all)\n"
+        print(&format_args!(
+            "{path}: {more} more of these kinds (--verbose prints them)\n"
         ))?;
     }
     let verdict = if is_valid(findings) {
@@ -71,10 +74,10 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
     } else {
         "NOT valid"
     };
-    say(&format_args!("{path}: {verdict}\n"))
+    print(&format_args!("{path}: {verdict}\n"))
 }
 
-/// What runs are held against.
+/// The rules that runs must follow.
 enum Rules {
     Images(ImageRules),
     Texts(TextRules),
@@ -83,30 +86,13 @@ enum Rules {
 
 impl Rules {
     fn of(args: &VerifyArgs) -> Result<Rules> {
-        let mut topics = match &args.topics {
-            Some(file) => Some(topic_ids(file)?),
-            None => None,
-        };
-        let mut ids: Option<HashSet<DocId>> = match &args.ids {
-            Some(file) => {
-                let text = decode(read_bytes(file)?);
-                let ids = text.split_whitespace().map(|id| DocId(id.to_owned()));
-                Some(ids.collect())
-            }
-            None => None,
-        };
-        if let Some(dir) = &args.input {
-            ids = Some(collection_ids(args.task, dir)?);
-            let file = dir.join("topics.xml");
-            if topics.is_none() && file.exists() {
-                topics = Some(topic_ids(&file)?);
-            }
-        }
+        let Expected { topics, ids } = Expected::read(args)?;
         Ok(match (args.task, args.edition) {
             (Task::Images, 2022 | 2023) => {
-                let mut rules = ImageRules::edition(match args.edition {
-                    2023 => Edition::Touche2023,
-                    _ => Edition::Touche2022,
+                let mut rules = ImageRules::edition(if args.edition == 2023 {
+                    Edition::Touche2023
+                } else {
+                    Edition::Touche2022
                 });
                 if let Some(topics) = topics {
                     rules = rules.with_topics(topics);
@@ -127,9 +113,10 @@ impl Rules {
                 Rules::Answers(rules)
             }
             (Task::Controversial | Task::Comparative, year @ 2020..=2022) => {
-                let task = match args.task {
-                    Task::Comparative => TextTask::Comparative,
-                    _ => TextTask::Controversial,
+                let task = if args.task == Task::Comparative {
+                    TextTask::Comparative
+                } else {
+                    TextTask::Controversial
                 };
                 let mut rules = TextRules::edition(task, year);
                 if let Some(topics) = topics {
@@ -141,10 +128,39 @@ impl Rules {
                 Rules::Texts(rules)
             }
             (Task::Images, year) => {
-                bail!("there was no image task in {year}: it is 2022, 2023 or 2025")
+                bail!("there was no image task in {year}, but in 2022, 2023 and 2025")
             }
-            (_, year) => bail!("the text tasks are those of 2020, 2021 and 2022, not {year}"),
+            (_, year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
         })
+    }
+}
+
+/// What `--topics`, `--ids` and `--input` name; `None` leaves what the edition expects.
+struct Expected {
+    topics: Option<Vec<TopicId>>,
+    ids: Option<HashSet<DocId>>,
+}
+
+impl Expected {
+    fn read(args: &VerifyArgs) -> Result<Self> {
+        let mut topics = match &args.topics {
+            Some(file) => Some(topic_ids(file)?),
+            None => None,
+        };
+        let mut ids = None;
+        if let Some(file) = &args.ids {
+            let text = decode(read_bytes(file)?);
+            let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
+            ids = Some(listed.collect());
+        }
+        if let Some(dir) = &args.input {
+            ids = Some(collection_ids(args.task, dir)?);
+            let file = dir.join("topics.xml");
+            if topics.is_none() && file.exists() {
+                topics = Some(topic_ids(&file)?);
+            }
+        }
+        Ok(Expected { topics, ids })
     }
 }
 

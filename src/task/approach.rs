@@ -1,4 +1,4 @@
-//! Approaches: how a task is done, as data. The files are in `approaches/`; a user may bring another.
+//! Approaches to the image task: TOML files in `approaches/images/`, or a file of the user.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// The approaches that come with riposte to the image task, the default first.
+/// The files of the approaches that come with riposte, the default first.
 const IMAGES: [&str; 5] = [
     include_str!("../../approaches/images/riposte.toml"),
     include_str!("../../approaches/images/minsc.toml"),
@@ -15,19 +15,19 @@ const IMAGES: [&str; 5] = [
     include_str!("../../approaches/images/aramis.toml"),
 ];
 
-/// How images are retrieved.
+/// An approach to the image task.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageApproach {
     pub name: String,
-    /// The paper, or whose own it is.
+    /// The publication that describes it.
     pub source: String,
     pub relevance: Relevance,
     pub argument: ArgumentRecipe,
     pub stance: StanceRecipe,
 }
 
-/// Channels of topic relevance and their weights.
+/// The channels that determine topic relevance, and their weights.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relevance {
@@ -35,17 +35,18 @@ pub struct Relevance {
     pub channels: BTreeMap<RelevanceChannel, f64>,
 }
 
-/// What happens to a channel's numbers before they are weighed.
+/// How the values of a channel are scaled before they are weighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Brought to [0, 1]: BM25 by the topic's best score in that field, cosines from 0 up.
+    /// Scaled to [0, 1]: BM25 scores are divided by the topic's best score in the field, negative cosines become 0, and CLIP's cosines are
+    /// scaled from their usual range.
     Unit,
-    /// As they are.
+    /// Not scaled.
     Raw,
 }
 
-/// One opinion on whether an image is on topic.
+/// A source of evidence for the relevance of an image to a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum RelevanceChannel {
     /// BM25 over the text in the image.
@@ -57,35 +58,36 @@ pub enum RelevanceChannel {
     /// BM25 over alternative texts, captions and the words around the image.
     #[serde(rename = "bm25 near")]
     Bm25Near,
-    /// BM25 over the pages' main text and description.
+    /// BM25 over the main text and the description of the pages.
     #[serde(rename = "bm25 main")]
     Bm25Main,
-    /// BM25 over alternative texts and captions alone.
+    /// BM25 over alternative texts and captions only.
     #[serde(rename = "bm25 caption")]
     Bm25Caption,
-    /// Cosine of topic and text in the image.
+    /// Cosine between the topic and the text in the image.
     #[serde(rename = "sentence ocr")]
     SentenceOcr,
-    /// Cosine of topic and title, best page.
+    /// Largest cosine between the topic and the title of a page.
     #[serde(rename = "sentence title")]
     SentenceTitle,
-    /// Cosine of topic and words around the image, best page.
+    /// Largest cosine between the topic and the words around the image on a page.
     #[serde(rename = "sentence near")]
     SentenceNear,
-    /// Cosine of the topic's prompts and the image.
+    /// CLIP's cosine between the prompts of the topic and the image.
     #[serde(rename = "clip topic")]
     ClipTopic,
-    /// Cosine of what was argued about the topic and the words in or around the image; without a corpus of arguments it is off.
+    /// Mean cosine between the words in or around the image and the most similar arguments of one side. Off without a collection of
+    /// arguments.
     #[serde(rename = "arguments")]
     Arguments,
-    /// From the rank at which the crawl found the image for this topic. Tells what the makers of a
-    /// collection asked, not what an image shows: no approach but baselines uses it.
+    /// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the
+    /// collection chose, not on the image, so only baselines use it.
     #[serde(rename = "crawl")]
     Crawl,
 }
 
 impl RelevanceChannel {
-    /// All of them, in the order of an explanation.
+    /// All channels, in the order of an explanation.
     pub const ALL: [RelevanceChannel; 11] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
@@ -101,7 +103,7 @@ impl RelevanceChannel {
     ];
 
     /// The name in files and explanations.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             RelevanceChannel::Bm25Ocr => "bm25 ocr",
             RelevanceChannel::Bm25Title => "bm25 title",
@@ -118,11 +120,11 @@ impl RelevanceChannel {
     }
 }
 
-/// Whether and how argumentativeness is judged.
+/// How the argumentativeness of an image is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ArgumentRecipe {
-    /// Every image counts as argumentative.
+    /// Not at all: argumentativeness does not change the scores.
     None,
     /// [`crate::score::argument::argues`].
     Picture,
@@ -130,35 +132,36 @@ pub enum ArgumentRecipe {
     Aramis,
 }
 
-/// How the lists for PRO and CON are told apart.
+/// How the stance of an image is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
 pub enum StanceRecipe {
-    /// P(pro) and P(con) ([`crate::score::stance`]).
+    /// As P(pro) and P(con) ([`crate::score::stance`]).
     Beliefs,
-    /// PRO where a sentiment is above 0, CON where it is below; neither where there is none.
+    /// PRO if a sentiment is positive, CON if it is negative, neither if it is 0.
     Sign { signal: Sentiment },
-    /// The sign of [`crate::score::argument::aramis_stance`].
+    /// By the sign of [`crate::score::argument::aramis_stance`].
     Aramis,
-    /// Best crawl rank of the topic's queries that end in " good" and " anti".
+    /// By the best rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON).
     Crawl,
 }
 
-/// A sentiment that decides a stance.
+/// A sentiment whose sign decides the stance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Sentiment {
-    /// AFINN's sum over the pages' main text.
+    /// AFINN's sum over the main text of the pages.
     #[serde(rename = "afinn main")]
     AfinnMain,
-    /// VADER's compound of the pages' titles.
+    /// VADER's compound score of the titles of the pages.
     #[serde(rename = "vader title")]
     VaderTitle,
 }
 
 impl ImageApproach {
-    /// The approach of that name, or in the file of that name if it ends in `.toml`.
+    /// The approach with this name or, if the name ends in `.toml`, the one in this file.
     ///
-    /// Errors: no such approach (the message lists them), a file that is not one.
+    /// # Errors
+    /// There is no such approach (the message lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
         if name.ends_with(".toml") {
             let text = std::fs::read_to_string(Path::new(name))
@@ -178,7 +181,10 @@ impl ImageApproach {
         }
     }
 
-    /// All that come with riposte, the default first.
+    /// All approaches that come with riposte, the default first.
+    ///
+    /// # Errors
+    /// A file is damaged, which is a defect of the program.
     pub fn all() -> Result<Vec<Self>> {
         IMAGES.iter().map(|text| Self::parse(text)).collect()
     }
@@ -189,7 +195,7 @@ impl ImageApproach {
             if !weight.is_finite() || *weight < 0.0 {
                 bail!(
                     "the weight of \"{}\" must be 0 or more, not {weight}",
-                    channel.word()
+                    channel.name()
                 );
             }
         }
@@ -202,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_approaches_that_come_along_are_read() {
+    fn the_included_approaches_are_parsed() {
         let names: Vec<_> = ImageApproach::all()
             .unwrap()
             .into_iter()
@@ -221,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parameters_are_said_to_be_unknown() {
+    fn unknown_parameters_are_errors() {
         let good = IMAGES[0];
         for (from, to, message) in [
             ("\"bm25 near\"", "\"bm25 far\"", "bm25 far"),

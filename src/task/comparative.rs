@@ -1,4 +1,4 @@
-//! Task 2: for a comparative question, passages that help to decide, and the stance of each towards the two objects.
+//! Task 2: ranks passages for comparative questions, and detects the stance of each towards the two objects.
 
 use anyhow::Result;
 
@@ -11,11 +11,11 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};
 
-/// The pair encoder reads this many passages for each topic. Reading all thousand would take as long as everything else together.
+/// Number of passages of each topic that the pair encoder reads. To read all thousand would take as long as everything else together.
 const READ_PASSAGES: usize = 50;
 
-/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress`: as for
-/// [`super::controversial::run`]. Without `stances`, and for topics whose objects are unknown, lines have Q0 instead of a stance.
+/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. Without `stances`, and for topics that
+/// do not name two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::controversial::run`].
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,
@@ -26,20 +26,21 @@ pub fn run(
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     for (done, topic) in topics.iter().enumerate() {
-        let mut ranked = rank(topic, sources, settings, &mut |made| {
-            on_progress(done, made)
+        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
+            on_progress(done, outputs);
         })?;
         let objects = topic.objects.as_ref().filter(|_| stances);
         let objects = objects.map(|[first, second]| Objects::new(first, second));
-        for (rank, found) in (1..).zip(&ranked.documents) {
+        for (rank, found) in (1..).zip(&ranking.documents) {
             let stance = match (&objects, sources.corpora.first()) {
                 (Some(objects), Some(corpus)) => {
                     let reader = (rank as usize <= READ_PASSAGES).then_some(&mut *sources.reader);
-                    let open = ranked.explained.get_mut(rank as usize - 1);
-                    let (stance, opened) =
-                        stance_of(objects, corpus, &found.doc, reader, open.is_some())?;
-                    if let (Some(open), Some(opened)) = (open, opened) {
-                        open.stance = Some(opened);
+                    let explained = ranking.explained.get_mut(rank as usize - 1);
+                    let explain = explained.is_some();
+                    let (stance, explanation) =
+                        detect_stance(objects, corpus, &found.doc, reader, explain)?;
+                    if let Some(explained) = explained {
+                        explained.stance = explanation;
                     }
                     Some(stance)
                 }
@@ -54,19 +55,19 @@ pub fn run(
                 tag: tag.to_owned(),
             });
         }
-        explained.extend(ranked.explained);
+        explained.extend(ranking.explained);
     }
     on_progress(topics.len(), 0);
     Ok((lines, explained))
 }
 
-/// The stance of a passage towards the objects, and its explanation if `open` is set.
-fn stance_of(
+/// The stance of a passage towards the objects, and its explanation if `explain` is set.
+fn detect_stance(
     objects: &Objects,
     corpus: &Corpus,
     doc: &DocId,
     reader: Option<&mut Reader>,
-    open: bool,
+    explain: bool,
 ) -> Result<(ObjectStance, Option<Explanation>)> {
     let passage = corpus.document(doc)?.texts.into_iter().next();
     let passage = passage.unwrap_or_default();
@@ -76,10 +77,11 @@ fn stance_of(
     };
     let model = Model::committed();
     let belief = model.belief(objects, &passage, logits.as_deref());
-    let opened = open.then(|| model.explain(objects, &passage, logits.as_deref()));
-    Ok((belief.decision, opened))
+    let explanation = explain.then(|| model.explain(objects, &passage, logits.as_deref()));
+    Ok((belief.decision, explanation))
 }
 
+/// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` without an encoder.
 fn masked_logits(
     objects: &Objects,
     passage: &str,
@@ -88,9 +90,7 @@ fn masked_logits(
     let masked = objects.masked(passage);
     let texts = masked.iter().flatten();
     let pairs: Vec<(&str, &str)> = texts.map(|text| (PREFERENCE, text.as_str())).collect();
-    let Some(found) = reader.pair_logits(&pairs, &mut |_| ())? else {
-        return Ok(None);
-    };
-    let (pairs, _) = found.as_chunks::<2>();
-    Ok(Some(pairs.to_vec()))
+    let logits = reader.pair_logits(&pairs, &mut |_| ())?;
+    // each sentence is read twice, the second time with the objects swapped
+    Ok(logits.map(|logits| logits.as_chunks::<2>().0.to_vec()))
 }

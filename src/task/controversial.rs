@@ -1,4 +1,4 @@
-//! Task 1: for a controversial question, arguments that are relevant to it and well written.
+//! Task 1: ranks arguments for controversial questions, the relevant and well-written ones first.
 
 use anyhow::Result;
 
@@ -11,7 +11,10 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
 /// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
-/// finished topics and, within a topic, the number of computed model outputs.
+/// finished topics, and the number of model outputs computed for the next one.
+///
+/// # Errors
+/// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,
@@ -21,11 +24,11 @@ pub fn run(
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     for (done, topic) in topics.iter().enumerate() {
-        let mut ranked = rank(topic, sources, settings, &mut |made| {
-            on_progress(done, made)
+        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
+            on_progress(done, outputs);
         })?;
-        open_stances(topic, sources, &mut ranked.explained)?;
-        for (rank, found) in (1..).zip(ranked.documents) {
+        explain_stances(topic, sources, &mut ranking.explained)?;
+        for (rank, found) in (1..).zip(ranking.documents) {
             lines.push(TextRunLine {
                 topic: topic.id.clone(),
                 stance: None,
@@ -35,14 +38,14 @@ pub fn run(
                 tag: tag.to_owned(),
             });
         }
-        explained.extend(ranked.explained);
+        explained.extend(ranking.explained);
     }
     on_progress(topics.len(), 0);
     Ok((lines, explained))
 }
 
-/// Explains the stance of each explained argument towards the topic's claim; it was written for another conclusion.
-fn open_stances(
+/// Adds to each explained argument the explanation of its stance towards the topic's claim, which differs from its own conclusion.
+fn explain_stances(
     topic: &Topic,
     sources: &mut Sources,
     explained: &mut [ExplainedText],
@@ -58,8 +61,8 @@ fn open_stances(
         let pairs: Vec<(&str, &str)> = pieces.map(|piece| (claim.as_str(), piece)).collect();
         let logits = sources.reader.pair_logits(&pairs, &mut |_| ())?;
         let name = "stance towards the topic";
-        let opened = Model::committed().explain(name, &claim, &premises, logits.as_deref());
-        text.stance = Some(opened);
+        let stance = Model::committed().explain(name, &claim, &premises, logits.as_deref());
+        text.stance = Some(stance);
     }
     Ok(())
 }

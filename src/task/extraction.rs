@@ -1,12 +1,12 @@
-//! Extraction: the evidence of an image collection, by the installed models.
+//! Extraction: computes the evidence about an image collection with the installed models.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 
-use super::{Event, OnEvent, Stage, models, stage};
+use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
@@ -18,11 +18,14 @@ use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, Models, Role};
 
-/// The models that a user asks for by name, and the channels that must be there.
+/// What a user chooses.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Choice<'a> {
+pub struct ExtractionOptions<'a> {
+    /// The name of the OCR model; `None` for the first that is installed.
     pub ocr: Option<&'a str>,
+    /// The name of the CLIP model; `None` for the first that is installed.
     pub clip: Option<&'a str>,
+    /// Channels that must be on.
     pub required: &'a [Channel],
     /// How OCR computes.
     pub numeric: NumericMode,
@@ -32,37 +35,38 @@ pub struct Choice<'a> {
 pub struct Extraction {
     models: Models,
     tools: Tools,
-    /// By channel, the name of its model, or why there is none.
-    models_by_channel: BTreeMap<Channel, String>,
+    /// For each channel with a model, the model's name, or why there is none.
+    model_status: BTreeMap<Channel, String>,
     pub store: Store,
 }
 
 impl Extraction {
-    /// Finds the installed models, and opens the evidence store. Notes say which channels are off.
+    /// Finds the installed models, and then opens the evidence store at the path that `evidence` returns. Notes say which channels are off.
     ///
-    /// Errors: a required channel is off, a model is damaged, the store cannot be opened.
+    /// # Errors
+    /// A required channel is off, a model is damaged, or the store cannot be opened.
     pub fn prepare(
         models: Models,
-        choice: Choice,
-        evidence: &dyn Fn() -> Result<std::path::PathBuf>,
+        options: ExtractionOptions,
+        evidence: &dyn Fn() -> Result<PathBuf>,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let mut models_by_channel = BTreeMap::new();
-        let tools = find_tools(&models, choice, &mut models_by_channel)?;
-        for channel in choice.required {
+        let mut model_status = BTreeMap::new();
+        let tools = find_tools(&models, options, &mut model_status)?;
+        for channel in options.required {
             if !tools.has(*channel) {
-                let why = models_by_channel.get(channel);
-                let why = why.map_or("it is not here", String::as_str);
+                let why = model_status.get(channel);
+                let why = why.map_or("it is off", String::as_str);
                 bail!("--require {channel}: {why}");
             }
         }
-        for (channel, why) in &models_by_channel {
+        for (channel, why) in &model_status {
             if !tools.has(*channel) {
                 on_event(Event::Note(format!("{channel} is off: {why}")));
             }
         }
         let store = Store::open(&evidence()?)?;
-        if choice.numeric == NumericMode::Float
+        if options.numeric == NumericMode::Float
             && let Some(int8) = store.numerics(Channel::Ocr)?.get(&Some(Numeric::Int8))
         {
             on_event(Event::Note(format!(
@@ -72,7 +76,7 @@ impl Extraction {
         Ok(Extraction {
             models,
             tools,
-            models_by_channel,
+            model_status,
             store,
         })
     }
@@ -104,17 +108,20 @@ impl Extraction {
     }
 
     /// The name of a channel's model, or why there is none; empty for channels without a model.
-    pub fn model_of(&self, channel: Channel) -> &str {
-        let model = self.models_by_channel.get(&channel);
-        model.map_or("", String::as_str)
+    pub fn model_status(&self, channel: Channel) -> &str {
+        let status = self.model_status.get(&channel);
+        status.map_or("", String::as_str)
     }
 
-    /// The pair encoder. Without it, a note says why.
+    /// The pair encoder. If there is none, a note says why.
+    ///
+    /// # Errors
+    /// The sentence model is damaged.
     pub fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
         let found = match models::find(&self.models, Role::Sentence, None)? {
             Ok(model) => models::pair_encoder(&model)?,
             Err(why) => Err(format!(
-                "stance of texts goes by words alone, but for what is kept: {why}"
+                "the stance of texts goes by words and stored model outputs alone: {why}"
             )),
         };
         Ok(match found {
@@ -126,9 +133,10 @@ impl Extraction {
         })
     }
 
-    /// Computes what the store lacks. `stop` ends it after the images in progress.
+    /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress.
     ///
-    /// Errors: the store or a model fails.
+    /// # Errors
+    /// The store or a model fails.
     pub fn extract(
         &mut self,
         collection: &ImageCollection,
@@ -138,11 +146,11 @@ impl Extraction {
     ) -> Result<Summary> {
         let images = collection.entries().len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
-        stage(Stage::Extraction, total, on_event, |on_event| {
+        run_stage(Stage::Extraction, total, on_event, |on_event| {
             let on_progress = &mut |progress: extract::Progress| {
                 on_event(Event::Progress {
                     done: progress.done,
-                    // a shard has fewer images than the collection
+                    // fewer than above if the extent is a shard
                     total: progress.total,
                     outputs: 0,
                 });
@@ -153,7 +161,7 @@ impl Extraction {
     }
 }
 
-/// The extent of an extraction: a shard of the first `limit` images, on `threads` threads or one for each core.
+/// The extent of an extraction: `shard` of the first `limit` images, on `threads` threads, by default one for each core.
 pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>) -> Extent {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Extent {
@@ -165,22 +173,22 @@ pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>) -> Ext
 
 fn find_tools(
     models: &Models,
-    choice: Choice,
-    by_channel: &mut BTreeMap<Channel, String>,
+    options: ExtractionOptions,
+    status: &mut BTreeMap<Channel, String>,
 ) -> Result<Tools> {
     let mut find =
-        |channel: Channel, role: Role, wanted: Option<&str>| -> Result<Option<CheckedModel>> {
-            let found = models::find(models, role, wanted)?;
+        |channel: Channel, role: Role, name: Option<&str>| -> Result<Option<CheckedModel>> {
+            let found = models::find(models, role, name)?;
             let text = match &found {
                 Ok(model) => model.name.clone(),
                 Err(why) => why.clone(),
             };
-            by_channel.insert(channel, text);
+            status.insert(channel, text);
             Ok(found.ok())
         };
-    let ocr = find(Channel::Ocr, Role::Ocr, choice.ocr)?;
-    let ocr = ocr.map(|model| models::ocr(model, choice.numeric));
-    let clip = find(Channel::Clip, Role::Clip, choice.clip)?;
+    let ocr = find(Channel::Ocr, Role::Ocr, options.ocr)?;
+    let ocr = ocr.map(|model| models::ocr(model, options.numeric));
+    let clip = find(Channel::Clip, Role::Clip, options.clip)?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;
     let sentences = sentences.as_ref().map(models::sentences);
@@ -197,9 +205,10 @@ fn find_tools(
     })
 }
 
-/// Copies the evidence and model outputs of another store. Returns the number of documents that were copied.
+/// Copies the evidence and the model outputs of `shard` that `store` lacks. Returns the number of documents that were copied.
 ///
-/// Errors: one of the stores cannot be read or written.
+/// # Errors
+/// One of the stores cannot be read or written.
 pub fn merge(store: &mut Store, shard: &Path) -> Result<usize> {
     let documents = store.merge(shard)?;
     crate::reading::outputs::OutputStore::open(store.path())?.merge(shard)?;

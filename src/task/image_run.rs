@@ -1,4 +1,4 @@
-//! A run of the image task: from a collection and topics to the lines of the run.
+//! The pipeline of the image task: from a collection and topics to the lines of a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::images::{self, ImageRanking, Settings};
 use super::likeness::Arguments;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
-use super::{Event, OnEvent, Stage, stage};
+use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::store::Store;
@@ -24,7 +24,7 @@ use crate::reading::{self, Reader};
 use crate::trec::TextTask;
 use crate::trec::topic::Topic;
 
-/// Arguments to which images are compared, and how they are searched: as Task 1 does by default.
+/// Arguments to which images are compared. They are searched with the default approach of Task 1.
 pub struct ArgumentSource {
     pub indexes: TextIndexes,
     approach: TextApproach,
@@ -33,7 +33,8 @@ pub struct ArgumentSource {
 impl ArgumentSource {
     /// Opens or builds the index of the arguments in `file`, beside `base`.
     ///
-    /// Errors: as [`TextIndexes::open`].
+    /// # Errors
+    /// The file contains no arguments, or as [`TextIndexes::open`].
     pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
         let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
         let opening = || format!("cannot use the arguments in {}", file.display());
@@ -44,8 +45,15 @@ impl ArgumentSource {
     }
 
     fn arguments(&self) -> Result<Arguments<'_>> {
-        let corpus = self.indexes.first().context("no index of the arguments")?;
-        let retrieval = self.approach.retrieval.first().context("no retrieval")?;
+        let corpus = self
+            .indexes
+            .first()
+            .context("the arguments have no index")?;
+        let retrieval = self
+            .approach
+            .retrieval
+            .first()
+            .context("the default approach has no retrieval")?;
         Ok(Arguments { corpus, retrieval })
     }
 }
@@ -56,15 +64,16 @@ pub struct ImageRequest<'a> {
     pub topics: &'a [Topic],
     pub settings: &'a Settings,
     pub arguments: Option<&'a ArgumentSource>,
-    /// Only the first images, by id.
+    /// Number of images to rank, the first ones by id; `None` for all.
     pub limit: Option<usize>,
+    /// Number of extraction threads; `None` for one per core.
     pub threads: Option<usize>,
     pub effort: Effort,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// A run, and what there is to say about it.
+/// A run, and figures about it.
 pub struct ImageRun {
     pub ranking: ImageRanking,
     pub summary: Summary,
@@ -73,57 +82,62 @@ pub struct ImageRun {
     pub rank_seconds: f64,
 }
 
-/// Errors: `--arguments` is given, and the approach uses no arguments.
+/// Checks that the approach uses arguments.
+///
+/// # Errors
+/// It does not.
 pub fn check_arguments(settings: &Settings) -> Result<()> {
     let approach = &settings.approach;
     let channels = &approach.relevance.channels;
     if approach.stance != StanceRecipe::Beliefs
         && !channels.contains_key(&RelevanceChannel::Arguments)
     {
-        bail!(
-            "--arguments: the approach {} does not use any",
-            approach.name
-        );
+        bail!("the approach {} does not use --arguments", approach.name);
     }
     Ok(())
 }
 
 /// Computes missing evidence, brings the index up to date, and ranks the images for each topic.
 ///
-/// Errors: a store, a model or the index fails, or the user has stopped it. Evidence and model outputs are stored in either case.
+/// # Errors
+/// A store, a model or the index fails, or the user has stopped the run. Evidence and model outputs are stored in either case.
 pub fn run(
     extraction: &mut Extraction,
     request: ImageRequest,
     on_event: &mut OnEvent,
 ) -> Result<ImageRun> {
-    let ImageRequest {
-        collection,
-        topics,
-        settings,
-        arguments,
-        limit,
-        threads,
-        effort,
-        stop,
-    } = request;
-    let extent = extent(Shard::WHOLE, limit, threads);
-    let summary = extraction.extract(collection, extent, stop, on_event)?;
+    let extent = extent(Shard::WHOLE, request.limit, request.threads);
+    let summary = extraction.extract(request.collection, extent, request.stop, on_event)?;
     if summary.stopped {
-        bail!("stopped before the end: the same command goes on where it was; no run was written");
+        bail!("stopped before the end, without a run; the same command goes on where it was");
     }
 
     let start = Instant::now();
-    let (corpus, _) = open_index(&mut extraction.store, effort, on_event)?;
+    let (corpus, _) = open_index(&mut extraction.store, request.effort, on_event)?;
     let verified = corpus.verified();
-    let entries = collection
-        .entries()
-        .iter()
-        .take(limit.unwrap_or(usize::MAX));
+    let limit = request.limit.unwrap_or(usize::MAX);
+    let entries = request.collection.entries().iter().take(limit);
     let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let pairs = match settings.approach.stance {
+    let ranking = rank(extraction, &index, &request, on_event)?;
+    Ok(ImageRun {
+        ranking,
+        summary,
+        verified,
+        index_seconds,
+        rank_seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+fn rank(
+    extraction: &Extraction,
+    index: &ImageIndex,
+    request: &ImageRequest,
+    on_event: &mut OnEvent,
+) -> Result<ImageRanking> {
+    let pairs = match request.settings.approach.stance {
         StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
         _ => None,
     };
@@ -136,32 +150,27 @@ pub fn run(
     };
     let outputs = OutputStore::open(extraction.store.path())?;
     let mut reader = Reader::new(installed, outputs)?;
-    let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
-    let ranking = stage(Stage::Ranking, topics.len(), on_event, |on_event| {
+    let arguments = request.arguments.map(ArgumentSource::arguments);
+    let arguments = arguments.transpose()?;
+    let total = request.topics.len();
+    run_stage(Stage::Ranking, total, on_event, |on_event| {
         let mut on_progress = |done| {
             on_event(Event::Progress {
                 done,
-                total: topics.len(),
+                total,
                 outputs: 0,
             });
-            !stop.load(Ordering::Relaxed)
+            !request.stop.load(Ordering::Relaxed)
         };
         images::rank(
-            &index,
+            index,
             &extraction.store,
             &mut reader,
             arguments,
-            topics,
-            settings,
+            request.topics,
+            request.settings,
             &mut on_progress,
         )
-    })?;
-    Ok(ImageRun {
-        ranking,
-        summary,
-        verified,
-        index_seconds,
-        rank_seconds: start.elapsed().as_secs_f64(),
     })
 }
 
@@ -172,14 +181,15 @@ pub fn index_directory(evidence: &Path) -> PathBuf {
 
 /// Brings the index of the images up to date with the evidence, and opens it.
 ///
-/// Errors: as [`index::images::open`].
+/// # Errors
+/// As [`index::images::open`].
 pub fn open_index(
     store: &mut Store,
     effort: Effort,
     on_event: &mut OnEvent,
 ) -> Result<(Corpus, Updated)> {
     let dir = index_directory(store.path());
-    stage(Stage::Indexing, 0, on_event, |on_event| {
+    run_stage(Stage::Indexing, 0, on_event, |on_event| {
         index::images::open(store, &dir, effort, &mut |event| {
             on_event(Event::Index(event));
         })

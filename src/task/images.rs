@@ -1,19 +1,21 @@
-//! Image retrieval for arguments: from stored evidence and topics to a run.
+//! The ranking of images for arguments, from stored evidence and topics.
 //!
-//! For each topic, all channels together give the relevance of every image. The best hundred are the candidates. Each candidate gets
-//! a probability that it is an argument, and one for each stance. The two lists are those with the largest expected measure. A score is
-//! `relevance × (1 + argues + stance)`: with probabilities, the expected number of the three official measures for which the image counts.
+//! For each topic, the weighted channels of the approach give the relevance of every image. The best hundred are the candidates. Each
+//! candidate gets a probability that it is argumentative, and one for each stance. The two lists are those with the largest sum of scores. A
+//! score is `relevance × (1 + argues + stance)`: if all three are probabilities, this is the expected number of the three official measures
+//! for which the image counts.
 
 mod embeddings;
 mod opinions;
 mod signals;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
-use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel as R, Scale, StanceRecipe};
+use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel, Scale, StanceRecipe};
 use super::likeness::Arguments;
 use crate::evidence::store::{EvidenceFields, Store};
 use crate::index::images::{Field, Image, ImageIndex};
@@ -25,19 +27,22 @@ use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, Stance};
-use embeddings::{Embeddings, TopicVectors};
-use opinions::{TextsRead, TextsSay, argues, sides};
+use embeddings::{Embeddings, KindVector, TopicVectors};
+use opinions::{PoolTexts, TextStances, argument_scores, stance_scores};
 use signals::{CrawlRanks, Signals};
 
-/// Candidates for each topic: five times as many as are listed, so that the stance has a choice, but so few that a strong stance cannot
-/// lift an image that is off topic.
+/// Number of candidates for each topic: five times as many as are listed, so that there is a choice for each stance, but so few that a
+/// strong stance cannot list an image that is off topic.
 const POOL: usize = 100;
 
-/// Topics that are ranked at once: enough for all threads, and few enough for their candidates to fit in memory.
+/// Number of topics that are ranked together: enough for all threads, and few enough for their candidates to fit in memory.
 const TOPICS_AT_ONCE: usize = 8;
 
-/// Topics for which the vectors of all images are read once. Each topic takes some megabytes, and each reading takes seconds.
+/// Number of topics for which the vectors of all images are read once. Each topic takes some megabytes, and each reading takes seconds.
 const TOPICS_PER_READING: usize = 64;
+
+/// The error if the user stops a ranking.
+const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
 /// What a user sets.
 #[derive(Clone, Debug)]
@@ -49,21 +54,32 @@ pub struct Settings {
     pub tag: String,
 }
 
-/// A run, and how it came about.
+impl Settings {
+    fn uses_channel(&self, channel: RelevanceChannel) -> bool {
+        self.approach.relevance.channels.contains_key(&channel)
+    }
+
+    fn uses_crawl(&self) -> bool {
+        self.approach.stance == StanceRecipe::Crawl || self.uses_channel(RelevanceChannel::Crawl)
+    }
+}
+
+/// A run, and the explanations of its scores.
 #[derive(Debug)]
 pub struct ImageRanking {
-    /// By topic in the order of the topics, PRO then CON, by rank.
+    /// By topic in the order of the topics, PRO before CON, by rank.
     pub lines: Vec<ImageRunLine>,
-    /// One for each candidate: by topic, the best first.
+    /// One for each candidate: by topic, the most relevant first.
     pub explained: Vec<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
 }
 
-/// Ranks the images for the topics. `on_progress` receives the number of finished topics after each group of topics; if it returns
-/// `false`, ranking stops with an error.
+/// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
+/// returns `false`, ranking stops with an error.
 ///
-/// Errors: a store or a model fails, or ranking was stopped. The outputs of models are stored in either case.
+/// # Errors
+/// A store or a model fails, or ranking was stopped. The outputs of models are stored in either case.
 pub fn rank(
     index: &ImageIndex,
     store: &Store,
@@ -88,8 +104,9 @@ pub fn rank(
     if let Some(arguments) = arguments {
         embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
-    let run = Run {
+    let ranker = Ranker {
         index,
+        store: store.path(),
         settings,
         embeddings: &embeddings,
         crawl: if settings.uses_crawl() {
@@ -111,49 +128,20 @@ pub fn rank(
     let mut done = 0;
     for tasks in tasks.chunks(TOPICS_PER_READING) {
         let vectors: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
-        let is_wanted = |channel| settings.approach.relevance.channels.contains_key(&channel);
-        let mut signals = signals::read(store, index.ids(), &vectors, &is_wanted)?;
+        let is_used = |channel| settings.uses_channel(channel);
+        let mut signals = signals::read(store, index.ids(), &vectors, &is_used)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, signals) in groups.zip(signals.chunks_mut(TOPICS_AT_ONCE)) {
-            ensure!(
-                on_progress(done),
-                "stopped before the end: what has been read is kept"
-            );
-            run.rank(group, signals, reader, store, &mut ranking)?;
+            ensure!(on_progress(done), STOPPED);
+            ranker.rank(group, signals, reader, &mut ranking)?;
             done += group.len();
         }
     }
     on_progress(topics.len());
-    // a note that holds for every topic is printed once
+    // a note that applies to every topic is shown once
     let mut seen = HashSet::new();
     ranking.notes.retain(|note| seen.insert(note.clone()));
     Ok(ranking)
-}
-
-/// All opinions on the relevance of all images: for each channel its weight, and a value for each image.
-struct Relevance {
-    columns: Vec<(R, f64, Vec<Option<f64>>)>,
-}
-
-impl Relevance {
-    /// The opinions on the image of that number.
-    fn opinions(&self, at: usize) -> Vec<Opinion> {
-        self.columns
-            .iter()
-            .map(|(channel, weight, column)| Opinion {
-                name: channel.word(),
-                weight: *weight,
-                value: column.get(at).copied().flatten(),
-            })
-            .collect()
-    }
-}
-
-impl Settings {
-    fn uses_crawl(&self) -> bool {
-        let channels = &self.approach.relevance.channels;
-        self.approach.stance == StanceRecipe::Crawl || channels.contains_key(&R::Crawl)
-    }
 }
 
 /// A topic with its question and embeddings.
@@ -163,37 +151,60 @@ struct TopicTask<'a> {
     vectors: &'a TopicVectors,
 }
 
-/// The candidates for a topic: the numbers of images and their relevance, the best first.
+/// The relevance of all images to a topic, by channel.
+struct Relevance {
+    columns: Vec<Column>,
+}
+
+/// The values of one channel.
+struct Column {
+    channel: RelevanceChannel,
+    weight: f64,
+    /// One for each image.
+    values: Vec<Option<f64>>,
+}
+
+impl Relevance {
+    /// The opinions of all channels on the image with this number.
+    fn opinions(&self, at: usize) -> Vec<Opinion> {
+        self.columns
+            .iter()
+            .map(|column| Opinion {
+                name: column.channel.name(),
+                weight: column.weight,
+                value: column.values.get(at).copied().flatten(),
+            })
+            .collect()
+    }
+}
+
+/// The candidates for a topic: the numbers of images and the explanations of their relevance, the most relevant first.
 type Pool = Vec<(usize, Explanation)>;
 
 /// What is the same for all topics.
-struct Run<'a> {
+struct Ranker<'a> {
     index: &'a ImageIndex,
+    /// The path of the evidence store, which each thread opens for itself.
+    store: &'a Path,
     settings: &'a Settings,
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
 }
 
-impl Run<'_> {
-    /// Ranks the images for some topics.
+impl Ranker<'_> {
+    /// Ranks the images for a group of topics.
     fn rank(
         &self,
         tasks: &[TopicTask],
         signals: &mut [Signals],
         reader: &mut Reader,
-        store: &Store,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
         let stance = self.settings.approach.stance;
         if stance == StanceRecipe::Crawl {
-            for task in tasks {
-                list(
-                    task.topic,
-                    self.crawl_lists(task.topic),
-                    self.settings,
-                    ranking,
-                );
+            for TopicTask { topic, .. } in tasks {
+                select_lists(topic, self.crawl_scores(topic), self.settings, ranking);
             }
             return Ok(());
         }
@@ -206,53 +217,54 @@ impl Run<'_> {
                 Ok(self.pool(&relevance))
             })
             .collect::<Result<Vec<Pool>>>()?;
-        let images = self.candidates(store, &pools)?;
+        let images = self.candidates(&pools)?;
         let pools: Vec<Vec<(&Image, Explanation)>> = pools
             .into_iter()
             .map(|pool| {
-                let known = pool.into_iter();
-                known
+                let candidates = pool.into_iter();
+                candidates
                     .filter_map(|(at, relevance)| Some((images.get(&at)?, relevance)))
                     .collect()
             })
             .collect();
-        let mut said = Vec::new();
+        let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
             // the baselines do not use the pair encoder
-            said.push(match stance {
-                StanceRecipe::Beliefs => Some(TextsRead::of(pool, task.question, reader)?),
+            texts.push(match stance {
+                StanceRecipe::Beliefs => Some(PoolTexts::read(pool, task.question, reader)?),
                 _ => None,
             });
         }
-        let judged: Vec<Vec<Judged>> = tasks
+        let scored: Vec<Vec<ScoredImage>> = tasks
             .par_iter()
             .zip(pools)
-            .zip(said)
-            .map(|((task, pool), said)| {
-                judge(pool, task, &self.embeddings.kinds, said, self.settings)
+            .zip(texts)
+            .map(|((task, pool), texts)| {
+                score_candidates(pool, task, &self.embeddings.kinds, texts, self.settings)
             })
             .collect();
-        for (TopicTask { topic, .. }, judged) in tasks.iter().zip(judged) {
-            list(topic, judged, self.settings, ranking);
+        for (TopicTask { topic, .. }, scored) in tasks.iter().zip(scored) {
+            select_lists(topic, scored, self.settings, ranking);
         }
         Ok(())
     }
 
-    /// What each channel of the approach says of every image.
+    /// The values of all channels of the approach for every image.
     fn relevance(
         &self,
         topic: &Topic,
         question: &Question,
         mut signals: Signals,
     ) -> Result<Relevance> {
+        use RelevanceChannel as R;
         let recipe = &self.settings.approach.relevance;
-        let mut columns: Vec<(R, f64, Vec<Option<f64>>)> = Vec::new();
+        let mut columns = Vec::new();
         for channel in R::ALL {
             let Some(&weight) = recipe.channels.get(&channel) else {
                 continue;
             };
             let bm25 = |field| self.bm25(field, question, recipe.scale).map(Some);
-            let column = match channel {
+            let values = match channel {
                 R::Bm25Ocr => bm25(Field::Ocr)?,
                 R::Bm25Title => bm25(Field::Title)?,
                 R::Bm25Near => bm25(Field::Near)?,
@@ -263,8 +275,9 @@ impl Run<'_> {
                 | R::SentenceNear
                 | R::ClipTopic
                 | R::Arguments => signals.remove(&channel).map(|column| {
-                    let said = column.into_iter();
-                    said.map(|value| (!value.is_nan()).then_some(value))
+                    let values = column.into_iter();
+                    values
+                        .map(|value| (!value.is_nan()).then_some(value))
                         .collect()
                 }),
                 R::Crawl => {
@@ -273,14 +286,20 @@ impl Run<'_> {
                     Some((0..self.index.ids().len()).map(value).collect())
                 }
             };
-            if let Some(mut column) = column {
-                if recipe.scale == Scale::Unit {
-                    for value in column.iter_mut().flatten() {
-                        *value = to_unit(channel, *value);
-                    }
+            // a channel that is off has no column
+            let Some(mut values) = values else {
+                continue;
+            };
+            if recipe.scale == Scale::Unit {
+                for value in values.iter_mut().flatten() {
+                    *value = to_unit(channel, *value);
                 }
-                columns.push((channel, weight, column));
             }
+            columns.push(Column {
+                channel,
+                weight,
+                values,
+            });
         }
         Ok(Relevance { columns })
     }
@@ -298,59 +317,58 @@ impl Run<'_> {
             .collect())
     }
 
-    /// The best hundred images, the best first, with their relevance.
+    /// The best hundred images with their relevance, the best first.
     fn pool(&self, relevance: &Relevance) -> Pool {
         let mut order: Vec<(f64, usize)> = (0..self.index.ids().len())
             .map(|at| (weighted_mean(&relevance.opinions(at)), at))
             .filter(|(value, _)| *value > 0.0)
             .collect();
-        // images are numbered by id
+        // ties are broken by id: images are numbered in the order of their ids
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         order.truncate(POOL);
         order
             .into_iter()
             .map(|(_, at)| {
-                let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
-                (at, opened)
+                let opinions = relevance.opinions(at);
+                (at, weighted_mean_opened("relevance", &opinions))
             })
             .collect()
     }
 
-    /// What is known of the images in these pools.
-    fn candidates(&self, store: &Store, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
-        let mut places: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
-        places.sort_unstable();
-        places.dedup();
+    /// The evidence about the images in these pools, as far as the approach uses it, by number.
+    fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
+        let mut numbers: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
         let recipe = &self.settings.approach;
         let topics = &self.embeddings.topics;
         let wanted = EvidenceFields {
             rankings: false,
             clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
-            sentences: topics.iter().any(|topic| topic.sides.is_some()),
+            sentences: topics.iter().any(|topic| topic.arguments.is_some()),
             sentiment: recipe.argument == ArgumentRecipe::Aramis
                 || matches!(
                     recipe.stance,
                     StanceRecipe::Sign { .. } | StanceRecipe::Aramis
                 ),
         };
-        let path = store.path();
-        let read = |own: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
-            let own = own.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+        let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
+            let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let id = self.index.ids().get(*at).context("no such image")?;
-            Ok(Image::read(own, id, wanted)?.map(|image| (*at, image)))
+            Ok(Image::read(store, id, wanted)?.map(|image| (*at, image)))
         };
-        places
+        numbers
             .par_iter()
             .with_min_len(32)
-            .map_init(|| Store::open_to_read(path), read)
+            .map_init(|| Store::open_to_read(self.store), read)
             .filter_map(Result::transpose)
             .collect()
     }
 
-    /// The Minsc baseline: the image search was asked for "… good" and "… anti", and its ranks are the lists.
-    fn crawl_lists(&self, topic: &Topic) -> Vec<Judged> {
+    /// The scores of the baseline Minsc, which lists images by their ranks for the queries "… good" and "… anti".
+    fn crawl_scores(&self, topic: &Topic) -> Vec<ScoredImage> {
         let [good, anti] = [" good", " anti"].map(|ending| self.crawl.best(&topic.id, ending));
-        let side = |best: &BTreeMap<usize, u32>, at: usize, ending: &str| {
+        let score = |best: &BTreeMap<usize, u32>, at: usize, ending: &str| {
             best.get(&at).map(|rank| Explanation {
                 name: format!("1 / best crawl rank of \"…{ending}\""),
                 value: 1.0 / f64::from(*rank),
@@ -362,68 +380,69 @@ impl Run<'_> {
         found
             .into_iter()
             .filter_map(|at| {
-                Some(Judged {
+                Some(ScoredImage {
                     id: self.index.ids().get(at)?.clone(),
                     phash: None,
-                    pro: side(&good, at, " good"),
-                    con: side(&anti, at, " anti"),
+                    pro: score(&good, at, " good"),
+                    con: score(&anti, at, " anti"),
                 })
             })
             .collect()
     }
 }
 
-/// Cosines brought to [0, 1]. Those of CLIP's image and text vectors lie between about 0.15 (nothing
-/// to do with each other) and 0.35.
-fn to_unit(channel: R, value: f64) -> f64 {
+/// Scales a value to [0, 1]. CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
+fn to_unit(channel: RelevanceChannel, value: f64) -> f64 {
     match channel {
-        R::ClipTopic => ((value - 0.15) / 0.2).clamp(0.0, 1.0),
+        RelevanceChannel::ClipTopic => ((value - 0.15) / 0.2).clamp(0.0, 1.0),
         _ => value.clamp(0.0, 1.0),
     }
 }
 
-/// A candidate and what its worth as PRO and as CON is made of.
-struct Judged {
+/// A candidate with the explanations of its scores as PRO and as CON; `None` keeps it out of that list.
+struct ScoredImage {
     id: DocId,
     phash: Option<u64>,
     pro: Option<Explanation>,
     con: Option<Explanation>,
 }
 
-/// Whether the candidates argue, and for which side.
-fn judge(
+/// Scores the candidates for a topic. `texts` are read if the approach uses the pair encoder.
+fn score_candidates(
     pool: Vec<(&Image, Explanation)>,
-    TopicTask {
-        question, vectors, ..
-    }: &TopicTask,
-    kinds: &[(bool, Vec<f32>)],
-    read: Option<TextsRead>,
+    task: &TopicTask,
+    kinds: &[KindVector],
+    texts: Option<PoolTexts>,
     settings: &Settings,
-) -> Vec<Judged> {
-    let said = match read {
-        Some(read) => read.say(question),
-        None => vec![TextsSay::default(); pool.len()],
+) -> Vec<ScoredImage> {
+    let TopicTask {
+        question, vectors, ..
+    } = task;
+    let texts = match texts {
+        Some(texts) => texts.stances(question),
+        None => vec![TextStances::default(); pool.len()],
     };
-    let argues = argues(&pool, kinds, &said, settings.approach.argument);
-    let sides = sides(&pool, question, vectors, &said, settings.approach.stance);
+    let arguments = argument_scores(&pool, kinds, &texts, settings.approach.argument);
+    let stances = stance_scores(&pool, question, vectors, &texts, settings.approach.stance);
     pool.into_iter()
-        .zip(argues)
-        .zip(sides)
-        .map(|(((image, relevance), argues), sides)| {
-            let worth = |stance: Option<Explanation>| {
-                stance.map(|stance| worth(&relevance, &argues, stance))
+        .zip(arguments)
+        .zip(stances)
+        .map(|(((image, relevance), argues), stances)| {
+            let score = |stance: Option<Explanation>| {
+                stance.map(|stance| score(&relevance, &argues, stance))
             };
-            Judged {
+            ScoredImage {
                 id: image.id.clone(),
                 phash: image.picture.as_ref().map(|p| p.phash),
-                pro: worth(sides.0),
-                con: worth(sides.1),
+                pro: score(stances.pro),
+                con: score(stances.con),
             }
         })
         .collect()
 }
 
-fn worth(
+/// The score of an image in the list of one stance. `argues` is `None` if the approach does not estimate it.
+fn score(
     relevance: &Explanation,
     argues: &Option<Explanation>,
     stance: Explanation,
@@ -434,7 +453,7 @@ fn worth(
         factor += argues.value;
         parts.push(argues.clone());
     }
-    let names = match argues {
+    let how = match argues {
         Some(_) => "relevance × (1 + argues + stance)",
         None => "relevance × (1 + stance)",
     };
@@ -442,21 +461,26 @@ fn worth(
     Explanation {
         name: "worth".into(),
         value: relevance.value * factor,
-        how: names.into(),
+        how: how.into(),
         parts,
     }
 }
 
-/// Selects, and writes the topic's lines and explanations.
-fn list(topic: &Topic, judged: Vec<Judged>, settings: &Settings, ranking: &mut ImageRanking) {
+/// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
+fn select_lists(
+    topic: &Topic,
+    scored: Vec<ScoredImage>,
+    settings: &Settings,
+    ranking: &mut ImageRanking,
+) {
     let value = |e: &Option<Explanation>| e.as_ref().map(|e| e.value);
-    let candidates: Vec<Candidate> = judged
+    let candidates: Vec<Candidate> = scored
         .iter()
-        .map(|j| Candidate {
-            doc: j.id.clone(),
-            pro: value(&j.pro),
-            con: value(&j.con),
-            phash: j.phash,
+        .map(|image| Candidate {
+            doc: image.id.clone(),
+            pro: value(&image.pro),
+            con: value(&image.con),
+            phash: image.phash,
         })
         .collect();
     let selected = select::select(&candidates, settings.overlap);
@@ -485,13 +509,12 @@ fn list(topic: &Topic, judged: Vec<Judged>, settings: &Settings, ranking: &mut I
             tag: settings.tag.clone(),
         });
     }
-    ranking
-        .explained
-        .extend(judged.into_iter().map(|j| ExplainedImage {
-            topic: topic.id.clone(),
-            listed: listed.remove(&j.id).unwrap_or_default(),
-            image: j.id,
-            pro: j.pro,
-            con: j.con,
-        }));
+    let explained = scored.into_iter().map(|image| ExplainedImage {
+        topic: topic.id.clone(),
+        listed: listed.remove(&image.id).unwrap_or_default(),
+        image: image.id,
+        pro: image.pro,
+        con: image.con,
+    });
+    ranking.explained.extend(explained);
 }

@@ -1,11 +1,11 @@
-//! Likeness to arguments: what people who argued about the topic said for it and against it, and how much an image is like
-//! either. The strongest published signal of an image's stance is its likeness to arguments of that side (Neville Longbottom
-//! at Touché 2023, by arguments that a language model wrote); these are real ones, of an args.me corpus.
+//! Likeness of images to arguments: how similar the words of an image are to what people have argued for and against the claim of a
+//! topic. At Touché 2023, the strongest published signal of an image's stance was its likeness to arguments of one side (Neville
+//! Longbottom, with arguments written by a language model). The arguments here are from a collection in the args.me format.
 
 use anyhow::Result;
 
 use super::text_approach::Retrieval;
-use crate::index::corpus::Corpus;
+use crate::index::corpus::{Corpus, Document};
 use crate::index::search::{Cut, Part, Query};
 use crate::index::vector;
 use crate::reading::Reader;
@@ -14,38 +14,103 @@ use crate::score::text_stance::Model;
 use crate::topic::question::{self, Question};
 use crate::trec::{DocId, Stance};
 
-/// Arguments that are looked at for a topic: of the next ones ever more are about something else.
+/// Number of arguments that are retrieved for a topic. Further down the ranking, more and more are about something else.
 const ARGUMENTS: usize = 40;
-/// Sentences of an argument: what it says first.
+/// Number of sentences of an argument that are used, the first ones.
 const SENTENCES: usize = 2;
-/// An argument whose side is less sure than this says nothing of sides.
-const SURE: f64 = 0.25;
-/// The likeness to a side is the mean over its so many likest sentences.
+/// An argument is used if the absolute value of P(pro) - P(con) is at least this.
+const MIN_BALANCE: f64 = 0.25;
+/// The likeness to a side is the mean cosine to this many sentences, the most similar ones.
 const NEAREST: usize = 5;
 
-/// Where arguments are looked for.
+/// A collection of arguments, and how it is searched.
 #[derive(Clone, Copy)]
 pub struct Arguments<'a> {
     pub corpus: &'a Corpus,
     pub retrieval: &'a Retrieval,
 }
 
-/// A sentence of an argument about the topic.
+/// A sentence of an argument about a topic.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct ArgumentSentence {
     pub text: String,
     pub argument: DocId,
-    /// For the topic's claim, or against it.
+    /// Whether the argument is for or against the claim of the topic.
     pub side: Stance,
 }
 
-/// What was said about the topic, the most relevant arguments first.
+/// Sentences of the arguments about a topic, those of the most relevant argument first.
 ///
-/// A premise's stance is towards its conclusion: so the conclusion is read first, and an argument for a conclusion that attacks
-/// the claim is an argument against it. Where there is no conclusion, or it says nothing of the claim, the premise itself is read.
+/// The stance of a premise is towards its own conclusion. Therefore the stance of the conclusion towards the claim is detected first: an
+/// argument for a conclusion that attacks the claim is an argument against the claim. If there is no conclusion, or its stance is
+/// uncertain, the stance of the premise is detected. Arguments whose stance remains uncertain are left out.
 ///
-/// Errors: the index, the store of outputs or the encoder fails.
-pub fn said(arguments: &Arguments, question: &Question, reader: &mut Reader) -> Result<Vec<Said>> {
+/// # Errors
+/// The index, the store of model outputs or the encoder fails.
+pub fn argument_sentences(
+    arguments: &Arguments,
+    question: &Question,
+    reader: &mut Reader,
+) -> Result<Vec<ArgumentSentence>> {
+    let found = retrieve(arguments, question)?;
+    // for each argument the claim of its conclusion, then its premise
+    let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(2 * found.len());
+    for argument in &found {
+        pairs.push((&question.claim, &argument.conclusion));
+        pairs.push((&question.claim, &argument.premise));
+    }
+    let logits = reader.piece_logits(&pairs)?;
+    let model = Model::committed();
+    let balance = |at: usize| {
+        let (claim, text) = *pairs.get(at)?;
+        let logits = logits.as_ref().and_then(|all| all.get(at));
+        let stances = || model.stances(claim, text, logits.map(Vec::as_slice));
+        (!text.trim().is_empty()).then(|| stances().balance())
+    };
+    let is_certain = |balance: &f64| balance.abs() >= MIN_BALANCE;
+    let mut sentences = Vec::new();
+    for (at, argument) in found.iter().enumerate() {
+        let sign = match argument.stance {
+            Some(Stance::Pro) => 1.0,
+            Some(Stance::Con) => -1.0,
+            None => 0.0,
+        };
+        let by_conclusion = balance(2 * at).map(|balance| balance * sign);
+        let by_conclusion = by_conclusion.filter(is_certain);
+        let by_premise = || balance(2 * at + 1).filter(is_certain);
+        let Some(balance) = by_conclusion.or_else(by_premise) else {
+            continue;
+        };
+        let side = if balance > 0.0 {
+            Stance::Pro
+        } else {
+            Stance::Con
+        };
+        // the first of several pieces is the beginning of the whole text
+        let pieces = pieces(&argument.premise);
+        let beginning = usize::from(pieces.len() > 1);
+        let texts = pieces.into_iter().skip(beginning).take(SENTENCES);
+        sentences.extend(texts.map(|text| ArgumentSentence {
+            text: text.trim().to_owned(),
+            argument: argument.id.clone(),
+            side,
+        }));
+    }
+    Ok(sentences)
+}
+
+/// An argument that was retrieved for a topic.
+struct FoundArgument {
+    id: DocId,
+    /// The conclusion as a claim.
+    conclusion: String,
+    premise: String,
+    /// The stance of the premise towards the conclusion.
+    stance: Option<Stance>,
+}
+
+/// The arguments that are most relevant to the topic, the best first.
+fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgument>> {
     let Arguments { corpus, retrieval } = arguments;
     let mut analyzer = retrieval.analyzer.build();
     let parts = retrieval.fields.iter().filter_map(|(name, weight)| {
@@ -64,98 +129,60 @@ pub fn said(arguments: &Arguments, question: &Question, reader: &mut Reader) -> 
         k: ARGUMENTS,
         ..Cut::default()
     };
-    let mut documents = Vec::new();
-    for found in corpus.search(&query, &retrieval.similarity, cut)? {
-        documents.push(corpus.document(&found.doc)?);
-    }
-    let field = |document: &crate::index::corpus::Document, name: &str| {
+    let field = |document: &Document, name: &str| -> String {
         let at = corpus.field(name);
-        at.and_then(|at| document.texts.get(at))
-            .cloned()
-            .unwrap_or_default()
+        let text = at.and_then(|at| document.texts.get(at));
+        text.cloned().unwrap_or_default()
     };
-    let texts: Vec<(String, String)> = documents
-        .iter()
-        .map(|d| {
-            (
-                question::claims(&field(d, "conclusion")).0,
-                field(d, "premises"),
-            )
-        })
-        .collect();
-    let asked: Vec<(&str, &str)> = texts
-        .iter()
-        .flat_map(|(conclusion, premise)| [conclusion, premise])
-        .map(|text| (question.claim.as_str(), text.as_str()))
-        .collect();
-    let logits = reader.piece_logits(&asked)?;
-    let model = Model::committed();
-    let balance = |at: usize| {
-        let (claim, text) = *asked.get(at)?;
-        let logits = logits.as_ref().and_then(|all| all.get(at));
-        (!text.trim().is_empty()).then(|| {
-            model
-                .stances(claim, text, logits.map(Vec::as_slice))
-                .balance()
-        })
-    };
-    let mut said = Vec::new();
-    for (n, (document, (_, premise))) in documents.iter().zip(&texts).enumerate() {
-        let of_premise = match document.stance {
-            Some(Stance::Pro) => 1.0,
-            Some(Stance::Con) => -1.0,
-            None => 0.0,
-        };
-        let by_conclusion = balance(2 * n).map(|b| b * of_premise);
-        let side = by_conclusion
-            .filter(|b| b.abs() >= SURE)
-            .or_else(|| balance(2 * n + 1));
-        let Some(side) = side.filter(|b| b.abs() >= SURE) else {
-            continue;
-        };
-        let side = if side > 0.0 { Stance::Pro } else { Stance::Con };
-        let all = pieces(premise);
-        let alone = all.len() == 1;
-        let sentences = all.into_iter().skip(usize::from(!alone)).take(SENTENCES);
-        said.extend(sentences.map(|text| Said {
-            text: text.trim().to_owned(),
-            argument: document.id.clone(),
-            side,
-        }));
+    let mut found = Vec::new();
+    for scored in corpus.search(&query, &retrieval.similarity, cut)? {
+        let document = corpus.document(&scored.doc)?;
+        let (conclusion, _) = question::claims(&field(&document, "conclusion"));
+        found.push(FoundArgument {
+            conclusion,
+            premise: field(&document, "premises"),
+            stance: document.stance,
+            id: document.id,
+        });
     }
-    Ok(said)
+    Ok(found)
 }
 
-/// The sentences of both sides with their vectors.
-pub struct Sides {
-    said: Vec<(Said, Vec<f32>)>,
+/// The sentences of arguments for and against a claim, with their vectors.
+pub struct ArgumentVectors {
+    sentences: Vec<(ArgumentSentence, Vec<f32>)>,
 }
 
-/// How much something is like each side.
+/// The likeness of something to the arguments of each side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Likeness {
-    /// Mean cosine to the nearest sentences for the claim, and against it.
+    /// Mean cosine to the most similar sentences for the claim, in [-1, 1].
     pub pro: f64,
+    /// The same of the sentences against it.
     pub con: f64,
-    /// The nearest of all.
-    pub nearest: Said,
+    /// The most similar sentence of both sides.
+    pub nearest: ArgumentSentence,
 }
 
-impl Sides {
-    /// Nothing, if one side has too few sentences to be compared.
-    pub fn new(said: Vec<Said>, vectors: Vec<Vec<f32>>) -> Option<Sides> {
-        let count = |side| said.iter().filter(|s| s.side == side).count();
+impl ArgumentVectors {
+    /// `vectors` has one of unit length for each sentence. `None` if a side has too few sentences to be compared.
+    pub fn new(
+        sentences: Vec<ArgumentSentence>,
+        vectors: Vec<Vec<f32>>,
+    ) -> Option<ArgumentVectors> {
+        let count = |side| sentences.iter().filter(|s| s.side == side).count();
         let enough = Stance::BOTH.iter().all(|side| count(*side) >= NEAREST);
-        enough.then(|| Sides {
-            said: said.into_iter().zip(vectors).collect(),
+        enough.then(|| ArgumentVectors {
+            sentences: sentences.into_iter().zip(vectors).collect(),
         })
     }
 
-    /// Of any of these vectors, which must be of unit length; none without one of the sentences' length.
+    /// The likeness of something that these vectors of unit length describe: for each sentence the largest cosine counts. `None` if
+    /// no vector has as many dimensions as the sentences.
     pub fn likeness<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>) -> Option<Likeness> {
-        let mut best: Vec<Option<f64>> = vec![None; self.said.len()];
+        let mut best: Vec<Option<f64>> = vec![None; self.sentences.len()];
         for vector in vectors {
-            for (best, (_, own)) in best.iter_mut().zip(&self.said) {
+            for (best, (_, own)) in best.iter_mut().zip(&self.sentences) {
                 if own.len() == vector.len() {
                     let cosine = f64::from(vector::dot(own, vector));
                     *best = Some(best.map_or(cosine, |b| b.max(cosine)));
@@ -163,9 +190,9 @@ impl Sides {
             }
         }
         let mean = |side: Stance| {
-            let of_side = self.said.iter().zip(&best);
-            let mut cosines: Vec<f64> = of_side
-                .filter(|((said, _), _)| said.side == side)
+            let sentences = self.sentences.iter().zip(&best);
+            let mut cosines: Vec<f64> = sentences
+                .filter(|((sentence, _), _)| sentence.side == side)
                 .filter_map(|(_, best)| *best)
                 .collect();
             cosines.sort_by(|a, b| b.total_cmp(a));
@@ -173,10 +200,10 @@ impl Sides {
             Some(nearest.iter().sum::<f64>() / NEAREST as f64)
         };
         let nearest = self
-            .said
+            .sentences
             .iter()
             .zip(&best)
-            .filter_map(|((said, _), best)| Some((said, (*best)?)))
+            .filter_map(|((sentence, _), best)| Some((sentence, (*best)?)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         Some(Likeness {
             pro: mean(Stance::Pro)?,
@@ -187,12 +214,12 @@ impl Sides {
 }
 
 impl Likeness {
-    /// In [-2, 2]: above 0 it is more like what was said for the claim.
+    /// Likeness to the arguments for the claim minus likeness to those against it, in [-2, 2].
     pub fn difference(&self) -> f64 {
         self.pro - self.con
     }
 
-    /// To what was said at all.
+    /// Likeness to the more similar side, in [-1, 1].
     pub fn best(&self) -> f64 {
         self.pro.max(self.con)
     }
@@ -202,8 +229,8 @@ impl Likeness {
 mod tests {
     use super::*;
 
-    fn said(side: Stance, n: usize) -> Said {
-        Said {
+    fn sentence(side: Stance, n: usize) -> ArgumentSentence {
+        ArgumentSentence {
             text: format!("{side} {n}"),
             argument: DocId(format!("a{n}")),
             side,
@@ -215,20 +242,28 @@ mod tests {
         let mut all = Vec::new();
         let mut vectors = Vec::new();
         for n in 0..6 {
-            // six for it along the first axis, six against it along the second; one of each is far off
-            let far = n == 5;
-            all.push(said(Stance::Pro, n));
-            vectors.push(if far { vec![-1.0, 0.0] } else { vec![1.0, 0.0] });
-            all.push(said(Stance::Con, n));
-            vectors.push(if far { vec![0.0, -1.0] } else { vec![0.0, 1.0] });
+            // six for the claim along the first axis and six against it along the second; one of each points the other way
+            let is_opposite = n == 5;
+            all.push(sentence(Stance::Pro, n));
+            vectors.push(if is_opposite {
+                vec![-1.0, 0.0]
+            } else {
+                vec![1.0, 0.0]
+            });
+            all.push(sentence(Stance::Con, n));
+            vectors.push(if is_opposite {
+                vec![0.0, -1.0]
+            } else {
+                vec![0.0, 1.0]
+            });
         }
-        let sides = Sides::new(all.clone(), vectors.clone()).unwrap();
+        let arguments = ArgumentVectors::new(all.clone(), vectors.clone()).unwrap();
         let image: [&[f32]; 2] = [&[0.6, 0.8], &[1.0, 2.0, 3.0]];
-        let found = sides.likeness(image.into_iter()).unwrap();
+        let found = arguments.likeness(image.into_iter()).unwrap();
         assert!((found.pro - 0.6).abs() < 1e-6 && (found.con - 0.8).abs() < 1e-6);
         assert!((found.difference() + 0.2).abs() < 1e-6);
         assert_eq!(found.nearest.text, "CON 0");
-        assert_eq!(sides.likeness([&[1.0f32][..]].into_iter()), None);
-        assert!(Sides::new(all[..8].to_vec(), vectors[..8].to_vec()).is_none());
+        assert_eq!(arguments.likeness([&[1.0f32][..]].into_iter()), None);
+        assert!(ArgumentVectors::new(all[..8].to_vec(), vectors[..8].to_vec()).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks: how each one is done, from top to bottom. Tasks print nothing; they report [`Event`]s and return what is to be printed.
+//! Tasks: the pipeline of each one. Tasks print nothing; they report [`Event`]s and return their results.
 
 pub mod approach;
 pub mod comparative;
@@ -27,19 +27,17 @@ pub enum Stage {
 /// What a task reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Something that the user should know.
+    /// Something that the user should know, such as a channel that is off.
     Note(String),
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
-    Started {
-        stage: Stage,
-        total: usize,
-    },
-    /// So many items are finished. `outputs` is the number of model outputs that were computed for the item in progress.
+    Started { stage: Stage, total: usize },
+    /// `done` items of `total` are finished. `outputs` is the number of model outputs that were computed for the next item so far.
     Progress {
         done: usize,
         total: usize,
         outputs: usize,
     },
+    /// An event of the stage that opens or builds an index.
     Index(corpus::Event),
     /// The stage has ended, also after an error.
     Ended,
@@ -48,8 +46,8 @@ pub enum Event {
 /// The receiver of a task's events.
 pub type OnEvent<'a> = dyn FnMut(Event) + 'a;
 
-/// Runs a stage between its two events.
-fn stage<T>(
+/// Runs a stage and reports its beginning and its end.
+fn run_stage<T>(
     stage: Stage,
     total: usize,
     on_event: &mut OnEvent,
@@ -61,7 +59,7 @@ fn stage<T>(
     result
 }
 
-/// The tag of a run without a name of its own: riposte, with the approach if it is not the default one.
+/// The tag of a run if the user gives none: `riposte`, or `riposte-NAME` for another approach than the default.
 pub fn default_tag(approach: &str) -> String {
     match approach {
         "riposte" => "riposte".to_owned(),

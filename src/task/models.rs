@@ -1,4 +1,4 @@
-//! The installed models.
+//! Finds and loads the installed models.
 
 use anyhow::{Result, bail};
 
@@ -11,35 +11,37 @@ use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 
-/// The first installed model with this role, or the one with the name `wanted`. The inner error says why there is none.
+/// The first installed model with this role, or the model `name` if it is given. The inner error says that none is installed.
 ///
-/// Errors: a model that was asked for by name is not installed, or an installed one is damaged: to go on without it would look like success.
+/// # Errors
+/// A model that was asked for by name is not installed, or an installed one is damaged. Going on without it would silently
+/// change the results.
 pub fn find(
     models: &Models,
     role: Role,
-    wanted: Option<&str>,
+    name: Option<&str>,
 ) -> Result<Result<CheckedModel, String>> {
     let names: Vec<String> = models
         .catalogue()
         .entries()
         .iter()
-        .filter(|entry| entry.role == role && wanted.is_none_or(|name| entry.name == name))
+        .filter(|entry| entry.role == role && name.is_none_or(|name| entry.name == name))
         .map(|entry| entry.name.clone())
         .collect();
-    if let (Some(name), true) = (wanted, names.is_empty()) {
-        bail!("there is no {role} model named {name}: `riposte models list` shows those there are");
+    if let (Some(name), true) = (name, names.is_empty()) {
+        bail!("there is no {role} model named {name}: `riposte models list` lists the models");
     }
-    for name in &names {
-        match models.find(name)? {
+    for candidate in &names {
+        match models.find(candidate)? {
             ModelStatus::Ready(model) => return Ok(Ok(model)),
             ModelStatus::Wrong { file, why } => {
                 bail!(
-                    "the model {name} cannot be used: {file}: {why} (`riposte models fetch {name}` gets it anew)"
+                    "the model {candidate} is damaged: {file}: {why} (`riposte models fetch {candidate}` downloads it again)"
                 )
             }
-            ModelStatus::Missing { .. } if wanted.is_some() => {
+            ModelStatus::Missing { .. } if name.is_some() => {
                 bail!(
-                    "the model {name} is not in {}: `riposte models fetch {name}` gets it",
+                    "the model {candidate} is not in {}: `riposte models fetch {candidate}` downloads it",
                     models.dir().display()
                 )
             }
@@ -47,15 +49,19 @@ pub fn find(
         }
     }
     Ok(Err(format!(
-        "no {role} model here; `riposte models fetch {role}` gets one"
+        "no {role} model is installed; `riposte models fetch {role}` downloads one"
     )))
 }
 
-/// The pair encoder on top of a sentence model. The inner error is a note: the sentence model is not the one that it was trained from.
+/// The pair encoder, which consists of a sentence model and the changes of its weights. The inner error is a note for the user: the
+/// changes belong to another sentence model.
+///
+/// # Errors
+/// The changes are damaged, which is a defect of the program.
 pub fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>, String>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         return Ok(Err(format!(
-            "stance goes by words alone: the pair encoder was not trained from this {}",
+            "stance goes by words alone: the pair encoder was trained from another model than this {}",
             sentences.name
         )));
     }
@@ -66,7 +72,7 @@ pub fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>
     })))
 }
 
-/// The sentence encoder.
+/// The sentence encoder, loaded when it is first used. The same holds for the other models.
 pub fn sentences(model: &CheckedModel) -> Lazy<Sentences> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Sentences::producer_of(&sha), move || {
@@ -95,9 +101,10 @@ pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> 
     Lazy::new(producer, move || load_ocr(&model, mode))
 }
 
-/// Loads the OCR engine.
+/// Loads the OCR engine at once.
 ///
-/// Errors: a file is missing or damaged.
+/// # Errors
+/// A file is missing or damaged.
 pub fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
         "ocrs" => Box::new(OcrsReader::load_with(

@@ -1,4 +1,4 @@
-//! The stance of single texts: towards the claim of a topic, or towards two objects.
+//! Stance detection for single texts: towards the claim of a topic, or towards two objects.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -11,17 +11,17 @@ use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
 use crate::trec::{Explanation, ObjectStance};
 
-/// A text and what its stance is asked about.
+/// A text, and the target of the stance that is asked for.
 pub enum StanceQuestion {
-    /// The claim of a topic, and the text.
-    Claim(String, String),
-    Objects(Objects, String),
+    Claim { claim: String, text: String },
+    Objects { objects: Objects, text: String },
 }
 
 impl StanceQuestion {
-    /// Asks for the stance of a text towards a topic.
+    /// Asks for the stance of a text towards the claim of a topic.
     pub fn about_topic(topic: &str, text: String) -> Self {
-        StanceQuestion::Claim(question::claims(topic).0, text)
+        let (claim, _) = question::claims(topic);
+        StanceQuestion::Claim { claim, text }
     }
 }
 
@@ -30,7 +30,7 @@ pub enum StanceAnswer {
     Claim(Stances),
     Objects {
         decision: ObjectStance,
-        /// Of the first object, the second one, neutral, and no stance.
+        /// The probabilities of the classes: first object, second object, neutral, no stance. Their sum is 1.
         probabilities: [f64; 4],
     },
 }
@@ -44,20 +44,23 @@ pub enum ClaimStance {
     Neither,
 }
 
-/// The most probable stance.
-pub fn decision(stances: &Stances) -> ClaimStance {
-    if stances.neither >= stances.pro.max(stances.con) {
-        ClaimStance::Neither
-    } else if stances.pro > stances.con {
-        ClaimStance::Pro
-    } else {
-        ClaimStance::Con
+impl ClaimStance {
+    /// The most probable stance.
+    pub fn most_probable(stances: &Stances) -> Self {
+        if stances.neither >= stances.pro.max(stances.con) {
+            ClaimStance::Neither
+        } else if stances.pro > stances.con {
+            ClaimStance::Pro
+        } else {
+            ClaimStance::Con
+        }
     }
 }
 
-/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, the words of the texts decide alone.
+/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, they depend on words alone.
 ///
-/// Errors: the encoder fails.
+/// # Errors
+/// The encoder fails.
 pub fn answer(
     questions: &[StanceQuestion],
     encoder: Option<&Lazy<PairEncoder>>,
@@ -66,31 +69,31 @@ pub fn answer(
     let masked: Vec<Vec<[String; 2]>> = questions
         .iter()
         .map(|question| match question {
-            StanceQuestion::Claim(..) => Vec::new(),
-            StanceQuestion::Objects(objects, text) => objects.masked(text),
+            StanceQuestion::Claim { .. } => Vec::new(),
+            StanceQuestion::Objects { objects, text } => objects.masked(text),
         })
         .collect();
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut ranges = Vec::new();
     for (question, masked) in questions.iter().zip(&masked) {
-        let from = pairs.len();
+        let start = pairs.len();
         match question {
-            StanceQuestion::Claim(claim, text) => {
+            StanceQuestion::Claim { claim, text } => {
                 let pieces = pieces(text).into_iter();
                 pairs.extend(pieces.map(|piece| (claim.as_str(), piece)));
             }
-            StanceQuestion::Objects(..) => {
+            StanceQuestion::Objects { .. } => {
                 let texts = masked.iter().flatten();
                 pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
             }
         }
-        ranges.push(from..pairs.len());
+        ranges.push(start..pairs.len());
     }
     let logits = encoder.map(|encoder| encoder.get()?.logits(&pairs));
     let logits = logits.transpose()?;
     let answers = questions.iter().zip(ranges).map(|(question, range)| {
-        let own = logits.as_deref().and_then(|all| all.get(range));
-        answer_one(question, own, explain)
+        let of_question = logits.as_deref().and_then(|all| all.get(range));
+        answer_one(question, of_question, explain)
     });
     Ok(answers.collect())
 }
@@ -101,14 +104,14 @@ fn answer_one(
     explain: bool,
 ) -> (StanceAnswer, Option<Explanation>) {
     match question {
-        StanceQuestion::Claim(claim, text) => {
+        StanceQuestion::Claim { claim, text } => {
             let model = Model::committed();
             (
                 StanceAnswer::Claim(model.stances(claim, text, logits)),
                 explain.then(|| model.explain("stance", claim, text, logits)),
             )
         }
-        StanceQuestion::Objects(objects, text) => {
+        StanceQuestion::Objects { objects, text } => {
             let model = object_stance::Model::committed();
             let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
             let belief = model.belief(objects, text, logits);

@@ -1,4 +1,4 @@
-//! Approaches to the text tasks, as data: `approaches/controversial/` and `approaches/comparative/`.
+//! Approaches to the text tasks: TOML files in `approaches/controversial/` and `approaches/comparative/`, or a file of the user.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,19 +45,19 @@ const COMPARATIVE: [&str; 3] = [
     include_str!("../../approaches/comparative/dirichlet.toml"),
 ];
 
-/// How texts are retrieved.
+/// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextApproach {
     pub name: String,
-    /// The paper, or whose own it is.
+    /// The publication that describes it.
     pub source: String,
-    /// What the source does not tell, or does otherwise than riposte.
+    /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
-    /// One retrieval, or several that are fused.
+    /// One retrieval, or several whose rankings are fused.
     pub retrieval: Vec<Retrieval>,
-    /// How several retrievals are fused.
+    /// How several rankings are fused.
     #[serde(default)]
     pub fusion: Option<Fusion>,
     #[serde(default)]
@@ -74,7 +74,7 @@ pub struct Retrieval {
     pub similarity: Similarity,
     /// The fields that are searched, and their weights.
     pub fields: BTreeMap<String, f64>,
-    /// Fields that a document must match in.
+    /// Fields that must contain a term of the query.
     #[serde(default)]
     pub must: Vec<String>,
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct Retrieval {
     pub synonyms: Option<Synonyms>,
     #[serde(default)]
     pub proximity: Option<Proximity>,
-    /// In a fusion.
+    /// The weight of this retrieval in a fusion.
     #[serde(default = "one")]
     pub weight: f64,
 }
@@ -92,44 +92,45 @@ fn one() -> f64 {
     1.0
 }
 
-/// Synonyms of the query's words, from WordNet.
+/// Expansion of the query with synonyms from WordNet.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Synonyms {
-    /// By which the weight of a synonym is smaller than its word's.
+    /// The weight of a synonym, as a share of the weight of its word.
     pub weight: f64,
-    /// The commonest senses of each part of speech that are looked at.
+    /// Number of senses of each part of speech whose synonyms are used, the commonest ones.
     pub senses: usize,
 }
 
-/// How the top of a ranking is ordered anew.
+/// How the top of a ranking is re-ranked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rerank {
-    /// So many documents from the top.
+    /// Number of documents that are re-ranked.
     pub depth: usize,
     pub weights: Weights,
     #[serde(default)]
     pub windows: Windows,
-    /// A text that has so large a share of its three-word pieces with one ranked before it goes behind the others.
-    #[serde(default)]
-    pub alike: Option<f64>,
+    /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
+    /// Near-duplicates are ranked after all other re-ranked documents.
+    #[serde(default, rename = "alike")]
+    pub near_duplicate: Option<f64>,
 }
 
-/// The parts of a long text that are compared with the topic, or read with it; the best one counts.
+/// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
-    /// Words in one.
+    /// Words in a window.
     pub words: usize,
-    /// Words from the beginning of one to that of the next.
+    /// Words from the start of one window to the start of the next.
     pub step: usize,
-    /// Windows from the beginning of a text.
+    /// Maximum number of windows of a text; the rest is ignored.
     pub most: usize,
 }
 
 impl Default for Windows {
-    /// MiniLM reads about 200 words; half of that is a thought.
+    /// MiniLM reads about 200 words. Half of that holds about one thought.
     fn default() -> Self {
         Windows {
             words: 100,
@@ -140,8 +141,8 @@ impl Default for Windows {
 }
 
 impl Windows {
-    /// The windows of a text: its words, parted by single blanks. None for a text without words.
-    pub fn of(&self, text: &str) -> Vec<String> {
+    /// The windows of a text, with single blanks between words. A text without words has none.
+    pub fn split(&self, text: &str) -> Vec<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut windows = Vec::new();
         let mut start = 0;
@@ -157,22 +158,23 @@ impl Windows {
     }
 }
 
-/// Documents that are ranked although they help nobody.
+/// Documents that are ranked although they are of little use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
-    /// With fewer than 20 words.
+    /// Those with fewer than 20 words.
     #[serde(default)]
     pub short: bool,
-    /// With the words of another document.
+    /// Those with the same words as another document.
     #[serde(default)]
     pub duplicates: bool,
 }
 
 impl TextApproach {
-    /// The approach of that name, or in the file of that name if it ends in `.toml`.
+    /// The approach with this name or, if the name ends in `.toml`, the one in this file.
     ///
-    /// Errors: no such approach (the message lists them), a file that is not one.
+    /// # Errors
+    /// There is no such approach (the message lists all), or the file is not an approach.
     pub fn find(task: TextTask, name: &str) -> Result<Self> {
         if name.ends_with(".toml") {
             let text = std::fs::read_to_string(Path::new(name))
@@ -193,75 +195,93 @@ impl TextApproach {
         }
     }
 
-    /// All that come with riposte to this task, the default first.
+    /// All approaches to this task that come with riposte, the default first.
+    ///
+    /// # Errors
+    /// A file is damaged, which is a defect of the program.
     pub fn all(task: TextTask) -> Result<Vec<Self>> {
         files(task).iter().map(|text| Self::parse(text)).collect()
     }
 
     fn parse(text: &str) -> Result<Self> {
         let approach: Self = toml::from_str(text)?;
-        let weight = |name: &str, weight: f64| {
-            ensure!(
-                weight.is_finite() && weight >= 0.0,
-                "the weight of {name} must be 0 or more, not {weight}"
-            );
-            Ok(())
-        };
         match (approach.retrieval.len(), approach.fusion) {
             (0, _) => bail!("there is no [[retrieval]]"),
-            (1, Some(_)) => bail!("there is a fusion of one retrieval"),
-            (2.., None) => bail!("there are several retrievals and no fusion"),
+            (1, Some(_)) => bail!("a fusion of one retrieval makes no sense"),
+            (2.., None) => bail!("several retrievals need a fusion"),
             _ => {}
         }
         for retrieval in &approach.retrieval {
-            retrieval.similarity.check()?;
-            ensure!(!retrieval.fields.is_empty(), "a retrieval has no fields");
-            for (field, of) in &retrieval.fields {
-                weight(field, *of)?;
-            }
-            weight("a retrieval", retrieval.weight)?;
-            for field in &retrieval.must {
-                ensure!(
-                    retrieval.fields.contains_key(field),
-                    "{field} must match, but is not among the fields"
-                );
-            }
-            if let Some(synonyms) = retrieval.synonyms {
-                weight("synonyms", synonyms.weight)?;
-            }
-            if let Some(feedback) = retrieval.feedback {
-                ensure!(
-                    (0.0..=1.0).contains(&feedback.original),
-                    "feedback: original is a share from 0 to 1"
-                );
-            }
-            if let Some(proximity) = retrieval.proximity {
-                weight("proximity", proximity.weight)?;
-            }
+            retrieval.check()?;
         }
         if let Some(rerank) = &approach.rerank {
-            let Weights {
-                retrieval,
-                sentence,
-                cross,
-                quality,
-                comparison,
-                side,
-            } = rerank.weights;
-            weight("retrieval", retrieval)?;
-            weight("sentence", sentence)?;
-            weight("cross", cross)?;
-            weight("quality", quality)?;
-            weight("comparison", comparison)?;
-            weight("side", side)?;
-            let Windows { words, step, most } = rerank.windows;
-            ensure!(
-                words > 0 && step > 0 && most > 0,
-                "windows: words, step and most are above 0"
-            );
+            rerank.check()?;
         }
         Ok(approach)
     }
+}
+
+impl Retrieval {
+    fn check(&self) -> Result<()> {
+        self.similarity.check()?;
+        ensure!(!self.fields.is_empty(), "a retrieval has no fields");
+        for (field, weight) in &self.fields {
+            check_weight(field, *weight)?;
+        }
+        check_weight("a retrieval", self.weight)?;
+        for field in &self.must {
+            ensure!(
+                self.fields.contains_key(field),
+                "{field} must match, but is not among the fields"
+            );
+        }
+        if let Some(synonyms) = self.synonyms {
+            check_weight("synonyms", synonyms.weight)?;
+        }
+        if let Some(feedback) = self.feedback {
+            ensure!(
+                (0.0..=1.0).contains(&feedback.original),
+                "feedback: original must be from 0 to 1"
+            );
+        }
+        if let Some(proximity) = self.proximity {
+            check_weight("proximity", proximity.weight)?;
+        }
+        Ok(())
+    }
+}
+
+impl Rerank {
+    fn check(&self) -> Result<()> {
+        let Weights {
+            retrieval,
+            sentence,
+            cross,
+            quality,
+            comparison,
+            side,
+        } = self.weights;
+        check_weight("retrieval", retrieval)?;
+        check_weight("sentence", sentence)?;
+        check_weight("cross", cross)?;
+        check_weight("quality", quality)?;
+        check_weight("comparison", comparison)?;
+        check_weight("side", side)?;
+        let Windows { words, step, most } = self.windows;
+        ensure!(
+            words > 0 && step > 0 && most > 0,
+            "windows: words, step and most must be above 0"
+        );
+        Ok(())
+    }
+}
+
+fn check_weight(name: &str, weight: f64) -> Result<()> {
+    ensure!(
+        weight.is_finite() && weight >= 0.0,
+        "the weight of {name} must be 0 or more, not {weight}"
+    );
+    Ok(())
 }
 
 #[cfg(test)]
@@ -269,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_approaches_that_come_along_are_read() {
+    fn the_included_approaches_are_parsed() {
         for task in [TextTask::Controversial, TextTask::Comparative] {
             let all = TextApproach::all(task).unwrap();
             assert_eq!(all[0].name, "riposte");
@@ -289,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_makes_no_sense_is_said() {
+    fn unknown_keys_and_impossible_values_are_errors() {
         let good = r#"
             name = "x"
             source = "y"
@@ -333,17 +353,17 @@ mod tests {
     }
 
     #[test]
-    fn windows_cover_a_text_once_and_a_half() {
+    fn windows_overlap_and_cover_the_text() {
         let windows = Windows {
             words: 4,
             step: 2,
             most: 3,
         };
-        assert!(windows.of(" ").is_empty());
-        assert_eq!(windows.of("a b\nc"), ["a b c"]);
-        assert_eq!(windows.of("a b c d e"), ["a b c d", "c d e"]);
+        assert!(windows.split(" ").is_empty());
+        assert_eq!(windows.split("a b\nc"), ["a b c"]);
+        assert_eq!(windows.split("a b c d e"), ["a b c d", "c d e"]);
         assert_eq!(
-            windows.of("a b c d e f g h i j k"),
+            windows.split("a b c d e f g h i j k"),
             ["a b c d", "c d e f", "e f g h"]
         );
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::text_approach::TextApproach;
-use super::{Event, OnEvent, Stage, stage};
+use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::index::corpus::{self, Corpus, Effort, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
-/// The task for whose collections the files in a directory are named; `None` for other directories, and for files.
+/// The task that a directory contains a collection for, judged by the names of its files. `None` for other directories, and for files.
 pub fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
@@ -25,7 +25,10 @@ pub fn task_of(input: &Path) -> Option<TextTask> {
     }
 }
 
-/// Opens a task's collection. Errors: there is none at `input`.
+/// Opens a task's collection.
+///
+/// # Errors
+/// There is none at `input`.
 pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     Ok(match task {
         TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
@@ -33,7 +36,10 @@ pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     })
 }
 
-/// The ids of all documents that can be read. Errors: there is no such collection.
+/// The ids of all documents that can be read.
+///
+/// # Errors
+/// There is no collection of this task at `input`.
 pub fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
     fn all<T>(
         documents: impl Iterator<Item = Result<T, Fault>>,
@@ -49,7 +55,7 @@ pub fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
     })
 }
 
-/// The directories of the indexes that an approach searches, beside `base`, without repetitions.
+/// The directories of the indexes that an approach searches. They are beside `base`; none is repeated.
 pub fn directories(
     collection: &TextCollection,
     base: &Path,
@@ -74,9 +80,11 @@ pub struct TextIndexes {
 }
 
 impl TextIndexes {
-    /// Opens the indexes beside `base`, and builds those that are missing or outdated; with `rebuild`, all of them, even over damaged ones.
+    /// Opens the indexes beside `base`, and builds those that are missing or outdated. With `rebuild`, builds all of them again, even
+    /// damaged ones.
     ///
-    /// Errors: as [`Corpus::open_or_build`].
+    /// # Errors
+    /// As [`Corpus::open_or_build`].
     pub fn open(
         collection: &TextCollection,
         base: &Path,
@@ -102,7 +110,7 @@ impl TextIndexes {
             } else {
                 Corpus::open_or_build
             };
-            let corpus = stage(Stage::Indexing, 0, on_event, |on_event| {
+            let corpus = run_stage(Stage::Indexing, 0, on_event, |on_event| {
                 open(collection, analyzer, &dir, effort, &mut |event| {
                     on_event(Event::Index(event));
                 })

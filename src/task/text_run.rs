@@ -1,4 +1,4 @@
-//! A run of a text task: from a collection and topics to the lines of the run.
+//! The pipeline of the text tasks: from a collection and topics to the lines of a run.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,12 +8,14 @@ use anyhow::{Context, Result};
 use super::text_approach::{Rerank, TextApproach};
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::{Settings, Sources};
-use super::{Event, OnEvent, Stage, comparative, controversial, models, stage};
+use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage};
+use crate::evidence::sentence::Sentences;
 use crate::index::corpus::Effort;
 use crate::index::wordnet::WordNet;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
+use crate::reading::pair::PairEncoder;
 use crate::reading::{self, Reader};
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
@@ -32,17 +34,17 @@ pub struct TextRequest<'a> {
     pub tag: &'a str,
     /// Whether scores are explained.
     pub explain: bool,
-    /// Task 2: whether lines name the stance of passages.
+    /// Task 2: whether the lines contain the stances of the passages.
     pub stances: bool,
     /// The path beside which the indexes and the model outputs are stored.
     pub base: PathBuf,
     pub models: &'a Models,
     pub effort: Effort,
-    /// The directory for the run. It is created before the work begins, so that an error is found early.
+    /// The directory for the run. It is created before the work begins, so that an error appears early.
     pub output: &'a Path,
 }
 
-/// A run, and what there is to say about it.
+/// A run, and figures about it.
 pub struct TextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Vec<ExplainedText>,
@@ -53,7 +55,8 @@ pub struct TextRun {
 
 /// Opens or builds the indexes, and ranks the documents for each topic.
 ///
-/// Errors: the collection, a model, the indexes or the store of outputs fails.
+/// # Errors
+/// The collection, a model, an index or the store of model outputs fails.
 pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     let TextRequest {
         task,
@@ -69,32 +72,9 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         effort,
         output,
     } = request;
-    let wordnet = if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
-        installed_wordnet(on_event)?
-    } else {
-        None
-    };
-    let (mut sentences, mut pairs) = (None, None);
-    match models::find(models, Role::Sentence, None)? {
-        Ok(model) => {
-            sentences = Some(models::sentences(&model));
-            match models::pair_encoder(&model)? {
-                Ok(encoder) => pairs = Some(encoder),
-                Err(note) => on_event(Event::Note(note)),
-            }
-        }
-        Err(why) => on_event(Event::Note(format!(
-            "sentence vectors are off but for those that are kept: {why}"
-        ))),
-    }
-    let uses_cross = |rerank: &Rerank| rerank.weights.cross > 0.0;
-    let cross = if approach.rerank.as_ref().is_some_and(uses_cross) {
-        installed_cross(models, on_event)?
-    } else {
-        None
-    };
+    let resources = Resources::find(&approach, models, on_event)?;
     std::fs::create_dir_all(output)
-        .with_context(|| format!("cannot make the output directory {}", output.display()))?;
+        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
 
     let start = Instant::now();
     let collection = open_collection(task, input)?;
@@ -103,13 +83,7 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
 
     let start = Instant::now();
     let outputs = OutputStore::open(&base.with_extension("vectors.sqlite"))?;
-    let installed = reading::Models {
-        clip: None,
-        sentences: sentences.as_ref(),
-        cross: cross.as_ref(),
-        pairs: pairs.as_ref(),
-    };
-    let mut reader = Reader::new(installed, outputs)?;
+    let mut reader = Reader::new(resources.models(), outputs)?;
     let settings = Settings {
         approach,
         parts,
@@ -118,36 +92,32 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     if task == TextTask::Comparative && stances {
         for topic in topics.iter().filter(|topic| topic.objects.is_none()) {
             on_event(Event::Note(format!(
-                "topic {} names no two objects: its lines say Q0",
+                "topic {} does not name two objects: its lines have Q0 instead of a stance",
                 topic.id
             )));
         }
     }
-    let ranked = stage(Stage::Ranking, topics.len(), on_event, |on_event| {
-        let mut sources = Sources {
+    let total = topics.len();
+    let ranked = run_stage(Stage::Ranking, total, on_event, |on_event| {
+        let sources = &mut Sources {
             corpora: &indexes.by_retrieval(),
             reader: &mut reader,
-            wordnet: wordnet.as_ref(),
+            wordnet: resources.wordnet.as_ref(),
         };
-        let mut on_progress = |done, outputs| {
+        let on_progress = &mut |done, outputs| {
             on_event(Event::Progress {
                 done,
-                total: topics.len(),
+                total,
                 outputs,
             });
         };
         match task {
             TextTask::Controversial => {
-                controversial::run(topics, &mut sources, &settings, tag, &mut on_progress)
+                controversial::run(topics, sources, &settings, tag, on_progress)
             }
-            TextTask::Comparative => comparative::run(
-                topics,
-                &mut sources,
-                &settings,
-                stances,
-                tag,
-                &mut on_progress,
-            ),
+            TextTask::Comparative => {
+                comparative::run(topics, sources, &settings, stances, tag, on_progress)
+            }
         }
     });
     let (lines, explained) = ranked?;
@@ -160,14 +130,52 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     })
 }
 
-fn installed_cross(models: &Models, on_event: &mut OnEvent) -> Result<Option<Lazy<Cross>>> {
-    match models::find(models, Role::Cross, None)? {
-        Ok(model) => Ok(Some(models::cross(&model))),
-        Err(why) => {
-            on_event(Event::Note(format!(
-                "the cross-encoder is off but for the scores that are kept: {why}"
-            )));
-            Ok(None)
+/// The installed models and WordNet, as far as the approach uses them.
+#[derive(Default)]
+struct Resources {
+    sentences: Option<Lazy<Sentences>>,
+    pairs: Option<Lazy<PairEncoder>>,
+    cross: Option<Lazy<Cross>>,
+    wordnet: Option<WordNet>,
+}
+
+impl Resources {
+    /// Finds them. Notes say what is off.
+    fn find(approach: &TextApproach, models: &Models, on_event: &mut OnEvent) -> Result<Self> {
+        let mut found = Resources::default();
+        if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
+            found.wordnet = installed_wordnet(on_event)?;
+        }
+        match models::find(models, Role::Sentence, None)? {
+            Ok(model) => {
+                found.sentences = Some(models::sentences(&model));
+                match models::pair_encoder(&model)? {
+                    Ok(encoder) => found.pairs = Some(encoder),
+                    Err(note) => on_event(Event::Note(note)),
+                }
+            }
+            Err(why) => on_event(Event::Note(format!(
+                "sentence vectors are off, except for stored ones: {why}"
+            ))),
+        }
+        let uses_cross = |rerank: &Rerank| rerank.weights.cross > 0.0;
+        if approach.rerank.as_ref().is_some_and(uses_cross) {
+            match models::find(models, Role::Cross, None)? {
+                Ok(model) => found.cross = Some(models::cross(&model)),
+                Err(why) => on_event(Event::Note(format!(
+                    "the cross-encoder is off, except for stored scores: {why}"
+                ))),
+            }
+        }
+        Ok(found)
+    }
+
+    fn models(&self) -> reading::Models<'_> {
+        reading::Models {
+            clip: None,
+            sentences: self.sentences.as_ref(),
+            cross: self.cross.as_ref(),
+            pairs: self.pairs.as_ref(),
         }
     }
 }
@@ -175,11 +183,11 @@ fn installed_cross(models: &Models, on_event: &mut OnEvent) -> Result<Option<Laz
 fn installed_wordnet(on_event: &mut OnEvent) -> Result<Option<WordNet>> {
     let Some(dir) = WordNet::find() else {
         on_event(Event::Note(
-            "synonyms are off: there is no WordNet here (WNSEARCHDIR names its directory)".into(),
+            "synonyms are off: WordNet is not installed (set WNSEARCHDIR to its directory)".into(),
         ));
         return Ok(None);
     };
     WordNet::open(&dir)
         .map(Some)
-        .with_context(|| format!("cannot use the WordNet in {}", dir.display()))
+        .with_context(|| format!("cannot read WordNet in {}", dir.display()))
 }

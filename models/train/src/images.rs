@@ -21,7 +21,7 @@ use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
 use riposte::score::{log_odds, logistic};
-use riposte::task::likeness::{Arguments, Sides, said};
+use riposte::task::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use riposte::task::text_approach::TextApproach;
 use riposte::topic::question::{self, Question, TopicParts};
 use riposte::trec::qrels::{self, Qrels};
@@ -198,11 +198,11 @@ impl Reading<'_> {
             .collect())
     }
 
-    fn sides(&mut self, question: &Question) -> Result<Sides> {
-        let said = said(&self.arguments, question, &mut self.reader)?;
-        let texts: Vec<&str> = said.iter().map(|s| s.text.as_str()).collect();
+    fn sides(&mut self, question: &Question) -> Result<ArgumentVectors> {
+        let sentences = argument_sentences(&self.arguments, question, &mut self.reader)?;
+        let texts: Vec<&str> = sentences.iter().map(|s| s.text.as_str()).collect();
         let vectors = self.sentences.embed(&texts)?;
-        Sides::new(said, vectors)
+        ArgumentVectors::new(sentences, vectors)
             .with_context(|| format!("there are too few arguments about {}", question.claim))
     }
 }

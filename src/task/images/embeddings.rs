@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::approach::{RelevanceChannel as R, StanceRecipe};
-use super::super::likeness::{self, Arguments, Said, Sides};
-use super::Settings;
+use super::super::approach::{RelevanceChannel, StanceRecipe};
+use super::super::likeness::{ArgumentSentence, ArgumentVectors, Arguments, argument_sentences};
+use super::{STOPPED, Settings};
 use crate::evidence::Channel;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
@@ -13,11 +13,18 @@ use crate::topic::prompts::{self, Role};
 use crate::topic::question::Question;
 use crate::trec::topic::Topic;
 
-/// The embeddings of all topics of a run; empty where a channel is off.
+/// The embeddings of all topics of a run, as far as their channels are on.
 pub(super) struct Embeddings {
     pub topics: Vec<TopicVectors>,
-    /// For each kind of picture, whether such pictures are argumentative, and its vector.
-    pub kinds: Vec<(bool, Vec<f32>)>,
+    /// Empty if CLIP is off or not used.
+    pub kinds: Vec<KindVector>,
+}
+
+/// The CLIP vector of a kind of picture, such as a poster or a photograph.
+pub(super) struct KindVector {
+    /// Whether pictures of this kind are argumentative.
+    pub is_argumentative: bool,
+    pub vector: Vec<f32>,
 }
 
 /// The embeddings of one topic.
@@ -25,18 +32,19 @@ pub(super) struct Embeddings {
 pub(super) struct TopicVectors {
     /// The sentence vector of the question's words.
     pub words: Option<Vec<f32>>,
-    /// CLIP vectors of the prompts about the topic, for its claim, and against it.
+    /// CLIP vectors of the prompts about the topic, for its claim, and against it, in this order.
     pub clip: Option<[Vec<f32>; 3]>,
     /// Arguments for the claim and against it, with sentence vectors.
-    pub sides: Option<Sides>,
-    /// The same with CLIP vectors.
-    pub clip_sides: Option<Sides>,
+    pub arguments: Option<ArgumentVectors>,
+    /// The same arguments with CLIP vectors.
+    pub clip_arguments: Option<ArgumentVectors>,
 }
 
 impl Embeddings {
     /// Embeds the questions and their prompts, as far as the approach uses them. Notes say which channels are off.
     ///
-    /// Errors: the store, the store of outputs or a model fails.
+    /// # Errors
+    /// The store, the store of model outputs or a model fails.
     pub fn of_questions(
         store: &Store,
         reader: &mut Reader,
@@ -50,12 +58,14 @@ impl Embeddings {
             kinds: Vec::new(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
-        let uses = |channels: &[R]| {
-            channels
-                .iter()
-                .any(|c| settings.approach.relevance.channels.contains_key(c))
-        };
-        if beliefs || uses(&[R::SentenceOcr, R::SentenceTitle, R::SentenceNear]) {
+        let uses_sentences = [
+            RelevanceChannel::SentenceOcr,
+            RelevanceChannel::SentenceTitle,
+            RelevanceChannel::SentenceNear,
+        ]
+        .iter()
+        .any(|channel| settings.uses_channel(*channel));
+        if beliefs || uses_sentences {
             let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
                 for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
@@ -63,7 +73,7 @@ impl Embeddings {
                 }
             }
         }
-        if beliefs || uses(&[R::ClipTopic]) {
+        if beliefs || settings.uses_channel(RelevanceChannel::ClipTopic) {
             let groups: Vec<prompts::Group> = topics
                 .iter()
                 .zip(questions)
@@ -84,31 +94,35 @@ impl Embeddings {
         Ok(embeddings)
     }
 
-    /// Takes over the vectors of all prompts: three groups for each topic, then one for each kind of picture.
+    /// Adds the mean vectors of the prompts of each group: three groups for each topic, then one for each kind of picture. `vectors` has one
+    /// for each prompt.
     fn add_prompts(&mut self, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
         let mut vectors = vectors;
-        let mut ensembles = Vec::new();
+        let mut means = Vec::new();
         for group in groups {
-            let (own, rest) = vectors.split_at(group.prompts.len().min(vectors.len()));
+            let (of_group, rest) = vectors.split_at(group.prompts.len().min(vectors.len()));
             vectors = rest;
-            ensembles.push((group.role, mean_direction(own)));
+            means.push((group.role, mean_direction(of_group)));
         }
-        let mut ensembles = ensembles.into_iter();
+        let mut means = means.into_iter();
         for topic in &mut self.topics {
-            if let (Some(a), Some(b), Some(c)) =
-                (ensembles.next(), ensembles.next(), ensembles.next())
-            {
-                topic.clip = Some([a.1, b.1, c.1]);
+            let group = [means.next(), means.next(), means.next()];
+            if let [Some((_, about)), Some((_, pro)), Some((_, con))] = group {
+                topic.clip = Some([about, pro, con]);
             }
         }
-        self.kinds = ensembles
-            .map(|(role, vector)| (role == Role::Argumentative, vector))
+        self.kinds = means
+            .map(|(role, vector)| KindVector {
+                is_argumentative: role == Role::Argumentative,
+                vector,
+            })
             .collect();
     }
 
-    /// Searches for arguments about each topic, and embeds them.
+    /// Searches for arguments about each topic, and embeds them. If `on_progress` returns `false`, this stops with an error.
     ///
-    /// Errors: the index, a store or a model fails, or `on_progress` asks to stop.
+    /// # Errors
+    /// The index, a store or a model fails, or the user has stopped the run.
     pub fn add_arguments(
         &mut self,
         arguments: &Arguments,
@@ -119,23 +133,20 @@ impl Embeddings {
         on_progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
         for (topic, question) in self.topics.iter_mut().zip(questions) {
-            ensure!(
-                on_progress(0),
-                "stopped before the end: what has been read is kept"
-            );
-            let said = likeness::said(arguments, question, reader)?;
-            let texts: Vec<String> = said.iter().map(|s| s.text.clone()).collect();
+            ensure!(on_progress(0), STOPPED);
+            let sentences = argument_sentences(arguments, question, reader)?;
+            let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
             if topic.words.is_some() {
                 let vectors = embed(store, reader, QueryEncoder::Sentence, &texts, notes)?;
-                topic.sides = sides(&said, vectors);
+                topic.arguments = argument_vectors(&sentences, vectors);
             }
             if topic.clip.is_some() {
                 let vectors = embed(store, reader, QueryEncoder::Clip, &texts, notes)?;
-                topic.clip_sides = sides(&said, vectors);
+                topic.clip_arguments = argument_vectors(&sentences, vectors);
             }
-            if topic.sides.is_none() && topic.clip_sides.is_none() {
+            if topic.arguments.is_none() && topic.clip_arguments.is_none() {
                 notes.push(format!(
-                    "too few arguments for both sides of \"{}\": likeness to them says nothing there",
+                    "too few arguments for both sides of \"{}\": likeness to arguments is off for this topic",
                     question.claim
                 ));
             }
@@ -144,12 +155,15 @@ impl Embeddings {
     }
 }
 
-fn sides(said: &[Said], vectors: Option<Vec<Vec<f32>>>) -> Option<Sides> {
-    Sides::new(said.to_vec(), vectors?)
+fn argument_vectors(
+    sentences: &[ArgumentSentence],
+    vectors: Option<Vec<Vec<f32>>>,
+) -> Option<ArgumentVectors> {
+    ArgumentVectors::new(sentences.to_vec(), vectors?)
 }
 
-/// The vectors of query texts by the model that made the evidence: stored ones, or by that model if it is installed. `None` and a note if the
-/// channel cannot be used.
+/// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
+/// installed, computed. Otherwise the result is `None`, and a note says why.
 fn embed(
     store: &Store,
     reader: &mut Reader,
@@ -162,18 +176,18 @@ fn embed(
         QueryEncoder::Clip => Channel::Clip,
     };
     let Some(producer) = store.producer(channel)? else {
-        // without its model, another note has said already that the channel is off
+        // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
-            notes.push(format!("{channel} is off: there is no such evidence"));
+            notes.push(format!("{channel} is off: the store has no such evidence"));
         }
         return Ok(None);
     };
-    // what follows " of " names the producers of the texts, not the model
+    // after " of " follow the producers of the texts, which do not matter for queries
     let model = producer.split(" of ").next().unwrap_or_default();
     let vectors = reader.query_vectors(encoder, model, texts)?;
     if vectors.is_none() {
         notes.push(format!(
-            "{channel} is off: its evidence was made by {model}, which is not here to embed the topics"
+            "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
         ));
     }
     Ok(vectors)

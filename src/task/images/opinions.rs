@@ -1,10 +1,10 @@
-//! What is thought of the candidates: whether they argue, and for which side.
+//! The scores of the candidates besides relevance: whether they are argumentative, and their stance.
 
 use anyhow::Result;
 
 use super::super::approach::{ArgumentRecipe, Sentiment, StanceRecipe};
 use super::super::likeness::Likeness;
-use super::embeddings::TopicVectors;
+use super::embeddings::{KindVector, TopicVectors};
 use crate::evidence::Part;
 use crate::index::images::Image;
 use crate::reading::Reader;
@@ -17,23 +17,21 @@ use crate::topic::question::{Polarity, Question};
 use crate::topic::words::alphanumeric_words;
 use crate::trec::Explanation;
 
-pub(super) fn argues(
+/// The argumentativeness of each candidate; `None` if the approach does not estimate it.
+pub(super) fn argument_scores(
     pool: &[(&Image, Explanation)],
-    kinds: &[(bool, Vec<f32>)],
-    said: &[TextsSay],
+    kinds: &[KindVector],
+    texts: &[TextStances],
     recipe: ArgumentRecipe,
 ) -> Vec<Option<Explanation>> {
     match recipe {
         ArgumentRecipe::None => pool.iter().map(|_| None).collect(),
         ArgumentRecipe::Picture => pool
             .iter()
-            .zip(said)
-            .map(|((image, _), said)| {
-                Some(argument::argues(&picture_features(
-                    image,
-                    kinds,
-                    said.picture_side(),
-                )))
+            .zip(texts)
+            .map(|((image, _), texts)| {
+                let features = picture_features(image, kinds, texts.side_of_picture());
+                Some(argument::argues(&features))
             })
             .collect(),
         ArgumentRecipe::Aramis => {
@@ -49,30 +47,28 @@ pub(super) fn argues(
     }
 }
 
-fn picture_features(
-    image: &Image,
-    kinds: &[(bool, Vec<f32>)],
-    side: Option<f64>,
-) -> PictureFeatures {
+fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> PictureFeatures {
     let (words, claim_words, numbers) = argument::count_words(&image.ocr_text);
-    let likest = |argues: bool| {
+    let largest_likeness = |is_argumentative: bool| {
         kinds
             .iter()
-            .filter(|(a, _)| *a == argues)
-            .filter_map(|(_, vector)| image.clip_likeness(vector))
+            .filter(|kind| kind.is_argumentative == is_argumentative)
+            .filter_map(|kind| image.clip_likeness(&kind.vector))
             .reduce(f64::max)
     };
     PictureFeatures {
         words,
         claim_words,
         numbers,
-        // without a readable image there is nothing that could argue
+        // an image that cannot be read counts as a photograph, which rarely argues
         photograph: image
             .picture
             .as_ref()
             .map_or(1.0, |p| f64::from(p.photograph)),
         side,
-        clip_kinds: likest(true).zip(likest(false)).map(|(a, b)| a - b),
+        clip_kinds: largest_likeness(true)
+            .zip(largest_likeness(false))
+            .map(|(argumentative, other)| argumentative - other),
     }
 }
 
@@ -95,22 +91,30 @@ fn aramis_features(image: &Image) -> AramisFeatures {
     features
 }
 
-type BothWorths = (Option<Explanation>, Option<Explanation>);
+/// The scores of a candidate as PRO and as CON; `None` keeps it out of that list.
+pub(super) struct StanceScores {
+    pub pro: Option<Explanation>,
+    pub con: Option<Explanation>,
+}
 
-pub(super) fn sides(
+/// The stance scores of each candidate.
+pub(super) fn stance_scores(
     pool: &[(&Image, Explanation)],
     question: &Question,
     vectors: &TopicVectors,
-    said: &[TextsSay],
+    texts: &[TextStances],
     recipe: StanceRecipe,
-) -> Vec<BothWorths> {
+) -> Vec<StanceScores> {
     match recipe {
         StanceRecipe::Beliefs => pool
             .iter()
-            .zip(said)
-            .map(|((image, _), said)| {
-                let beliefs = stance::beliefs(&stance_signals(image, vectors, said));
-                (Some(beliefs.pro), Some(beliefs.con))
+            .zip(texts)
+            .map(|((image, _), texts)| {
+                let beliefs = stance::beliefs(&stance_signals(image, vectors, texts));
+                StanceScores {
+                    pro: Some(beliefs.pro),
+                    con: Some(beliefs.con),
+                }
             })
             .collect(),
         StanceRecipe::Sign { signal } => pool
@@ -138,49 +142,58 @@ pub(super) fn sides(
                 .map(|value| by_sign("sign of the formula of Aramis", value))
                 .collect()
         }
-        // the crawl's lists are made without candidates
+        // this baseline lists images without choosing candidates
         StanceRecipe::Crawl => Vec::new(),
     }
 }
 
-/// PRO above 0, CON below; the side itself is worth nothing more.
-fn by_sign(name: &str, value: f64) -> BothWorths {
-    let side = |wanted: bool| {
-        wanted.then(|| Explanation {
+/// PRO if the value is positive, CON if it is negative. The score of either is 0, so that relevance alone decides the order.
+fn by_sign(name: &str, value: f64) -> StanceScores {
+    let score = |is_listed: bool| {
+        is_listed.then(|| Explanation {
             name: name.to_owned(),
             value: 0.0,
             how: format!("{value:.4}"),
             parts: Vec::new(),
         })
     };
-    (side(value > 0.0), side(value < 0.0))
+    StanceScores {
+        pro: score(value > 0.0),
+        con: score(value < 0.0),
+    }
 }
 
-/// What the texts of an image say of the topic's claim: the one in the picture, and the words around it.
+/// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
+/// P(pro) - P(con).
 #[derive(Clone, Debug, Default)]
-pub(super) struct TextsSay {
+pub(super) struct TextStances {
+    /// Of the text in the picture.
     picture: Option<Explanation>,
     /// P(pro) + P(con) of the text in the picture.
     picture_side: f64,
+    /// Of the words around the picture.
     around: Option<Explanation>,
 }
 
-impl TextsSay {
-    /// Probability that the text in the picture takes a side; none without text.
-    fn picture_side(&self) -> Option<f64> {
+impl TextStances {
+    /// The probability that the text in the picture takes a side; `None` without text.
+    fn side_of_picture(&self) -> Option<f64> {
         self.picture.as_ref().map(|_| self.picture_side)
     }
 }
 
-/// The texts of the candidates, two each, and what the pair encoder made of each of them with the topic's claim.
-pub(super) struct TextsRead {
+/// The texts of the candidates for a topic, and the pair encoder's logits of each with the topic's claim.
+pub(super) struct PoolTexts {
+    /// For each candidate the text in the picture, then the words around it.
     texts: Vec<String>,
+    /// For each text the logits of its pieces; `None` without an encoder.
     logits: Option<Vec<Vec<Logits>>>,
 }
 
-impl TextsRead {
-    /// Errors: the store or the encoder fails.
-    pub fn of(
+impl PoolTexts {
+    /// # Errors
+    /// The store of model outputs or the encoder fails.
+    pub fn read(
         pool: &[(&Image, Explanation)],
         question: &Question,
         reader: &mut Reader,
@@ -191,17 +204,17 @@ impl TextsRead {
             .map(|text| beginning(text).to_owned())
             .collect();
         let claim = question.claim.as_str();
-        let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
-        let logits = reader.piece_logits(&asked)?;
-        Ok(TextsRead { texts, logits })
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
+        let logits = reader.piece_logits(&pairs)?;
+        Ok(PoolTexts { texts, logits })
     }
 
-    /// What they say of the topic's claim, one a candidate.
-    pub fn say(&self, question: &Question) -> Vec<TextsSay> {
+    /// The stances of each candidate's texts.
+    pub fn stances(&self, question: &Question) -> Vec<TextStances> {
         let claim = question.claim.as_str();
         let model = text_stance::Model::committed();
-        let of = |at: usize, name: &str| {
-            let text = self.texts.get(at).filter(|text| says_something(text))?;
+        let stance = |at: usize, name: &str| {
+            let text = self.texts.get(at).filter(|text| has_words(text))?;
             let logits: Option<&[Logits]> = self
                 .logits
                 .as_ref()
@@ -210,30 +223,31 @@ impl TextsRead {
             Some(model.opened(name, claim, text, logits))
         };
         (0..self.texts.len() / 2)
-            .map(|n| {
-                let picture = of(2 * n, "stance of the text in the picture");
-                TextsSay {
+            .map(|at| {
+                let picture = stance(2 * at, "stance of the text in the picture");
+                let around = stance(2 * at + 1, "stance of the words around");
+                TextStances {
                     picture_side: picture.as_ref().map_or(0.0, |(s, _)| s.pro + s.con),
-                    picture: picture.map(|(_, opened)| opened),
-                    around: of(2 * n + 1, "stance of the words around").map(|(_, opened)| opened),
+                    picture: picture.map(|(_, explanation)| explanation),
+                    around: around.map(|(_, explanation)| explanation),
                 }
             })
             .collect()
     }
 }
 
-/// Marks and single letters are no text.
-fn says_something(text: &str) -> bool {
+/// Whether a text has a word of at least two letters or digits. OCR often reads marks and single letters where there is no text.
+fn has_words(text: &str) -> bool {
     alphanumeric_words(text).any(|word| word.chars().count() > 1)
 }
 
-fn stance_signals(image: &Image, vectors: &TopicVectors, said: &TextsSay) -> StanceSignals {
-    let text = |said: &Option<Explanation>| {
-        said.as_ref().map(|opened| Signal {
-            value: opened.value,
-            how: opened.how.clone(),
-            // how says it already, unless there is more to open
-            parts: opened
+fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) -> StanceSignals {
+    let text_signal = |stance: &Option<Explanation>| {
+        stance.as_ref().map(|stance| Signal {
+            value: stance.value,
+            how: stance.how.clone(),
+            // `how` contains P(neither), so the part is needed only if it has parts
+            parts: stance
                 .parts
                 .iter()
                 .filter(|part| part.name != "neither" || !part.parts.is_empty())
@@ -241,11 +255,11 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, said: &TextsSay) -> Sta
                 .collect(),
         })
     };
-    let like = |likeness: Option<Likeness>| {
+    let likeness_signal = |likeness: Option<Likeness>| {
         likeness.map(|l| Signal {
             value: l.difference(),
             how: format!(
-                "{:.3} to arguments for it, {:.3} to those against, nearest {} of {} \"{}\"",
+                "{:.3} to arguments for the claim, {:.3} to arguments against it, nearest {} of {} \"{}\"",
                 l.pro,
                 l.con,
                 l.nearest.side,
@@ -256,23 +270,25 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, said: &TextsSay) -> Sta
         })
     };
     let by_words = |part: Part| {
-        let sides = vectors.sides.as_ref()?;
-        like(sides.likeness(image.vectors_of(part)))
+        let arguments = vectors.arguments.as_ref()?;
+        likeness_signal(arguments.likeness(image.vectors_of(part)))
+    };
+    let by_picture = || {
+        let arguments = vectors.clip_arguments.as_ref()?;
+        likeness_signal(arguments.likeness(image.clip.as_deref().into_iter()))
     };
     StanceSignals {
-        picture: text(&said.picture),
-        around: text(&said.around),
+        picture: text_signal(&texts.picture),
+        around: text_signal(&texts.around),
         picture_likeness: by_words(Part::Ocr),
         around_likeness: by_words(Part::Near),
-        clip_likeness: vectors
-            .clip_sides
-            .as_ref()
-            .and_then(|sides| like(sides.likeness(image.clip.as_deref().into_iter()))),
+        clip_likeness: by_picture(),
         clip: vectors.clip.as_ref().and_then(|[_, pro, con]| {
             let (pro, con) = (image.clip_likeness(pro)?, image.clip_likeness(con)?);
             Some(Signal {
                 value: pro - con,
-                how: "likeness to the prompts for it minus those against".into(),
+                how: "likeness to the prompts for the claim minus likeness to those against it"
+                    .into(),
                 parts: Vec::new(),
             })
         }),

@@ -1,102 +1,107 @@
-//! What the evidence says of every image and each topic: likeness of vectors, and ranks in the crawl. The vectors of all images
-//! are read once for many topics, and none of them is kept.
+//! Evidence for the relevance of every image to each topic: cosines of vectors, and ranks in the crawl. The vectors of all images are read
+//! once for many topics, and none of them stays in memory.
 
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 
-use super::super::approach::RelevanceChannel as R;
-use super::super::likeness::{Likeness, Sides};
+use super::super::approach::RelevanceChannel;
+use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
 use crate::evidence::Part;
 use crate::evidence::store::Store;
 use crate::index::vector;
 use crate::trec::{DocId, TopicId};
 
-/// Images whose vectors are read at once by one thread.
-const TOGETHER: usize = 128;
+/// Number of images whose vectors a thread reads at once.
+const CHUNK: usize = 128;
 
-/// The channels that compare sentence vectors, and the texts that they compare.
-const SENTENCES: [(R, Part); 3] = [
-    (R::SentenceOcr, Part::Ocr),
-    (R::SentenceTitle, Part::Title),
-    (R::SentenceNear, Part::Near),
+/// The channels that compare sentence vectors, and the texts that they compare with the topic.
+const SENTENCE_CHANNELS: [(RelevanceChannel, Part); 3] = [
+    (RelevanceChannel::SentenceOcr, Part::Ocr),
+    (RelevanceChannel::SentenceTitle, Part::Title),
+    (RelevanceChannel::SentenceNear, Part::Near),
 ];
 
-/// For one topic, by channel, a number for each image; NaN where there is nothing to compare. A channel that is off is not there.
-pub(super) type Signals = BTreeMap<R, Vec<f64>>;
+/// The signals for one topic: by channel a value for each image, NaN if the image has nothing to compare. A channel that is off is missing.
+pub(super) type Signals = BTreeMap<RelevanceChannel, Vec<f64>>;
 
-/// The signals of these channels for each of the topics.
+/// Reads the signals for each of the topics. `is_used` says which channels the approach uses.
 ///
-/// Errors: the store cannot be read.
+/// # Errors
+/// The store cannot be read.
 pub(super) fn read(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    wanted: &dyn Fn(R) -> bool,
+    is_used: &dyn Fn(RelevanceChannel) -> bool,
 ) -> Result<Vec<Signals>> {
     let mut signals = vec![Signals::new(); topics.len()];
-    let compared: Vec<R> = SENTENCES
+    let sentence_channels: Vec<RelevanceChannel> = SENTENCE_CHANNELS
         .iter()
         .map(|(channel, _)| *channel)
-        .chain([R::Arguments])
-        .filter(|channel| wanted(*channel))
+        .chain([RelevanceChannel::Arguments])
+        .filter(|channel| is_used(*channel))
         .collect();
-    if !compared.is_empty() {
-        let said = over_parts(store, ids, topics, &compared, sentence_part)?;
+    if !sentence_channels.is_empty() {
+        let chunks = read_chunks(store, ids, topics, &sentence_channels, read_sentences)?;
         let is_on = |channel, topic: &TopicVectors| match channel {
-            R::Arguments => topic.sides.is_some(),
+            RelevanceChannel::Arguments => topic.arguments.is_some(),
             _ => topic.words.is_some(),
         };
-        spread(said, &compared, topics, is_on, &mut signals);
+        append_chunks(chunks, &sentence_channels, topics, is_on, &mut signals);
     }
-    if wanted(R::ClipTopic) {
-        let said = over_parts(store, ids, topics, &[R::ClipTopic], clip_part)?;
+    let clip = [RelevanceChannel::ClipTopic];
+    if is_used(RelevanceChannel::ClipTopic) {
+        let chunks = read_chunks(store, ids, topics, &clip, read_clip)?;
         let is_on = |_, topic: &TopicVectors| topic.clip.is_some();
-        spread(said, &[R::ClipTopic], topics, is_on, &mut signals);
+        append_chunks(chunks, &clip, topics, is_on, &mut signals);
     }
     Ok(signals)
 }
 
-/// Numbers by channel, topic and image.
+/// Values by channel, topic and image.
 type Columns = Vec<Vec<Vec<f64>>>;
 
-/// Reads one part of the images: what to compare, the images, the columns to fill.
-type ReadPart = fn(&Store, &[DocId], &[&TopicVectors], &[R], &mut Columns) -> Result<()>;
+/// Fills the columns of some neighbouring images, which are NaN before: arguments are the store, the ids of the images, the topics, the
+/// channels and the columns.
+type ReadChunk =
+    fn(&Store, &[DocId], &[&TopicVectors], &[RelevanceChannel], &mut Columns) -> Result<()>;
 
-fn over_parts(
+/// The columns of all images, chunk by chunk.
+fn read_chunks(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    channels: &[R],
-    read: ReadPart,
+    channels: &[RelevanceChannel],
+    read: ReadChunk,
 ) -> Result<Vec<Columns>> {
     let path = store.path();
-    ids.par_chunks(TOGETHER)
+    ids.par_chunks(CHUNK)
         .map_init(
             || Store::open_to_read(path),
-            |own, part| {
-                let own = own.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+            |store, ids| {
+                let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 let mut columns =
-                    vec![vec![vec![f64::NAN; part.len()]; topics.len()]; channels.len()];
-                read(own, part, topics, channels, &mut columns)?;
+                    vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; channels.len()];
+                read(store, ids, topics, channels, &mut columns)?;
                 Ok(columns)
             },
         )
         .collect()
 }
 
-/// Puts the parts together, as far as their channels are on.
-fn spread(
-    parts: Vec<Columns>,
-    channels: &[R],
+/// Appends the columns of all chunks to the signals of each topic, if the channel is on for this topic.
+fn append_chunks(
+    chunks: Vec<Columns>,
+    channels: &[RelevanceChannel],
     topics: &[&TopicVectors],
-    is_on: impl Fn(R, &TopicVectors) -> bool,
+    is_on: impl Fn(RelevanceChannel, &TopicVectors) -> bool,
     signals: &mut [Signals],
 ) {
-    for part in parts {
-        for (channel, of_channel) in channels.iter().zip(part) {
+    for chunk in chunks {
+        for (channel, of_channel) in channels.iter().zip(chunk) {
             for ((topic, signals), column) in topics.iter().zip(&mut *signals).zip(of_channel) {
                 if is_on(*channel, topic) {
                     signals.entry(*channel).or_default().extend(column);
@@ -106,130 +111,153 @@ fn spread(
     }
 }
 
-/// The larger number; NaN only if both are.
-fn keep_larger(slot: &mut f64, value: f64) {
-    *slot = slot.max(value);
+/// Keeps the larger cosine of the one in `slot` and that of the vectors. Vectors of different models can have different lengths; these are
+/// not compared.
+fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
+    if image.len() == topic.len() {
+        // `max` prefers any number to NaN
+        *slot = slot.max(f64::from(vector::dot(image, topic)));
+    }
 }
 
-fn clip_part(
+fn read_clip(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    _: &[R],
+    _: &[RelevanceChannel],
     columns: &mut Columns,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return Ok(());
     };
-    store.each_clip_vector(first, last, |document, own| {
-        let Some(at) = place(ids, document) else {
+    store.each_clip_vector(first, last, |document, vector| {
+        let Some(at) = position(ids, document) else {
             return;
         };
         for (topic, column) in topics.iter().zip(&mut columns[0]) {
-            let asked = topic.clip.as_ref().map(|[about, _, _]| about);
-            if let Some(asked) = asked.filter(|asked| asked.len() == own.len()) {
-                keep_larger(&mut column[at], f64::from(vector::dot(own, asked)));
+            if let Some([about, _, _]) = &topic.clip {
+                keep_larger_cosine(&mut column[at], vector, about);
             }
         }
     })
 }
 
-fn sentence_part(
+fn read_sentences(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    channels: &[R],
+    channels: &[RelevanceChannel],
     columns: &mut Columns,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return Ok(());
     };
-    let arguments = channels.iter().position(|channel| *channel == R::Arguments);
-    // of the image at hand: what arguments are compared with needs all of its vectors
-    let mut at_hand: (Option<usize>, Vec<(Part, Vec<f32>)>) = (None, Vec::new());
-    store.each_sentence_vector(first, last, |document, part, own| {
-        let Some(at) = place(ids, document) else {
+    let index_of = |wanted| channels.iter().position(|channel| *channel == wanted);
+    let arguments = index_of(RelevanceChannel::Arguments);
+    let mut current = CurrentImage::default();
+    store.each_sentence_vector(first, last, |document, part, vector| {
+        let Some(at) = position(ids, document) else {
             return;
         };
-        let channel = SENTENCES.iter().find(|(_, of)| *of == part);
-        let channel = channel.and_then(|(channel, _)| channels.iter().position(|c| c == channel));
+        let channel = SENTENCE_CHANNELS.iter().find(|(_, of)| *of == part);
+        let channel = channel.and_then(|(channel, _)| index_of(*channel));
         if let Some(columns) = channel.and_then(|channel| columns.get_mut(channel)) {
             for (topic, column) in topics.iter().zip(columns) {
-                let asked = topic.words.as_ref();
-                if let Some(asked) = asked.filter(|asked| asked.len() == own.len()) {
-                    keep_larger(&mut column[at], f64::from(vector::dot(own, asked)));
+                if let Some(words) = &topic.words {
+                    keep_larger_cosine(&mut column[at], vector, words);
                 }
             }
         }
         if let Some(arguments) = arguments {
-            if at_hand.0 != Some(at) {
-                argue(&mut at_hand, topics, &mut columns[arguments]);
-                at_hand.0 = Some(at);
+            if current.at != Some(at) {
+                current.compare_with_arguments(topics, &mut columns[arguments]);
+                current.at = Some(at);
             }
-            at_hand.1.push((part, own.to_vec()));
+            current.vectors.push((part, vector.to_vec()));
         }
     })?;
     if let Some(arguments) = arguments {
-        argue(&mut at_hand, topics, &mut columns[arguments]);
+        current.compare_with_arguments(topics, &mut columns[arguments]);
     }
     Ok(())
 }
 
-/// Likeness of the image at hand to what was said about each topic, for it or against it.
-fn argue(
-    at_hand: &mut (Option<usize>, Vec<(Part, Vec<f32>)>),
-    topics: &[&TopicVectors],
-    columns: &mut [Vec<f64>],
-) {
-    if let Some(at) = at_hand.0 {
-        for (topic, column) in topics.iter().zip(columns) {
-            let best = topic.sides.as_ref().and_then(|s| likeness(&at_hand.1, s));
-            column[at] = best.unwrap_or(f64::NAN);
+/// The image whose vectors are being read. Its likeness to arguments depends on all of them.
+#[derive(Default)]
+struct CurrentImage {
+    at: Option<usize>,
+    vectors: Vec<(Part, Vec<f32>)>,
+}
+
+impl CurrentImage {
+    /// Sets the image's likeness to the arguments about each topic, and forgets its vectors.
+    fn compare_with_arguments(&mut self, topics: &[&TopicVectors], columns: &mut [Vec<f64>]) {
+        if let Some(at) = self.at {
+            for (topic, column) in topics.iter().zip(columns) {
+                let arguments = topic.arguments.as_ref();
+                let likeness = arguments.and_then(|arguments| self.likeness(arguments));
+                column[at] = likeness.unwrap_or(f64::NAN);
+            }
         }
+        self.vectors.clear();
     }
-    at_hand.1.clear();
+
+    /// The likeness to the arguments of the more similar side, of the text in the image or the words around it.
+    fn likeness(&self, arguments: &ArgumentVectors) -> Option<f64> {
+        let likeness_of = |wanted: Part| {
+            let of_part = self.vectors.iter().filter(|(part, _)| *part == wanted);
+            arguments.likeness(of_part.map(|(_, vector)| vector.as_slice()))
+        };
+        let both = [likeness_of(Part::Ocr), likeness_of(Part::Near)];
+        both.iter().flatten().map(Likeness::best).reduce(f64::max)
+    }
 }
 
-fn likeness(vectors: &[(Part, Vec<f32>)], sides: &Sides) -> Option<f64> {
-    let of = |wanted: Part| {
-        let of_part = vectors.iter().filter(move |(part, _)| *part == wanted);
-        sides.likeness(of_part.map(|(_, vector)| vector.as_slice()))
-    };
-    let both = [of(Part::Ocr), of(Part::Near)];
-    both.iter().flatten().map(Likeness::best).reduce(f64::max)
-}
-
-/// The place of an image among these, which are in order.
-fn place(ids: &[DocId], document: &str) -> Option<usize> {
+/// The position of an image in `ids`, which are sorted.
+fn position(ids: &[DocId], document: &str) -> Option<usize> {
     ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
+}
+
+/// A rank at which the crawl found an image.
+struct CrawledImage {
+    /// The number of the image.
+    at: usize,
+    query: String,
+    /// From 1.
+    rank: u32,
 }
 
 /// The ranks at which the crawl found the images for each topic.
 #[derive(Default)]
 pub(super) struct CrawlRanks {
-    by_topic: HashMap<String, Vec<(usize, String, u32)>>,
+    by_topic: HashMap<String, Vec<CrawledImage>>,
 }
 
 impl CrawlRanks {
-    /// Errors: the store cannot be read.
+    /// # Errors
+    /// The store cannot be read.
     pub fn read(store: &Store, ids: &[DocId]) -> Result<Self> {
         let mut ranks = CrawlRanks::default();
         store.each_crawl_rank(|document, found| {
-            if let Some(at) = place(ids, document) {
+            if let Some(at) = position(ids, document) {
                 let of_topic = ranks.by_topic.entry(found.topic.clone()).or_default();
-                of_topic.push((at, found.query.clone(), found.rank.max(1)));
+                of_topic.push(CrawledImage {
+                    at,
+                    query: found.query.clone(),
+                    rank: found.rank.max(1),
+                });
             }
         })?;
         Ok(ranks)
     }
 
-    /// By image the best rank for the topic's queries with that ending.
+    /// By image, the best rank for those queries of the topic that have this ending.
     pub fn best(&self, topic: &TopicId, ending: &str) -> BTreeMap<usize, u32> {
         let mut best: BTreeMap<usize, u32> = BTreeMap::new();
-        for (at, query, rank) in self.by_topic.get(&topic.0).into_iter().flatten() {
-            if query.ends_with(ending) {
-                let known = best.entry(*at).or_insert(*rank);
-                *known = (*known).min(*rank);
+        for found in self.by_topic.get(&topic.0).into_iter().flatten() {
+            if found.query.ends_with(ending) {
+                let rank = best.entry(found.at).or_insert(found.rank);
+                *rank = (*rank).min(found.rank);
             }
         }
         best

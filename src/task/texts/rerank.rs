@@ -1,0 +1,253 @@
+//! Re-ranking of the top of a text ranking.
+
+use anyhow::Result;
+
+use super::super::text_approach::Rerank;
+use crate::index::corpus::Corpus;
+use crate::index::vector;
+use crate::reading::Reader;
+use crate::reading::pieces::beginning;
+use crate::score::quality::{self, Kind};
+use crate::score::rerank::{self, Candidate, Weights};
+use crate::score::text_stance::Model;
+use crate::score::{Opinion, weighted_mean_opened};
+use crate::topic::question;
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Explanation, ScoredDoc};
+
+/// What is added to the mean of a document's opinions, which is in [0, 1]. So near-duplicates are below all other re-ranked documents, and
+/// above those that are not re-ranked.
+const BASE: f64 = 2.0;
+/// The same for near-duplicates of documents that are ranked before them.
+const NEAR_DUPLICATE_BASE: f64 = 1.0;
+/// The best score of a document that is not re-ranked.
+const BEST_OTHER: f64 = 0.9;
+
+/// Gives new scores to the documents at the top of a ranking, all above 1, and scales the scores of all others to below 1. Returns the
+/// explanations of the new scores. `on_progress` receives the number of computed model outputs.
+///
+/// # Errors
+/// The index, the store of model outputs or a model fails.
+pub(super) fn rerank(
+    ranking: &mut [ScoredDoc],
+    recipe: &Rerank,
+    topic: &Topic,
+    corpus: &Corpus,
+    reader: &mut Reader,
+    on_progress: &mut dyn FnMut(usize),
+) -> Result<Vec<(DocId, Explanation)>> {
+    let depth = recipe.depth.min(ranking.len());
+    let (top, others) = ranking.split_at_mut(depth);
+    let kind = match corpus.field("premises") {
+        Some(_) => Kind::Argument,
+        None => Kind::Passage,
+    };
+    let mut texts = Vec::with_capacity(top.len());
+    for found in top.iter() {
+        let document = corpus.document(&found.doc)?;
+        texts.push(document.texts.into_iter().next().unwrap_or_default());
+    }
+    let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
+    let candidates = candidates(top, &texts, kind, recipe.weights, read);
+    let opinions = rerank::opinions(&candidates, recipe.weights);
+    let means = rerank::scores(&opinions);
+    let bases = bases(top, &texts, &means, recipe.near_duplicate);
+    let mut explained = Vec::with_capacity(top.len());
+    let documents = top.iter_mut().zip(&texts).zip(&opinions);
+    for (((found, text), opinions), (mean, base)) in documents.zip(means.iter().zip(bases)) {
+        found.score = base + mean;
+        let explanation = explain(found.score, base, opinions, kind, text);
+        explained.push((found.doc.clone(), explanation));
+    }
+    scale_others(others);
+    Ok(explained)
+}
+
+/// For each text the scores of the models that the recipe uses; `None` for a text without words, and if a model is off.
+struct ModelScores {
+    /// The largest cosine between the topic and a window of the text.
+    likeness: Vec<Option<f64>>,
+    /// The cross-encoder's score of the topic and the best window of the text.
+    cross: Vec<Option<f64>>,
+    /// The probability that the text takes a side on the topic.
+    side: Vec<Option<f64>>,
+}
+
+impl ModelScores {
+    fn read(
+        topic: &Topic,
+        texts: &[String],
+        recipe: &Rerank,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
+        let weights = recipe.weights;
+        let windows: Vec<Vec<String>> = texts
+            .iter()
+            .map(|text| recipe.windows.split(text))
+            .collect();
+        let mut scores = ModelScores {
+            likeness: vec![None; texts.len()],
+            cross: vec![None; texts.len()],
+            side: vec![None; texts.len()],
+        };
+        if weights.sentence > 0.0 {
+            scores.read_likeness(&topic.title, &windows, reader, on_progress)?;
+        }
+        if weights.cross > 0.0 {
+            scores.read_cross(&topic.title, &windows, reader, on_progress)?;
+        }
+        if weights.side > 0.0 {
+            scores.read_side(&topic.title, texts, reader, on_progress)?;
+        }
+        Ok(scores)
+    }
+
+    fn read_likeness(
+        &mut self,
+        topic: &str,
+        windows: &[Vec<String>],
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let mut texts = vec![topic];
+        texts.extend(windows.iter().flatten().map(String::as_str));
+        if let Some(vectors) = reader.sentence_vectors(&texts, on_progress)? {
+            let mut vectors = vectors.into_iter();
+            let topic = vectors.next().unwrap_or_default();
+            let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
+            self.likeness = best_of_windows(windows, cosines);
+        }
+        Ok(())
+    }
+
+    fn read_cross(
+        &mut self,
+        topic: &str,
+        windows: &[Vec<String>],
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+        if let Some(scores) = reader.cross_scores(topic, &texts, on_progress)? {
+            self.cross = best_of_windows(windows, scores.into_iter().map(f64::from));
+        }
+        Ok(())
+    }
+
+    fn read_side(
+        &mut self,
+        topic: &str,
+        texts: &[String],
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let (claim, _) = question::claims(topic);
+        let pairs: Vec<(&str, &str)> = texts
+            .iter()
+            .map(|text| (claim.as_str(), beginning(text)))
+            .collect();
+        let Some(logits) = reader.pair_logits(&pairs, on_progress)? else {
+            return Ok(());
+        };
+        let model = Model::committed();
+        let probability = |(text, logits): (&String, _)| {
+            let stances = model.stances(&claim, text, Some(&[logits]));
+            (!text.trim().is_empty()).then_some(stances.pro + stances.con)
+        };
+        self.side = texts.iter().zip(logits).map(probability).collect();
+        Ok(())
+    }
+}
+
+/// For each text the largest value of its windows. `values` has one for each window, in the order of the texts.
+fn best_of_windows(
+    windows: &[Vec<String>],
+    mut values: impl Iterator<Item = f64>,
+) -> Vec<Option<f64>> {
+    windows
+        .iter()
+        .map(|of_text| values.by_ref().take(of_text.len()).reduce(f64::max))
+        .collect()
+}
+
+fn candidates(
+    top: &[ScoredDoc],
+    texts: &[String],
+    kind: Kind,
+    weights: Weights,
+    read: ModelScores,
+) -> Vec<Candidate> {
+    let models = read.likeness.into_iter().zip(read.cross).zip(read.side);
+    top.iter()
+        .zip(texts)
+        .zip(models)
+        .map(|((found, text), ((sentence, cross), side))| Candidate {
+            retrieval: found.score,
+            sentence,
+            cross,
+            quality: (weights.quality > 0.0).then(|| quality::quality(kind, text)),
+            comparison: (weights.comparison > 0.0).then(|| rerank::comparison(text)),
+            side,
+        })
+        .collect()
+}
+
+/// What is added to the mean of each document.
+fn bases(
+    top: &[ScoredDoc],
+    texts: &[String],
+    means: &[f64],
+    near_duplicate: Option<f64>,
+) -> Vec<f64> {
+    let mut bases = vec![BASE; means.len()];
+    let Some(resemblance) = near_duplicate else {
+        return bases;
+    };
+    let mut order: Vec<usize> = (0..means.len()).collect();
+    order.sort_by(|a, b| {
+        means[*b]
+            .total_cmp(&means[*a])
+            .then_with(|| top[*a].doc.cmp(&top[*b].doc))
+    });
+    let ordered: Vec<&str> = order.iter().map(|at| texts[*at].as_str()).collect();
+    for (at, is_repeat) in order.iter().zip(rerank::repeats(&ordered, resemblance)) {
+        if is_repeat {
+            bases[*at] = NEAR_DUPLICATE_BASE;
+        }
+    }
+    bases
+}
+
+fn explain(score: f64, base: f64, opinions: &[Opinion], kind: Kind, text: &str) -> Explanation {
+    let mut parts = vec![Explanation::leaf("base of re-ranked documents", base)];
+    parts.extend(weighted_mean_opened("mean", opinions).parts);
+    if let Some(quality) = parts.iter_mut().find(|part| part.name == "quality") {
+        quality.parts.push(quality::explain(kind, text));
+    }
+    let how = if base < BASE {
+        "sum; the base of near-duplicates is 1 instead of 2"
+    } else {
+        "sum"
+    };
+    Explanation {
+        name: "score".into(),
+        value: score,
+        how: how.into(),
+        parts,
+    }
+}
+
+/// Scales the scores of documents that are not re-ranked to [0, 0.9].
+fn scale_others(others: &mut [ScoredDoc]) {
+    let high = others.first().map_or(0.0, |found| found.score);
+    let low = others.last().map_or(0.0, |found| found.score);
+    for found in others {
+        let share = if high > low {
+            (found.score - low) / (high - low)
+        } else {
+            1.0
+        };
+        found.score = BEST_OTHER * share;
+    }
+}
