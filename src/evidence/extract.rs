@@ -5,6 +5,7 @@
 //! group of [`GROUP`] neighbouring documents is written in one transaction. So an extraction that is resumed embeds the same batches as
 //! one without interruption, and stores the same bytes.
 
+mod clock;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,7 +25,8 @@ use crate::collection::images::ImageCollection;
 use crate::nn::lazy::Lazy;
 use crate::trec::Fault;
 
-use worker::{Clock, DocumentResult, Groups, Worker};
+use clock::Clock;
+use worker::{DocumentResult, Groups, Worker};
 
 /// The number of documents that are embedded and written together.
 pub const GROUP: usize = 8;

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
 
+use super::clock::Clock;
 use super::{GROUP, Tools};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
 use crate::evidence::clip::Pixels;
@@ -22,47 +21,11 @@ use crate::evidence::{
 use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
 
-const STAGES: [&str; 9] = [
-    "list",
-    "read",
-    "page",
-    "decode",
-    "ocr",
-    "picture",
-    "sentence",
-    "sentiment",
-    "clip",
-];
-
 /// SHA-256 of the bytes of an image file.
 pub(super) type Digest = [u8; 32];
 
 /// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
-
-/// Nanoseconds spent in each stage, by all threads.
-#[derive(Default)]
-pub(super) struct Clock([AtomicU64; STAGES.len()]);
-
-impl Clock {
-    fn time<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        if let Some(slot) = STAGES.iter().position(|s| *s == stage) {
-            self.0[slot].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        }
-        result
-    }
-
-    /// Seconds spent in each stage, by all threads.
-    pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
-        let seconds = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
-        let stages = STAGES.iter().zip(&self.0);
-        stages
-            .map(|(stage, nanos)| (*stage, seconds(nanos)))
-            .collect()
-    }
-}
 
 /// The result for a document.
 pub(super) struct DocumentResult {

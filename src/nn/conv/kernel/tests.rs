@@ -1,0 +1,150 @@
+use proptest::prelude::*;
+use rten_simd::isa::GenericIsa;
+
+use super::super::tests::{below, cases, numbers};
+use super::*;
+
+fn hard_swish(x: f32) -> f32 {
+    2.0 * x * (x + 3.0).clamp(0.0, 6.0) / 6.0 - 0.25
+}
+
+const HARD_SWISH: Activation = Activation::HardSwish {
+    scale: 2.0,
+    shift: -0.25,
+};
+
+/// The product with this machine's widest vectors, and with the portable ones of four lanes.
+fn on_both(windows: Windows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2] {
+    let isa = GenericIsa::new();
+    let packed = [
+        PackedWeights::new(weights, bias.to_vec()),
+        PackedWeights::with_lanes(weights, bias.to_vec(), isa.f32().len()),
+    ];
+    let [fast, portable] = packed.each_ref().map(|weights| Product {
+        windows,
+        weights,
+        activation: HARD_SWISH,
+        out_step: bias.len(),
+    });
+    let mut results = [(); 2].map(|()| vec![f32::NAN; windows.count * bias.len()]);
+    let [fast_out, portable_out] = &mut results;
+    fast.run(fast_out);
+    ProductInto {
+        product: portable,
+        out: portable_out,
+    }
+    .eval(isa);
+    results
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn a_product_is_the_sum_of_products(
+        rows in 1usize..4, length in 1usize..below(20, 5), step in 1usize..below(9, 5), count in 0usize..below(40, 28),
+        blocks in 1usize..below(7, 4), seed: u64
+    ) {
+        let columns = blocks * CHANNEL_BLOCK;
+        // exactly as many numbers as the windows need, so that a read beyond them leaves the allocation
+        let width = count.saturating_sub(1) * step + length;
+        let map: Vec<Vec<f32>> = (0..rows).map(|n| numbers(width, seed ^ n as u64)).collect();
+        let weights = numbers(rows * length * columns, seed.rotate_left(9));
+        let bias = numbers(columns, seed.rotate_left(17));
+        let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
+        let windows = Windows { rows: &slices, length, step, count };
+        for out in on_both(windows, &weights, &bias) {
+            for m in 0..count {
+                for n in 0..columns {
+                    let sum: f64 = (0..rows * length)
+                        .map(|k| {
+                            let x = map[k / length][m * step + k % length];
+                            f64::from(x) * f64::from(weights[k * columns + n])
+                        })
+                        .sum();
+                    let expected = hard_swish(sum as f32 + bias[n]);
+                    prop_assert!((out[m * columns + n] - expected).abs() < 1e-4, "{m} {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_depthwise_convolution_keeps_channels_apart(
+        rows in 1usize..below(6, 4), columns in 1usize..6, stride in 1usize..4, width in 0usize..below(20, 14),
+        blocks in 1usize..below(4, 3), seed: u64
+    ) {
+        let channels = blocks * CHANNEL_BLOCK;
+        let length = (width.saturating_sub(1) * stride + columns) * channels;
+        let map: Vec<Vec<f32>> = (0..rows).map(|n| numbers(length, seed ^ n as u64)).collect();
+        let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
+        let weights = numbers(rows * columns * channels, seed.rotate_left(9));
+        let bias = numbers(channels, seed.rotate_left(17));
+        let row = Depthwise {
+            rows: &slices, columns, channels, stride, weights: &weights, bias: &bias, activation: Activation::Relu,
+        };
+        let mut fast = vec![f32::NAN; width * channels];
+        row.run(&mut fast);
+        let mut portable = vec![f32::NAN; width * channels];
+        DepthwiseInto { row, out: &mut portable }.eval(GenericIsa::new());
+        for out in [fast, portable] {
+            for x in 0..width {
+                for c in 0..channels {
+                    let mut sum = bias[c];
+                    for (row, map) in map.iter().enumerate() {
+                        for column in 0..columns {
+                            sum += map[(x * stride + column) * channels + c]
+                                * weights[(row * columns + column) * channels + c];
+                        }
+                    }
+                    prop_assert!((out[x * channels + c] - sum.max(0.0)).abs() < 1e-4, "{x} {c}");
+                }
+            }
+        }
+    }
+}
+
+/// Runs the product over windows that end one number beyond their row, or into an output that is one number too short.
+fn run_short(row: usize, out: usize) {
+    let map = vec![1.0; row];
+    let weights = PackedWeights::new(&[1.0; 3 * CHANNEL_BLOCK], vec![0.0; CHANNEL_BLOCK]);
+    let windows = Windows {
+        rows: &[&map],
+        length: 3,
+        step: 2,
+        count: 4,
+    };
+    Product {
+        windows,
+        weights: &weights,
+        activation: Activation::None,
+        out_step: CHANNEL_BLOCK,
+    }
+    .run(&mut vec![0.0; out]);
+}
+
+#[test]
+fn windows_that_fit_exactly_are_computed() {
+    run_short(9, 4 * CHANNEL_BLOCK);
+}
+
+#[test]
+#[should_panic = "windows.fit()"]
+fn a_window_beyond_its_row_is_refused() {
+    run_short(8, 4 * CHANNEL_BLOCK);
+}
+
+#[test]
+#[should_panic = "out_step"]
+fn an_output_that_is_too_short_is_refused() {
+    run_short(9, 4 * CHANNEL_BLOCK - 1);
+}
+
+#[test]
+fn bounds_that_overflow_do_not_hold() {
+    assert!(holds(0, 0, 5, 5));
+    assert!(holds(7, 3, 2, 3));
+    assert!(!holds(6, 3, 2, 3));
+    assert!(!holds(100, usize::MAX, 2, 1));
+    assert!(!holds(100, 2, usize::MAX, 1));
+}

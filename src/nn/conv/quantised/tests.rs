@@ -1,0 +1,130 @@
+use proptest::prelude::*;
+
+use super::super::tests::{below, cases};
+use super::*;
+
+/// The arrays, and the vectors that this machine has.
+fn available() -> Vec<Instructions> {
+    let mut available = vec![Instructions::Portable];
+    available.extend(Instructions::detect());
+    #[cfg(target_arch = "x86_64")]
+    if available.contains(&Instructions::Avx512)
+        && is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("avxvnni")
+    {
+        available.push(Instructions::Avx2);
+    }
+    available
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// The error is bounded by what rounding both operands to 8 bits can lose, for pixels of very different
+    /// brightness; and all instructions give the same bits.
+    #[test]
+    fn int8_products_are_near_those_of_floats_and_equal_for_all_instructions(
+        length in 1usize..below(70, 11), count in 1usize..below(40, 16), blocks in 1usize..below(7, 4),
+        seed in prop::collection::vec(-1f32..1.0, 64), bright in prop::collection::vec(0.01f32..100.0, 40)
+    ) {
+        let columns = blocks * CHANNEL_BLOCK;
+        let at = |n: usize| seed[n % 64] * seed[(n / 64 + 7 * n) % 64];
+        let weights: Vec<f32> = (0..length * columns).map(at).collect();
+        let bias: Vec<f32> = (0..columns).map(at).collect();
+        let step = length + 3;
+        let map: Vec<f32> = (0..(count - 1) * step + length).map(|n| at(n + 5) * bright[n / step]).collect();
+        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+        let results: Vec<Vec<f32>> = available()
+            .into_iter()
+            .map(|instructions| {
+                let weights = Int8Weights::pack(&weights, bias.clone(), instructions);
+                weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
+                let mut out = vec![f32::NAN; count * columns];
+                let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
+                Int8Product {
+                    windows, quantisations: &quantisations, weights: &weights, activation: Activation::None, out_step: columns,
+                }
+                .run(&mut out);
+                out
+            })
+            .collect();
+        let bits = |out: &[f32]| out.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for other in &results[1..] {
+            prop_assert_eq!(bits(&results[0]), bits(other));
+        }
+        for m in 0..count {
+            let pixel = &map[m * step..m * step + length];
+            for n in 0..columns {
+                let column: Vec<f32> = (0..length).map(|k| weights[k * columns + n]).collect();
+                let sum: f32 = pixel.iter().zip(&column).map(|(x, w)| x * w).sum();
+                let greatest = column.iter().fold(0f32, |a, w| a.max(w.abs()));
+                // half a step of each operand times the other operand, and the product of both
+                let (x_step, w_step) = (quantisations[m].scale, greatest / 127.0);
+                let lost: f32 = pixel.iter().zip(&column)
+                    .map(|(x, w)| x_step * w.abs() + w_step * x.abs() / 2.0 + x_step * w_step)
+                    .sum();
+                let difference = (results[0][m * columns + n] - sum - bias[n]).abs();
+                prop_assert!(difference <= lost + 1e-4, "{m} {n}: {difference}, at most {lost}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_activation_is_the_same_for_all_instructions() {
+    let (rows, columns, count) = (12, 3 * CHANNEL_BLOCK, 15);
+    let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
+    let weights: Vec<f32> = (0..rows * columns).map(number).collect();
+    let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
+    for activation in [
+        Activation::Relu,
+        Activation::HardSwish {
+            scale: 1.5,
+            shift: 0.25,
+        },
+        Activation::HardSigmoid {
+            scale: 0.2,
+            shift: 0.5,
+        },
+    ] {
+        let mut results = available().into_iter().map(|instructions| {
+            let weights = Int8Weights::pack(&weights, vec![0.5; columns], instructions);
+            let (low, high) = weights.range(&map);
+            let quantisation = Quantisation::of_range(low, high);
+            let mut bytes = vec![0; map.len()];
+            weights.quantise(&map, quantisation, &mut bytes);
+            let mut out = vec![f32::NAN; count * columns];
+            Int8Product {
+                windows: Windows {
+                    rows: &[&bytes],
+                    length: rows,
+                    step: rows,
+                    count,
+                },
+                quantisations: &[quantisation],
+                weights: &weights,
+                activation,
+                out_step: columns,
+            }
+            .run(&mut out);
+            out
+        });
+        let first = results.next().expect("arrays are always there");
+        assert!(first.iter().all(|x| x.is_finite()), "{activation:?}");
+        for other in results {
+            assert_eq!(first, other, "{activation:?}");
+        }
+    }
+}
+
+#[test]
+fn zero_has_a_byte_of_its_own() {
+    for (low, high) in [(0.0, 1.0), (-1.0, 0.0), (-3.0, 5.0), (0.0, 0.0)] {
+        let Quantisation { scale, zero_point } = Quantisation::of_range(low, high);
+        assert!((0.0..=255.0).contains(&zero_point) && zero_point.fract() == 0.0);
+        assert!(
+            scale > 0.0 && f32::from(Quantisation { scale, zero_point }.zero_byte()) == zero_point
+        );
+    }
+}
