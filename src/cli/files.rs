@@ -24,7 +24,7 @@ pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<Vec<Topic>>
 }
 
 /// The evidence store that was asked for, or else the default one of the collection.
-pub fn evidence_store(file: Option<&Path>, collection: &Path) -> Result<PathBuf> {
+pub(crate) fn evidence_store(file: Option<&Path>, collection: &Path) -> Result<PathBuf> {
     match file {
         Some(file) => Ok(file.to_owned()),
         None => default_store(collection, "--evidence"),
@@ -34,7 +34,7 @@ pub fn evidence_store(file: Option<&Path>, collection: &Path) -> Result<PathBuf>
 /// The path of an SQLite file for what is computed about a collection. Its name depends on the path of the collection. It is in the
 /// user's cache directory or, if that cannot be written (in a sandbox), in the directory for temporary files. Messages tell the
 /// user to choose another path with `option`.
-pub fn default_store(collection: &Path, option: &str) -> Result<PathBuf> {
+pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> {
     let path = collection
         .canonicalize()
         .with_context(|| format!("cannot find {}", collection.display()))?;
@@ -67,7 +67,7 @@ pub fn default_store(collection: &Path, option: &str) -> Result<PathBuf> {
 }
 
 /// Writes a file completely or, after an error, not at all.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let writing = || format!("cannot write {}", path.display());
     let dir = match path.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -93,7 +93,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Reads a run: its path and its bytes. `run` is a file or, as on TIRA, a directory that contains run.txt, possibly in a directory
 /// named output. Like the organisers' scripts, this takes a .txt file of any other name if it is the only one.
-pub fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
+pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "results.jsonl"];
         let known = [run.to_owned(), run.join("output")]
@@ -131,7 +131,7 @@ fn only_text_file(dir: &Path) -> Result<PathBuf> {
 }
 
 /// A file of judgements.
-pub struct JudgementsFile {
+pub(crate) struct JudgementsFile {
     /// The name that the user gave to it, or else the file's stem.
     pub name: String,
     pub qrels: Qrels,
@@ -144,7 +144,7 @@ pub struct JudgementsFile {
 ///
 /// # Errors
 /// The file cannot be read, or contains no judgement.
-pub fn read_judgements(argument: &str) -> Result<JudgementsFile> {
+pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
     let named = argument
         .split_once('=')
         .filter(|_| !Path::new(argument).exists());

@@ -11,7 +11,7 @@ use crate::task::{Event, Stage};
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The progress of one stage.
-pub struct StageProgress {
+pub(crate) struct StageProgress {
     bar: ProgressBar,
     /// What is counted, such as "topics ranked".
     label: &'static str,
@@ -52,7 +52,7 @@ impl StageProgress {
     }
 
     /// Changes the number of items.
-    pub fn set_total(&mut self, total: usize) {
+    pub(crate) fn set_total(&mut self, total: usize) {
         self.total = total;
         self.bar.set_length(total as u64);
     }
@@ -87,7 +87,7 @@ impl StageProgress {
 }
 
 /// Prints the events of a task.
-pub struct EventPrinter {
+pub(crate) struct EventPrinter {
     quiet: bool,
     /// The progress of the current stage.
     progress: Option<StageProgress>,

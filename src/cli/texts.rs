@@ -30,7 +30,7 @@ pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
 
 /// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
 /// has chosen.
-pub fn index_base(input: &Path, index: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn index_base(input: &Path, index: Option<&Path>) -> Result<PathBuf> {
     match index {
         Some(dir) => {
             std::fs::create_dir_all(dir)
@@ -52,7 +52,7 @@ pub fn effort(threads: Option<usize>) -> Result<Effort> {
 }
 
 /// Prints how much of an index was verified.
-pub fn print_verified(verified: Verified) {
+pub(crate) fn print_verified(verified: Verified) {
     let Verified {
         files,
         bytes,
@@ -65,7 +65,7 @@ pub fn print_verified(verified: Verified) {
 }
 
 /// Prints how much of each index was verified.
-pub fn print_all_verified(indexes: &TextIndexes) {
+pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     for corpus in indexes.all() {
         print_verified(corpus.verified());
     }
@@ -119,7 +119,7 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
 }
 
 /// Prints what a collection contains, and its faults. Returns the exit code.
-pub fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8 {
+pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8 {
     let Some(corpus) = indexes.first() else {
         return 0;
     };

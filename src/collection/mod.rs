@@ -5,7 +5,7 @@ pub mod images;
 pub mod passages;
 mod source;
 
-pub use source::read_bytes;
+pub(crate) use source::read_bytes;
 
 use std::path::Path;
 

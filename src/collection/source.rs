@@ -28,7 +28,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 }
 
 /// Reads a whole file, and decompresses it if its first bytes are those of gzip. Errors: it cannot be read or decompressed.
-pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
     let mut bytes = Vec::new();
     let mut file = open(path).with_context(reading)?;

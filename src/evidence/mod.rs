@@ -71,7 +71,7 @@ impl Channel {
     }
 
     /// The channels from which this one is computed.
-    pub fn uses(self) -> &'static [Channel] {
+    pub(crate) fn uses(self) -> &'static [Channel] {
         match self {
             Channel::Page | Channel::Ocr | Channel::Clip => &[],
             Channel::Picture => &[Channel::Ocr],

@@ -16,7 +16,7 @@ pub use find::FoundBy;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
-pub const PRODUCER: &str = "page/1";
+pub(crate) const PRODUCER: &str = "page/1";
 
 /// The words of a page that shows an image, with normalised white space. What the page does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

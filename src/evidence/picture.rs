@@ -9,4 +9,4 @@ pub use hash::{hamming, perceptual_hash};
 pub use statistics::{Picture, measure};
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.
-pub const PRODUCER: &str = "picture 1";
+pub(crate) const PRODUCER: &str = "picture 1";

@@ -11,8 +11,8 @@
 mod afinn;
 mod vader;
 
-pub use afinn::{Afinn, Valence};
+pub use afinn::Afinn;
 pub use vader::Vader;
 
 /// Identifies VADER's values in the evidence store. If they change, so must its number.
-pub const PRODUCER: &str = "vader/1";
+pub(crate) const PRODUCER: &str = "vader/1";

@@ -261,7 +261,7 @@ impl Store {
     }
 
     /// The words and the picture statistics of a document, and what else is wanted; None if the store does not have it.
-    pub fn read_part(&self, id: &DocId, wanted: EvidenceFields) -> Result<Option<Evidence>> {
+    pub(crate) fn read_part(&self, id: &DocId, wanted: EvidenceFields) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, id, wanted))
     }
 
@@ -286,7 +286,7 @@ impl Store {
     }
 
     /// Stores hashes of documents' words.
-    pub fn store_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
+    pub(crate) fn store_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
         self.writing(|c| {
             let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
             for (id, hash) in hashes {
@@ -297,7 +297,7 @@ impl Store {
     }
 
     /// Calls `each` with the sentence vectors of the documents from `first` to `last`, ordered by document.
-    pub fn each_sentence_vector(
+    pub(crate) fn each_sentence_vector(
         &self,
         first: &DocId,
         last: &DocId,
@@ -319,7 +319,7 @@ impl Store {
     }
 
     /// Calls `each` with the CLIP vectors of the documents from `first` to `last`, ordered by document.
-    pub fn each_clip_vector(
+    pub(crate) fn each_clip_vector(
         &self,
         first: &DocId,
         last: &DocId,
@@ -339,7 +339,7 @@ impl Store {
     }
 
     /// Calls `each` with every rank at which the crawl found a document, ordered by document.
-    pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
+    pub(crate) fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.reading(|c| {
             let mut statement = c.prepare(
                 "SELECT document, query, topic, rank FROM crawl_rank ORDER BY document, page, number",
@@ -379,7 +379,7 @@ impl Store {
     }
 
     /// The perceptual hashes of all images that could be decoded, by document.
-    pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
+    pub(crate) fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
         let rows: Vec<(String, String)> = self.reading(|c| {
             c.prepare("SELECT document, phash FROM picture ORDER BY document")?
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?

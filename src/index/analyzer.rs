@@ -33,7 +33,7 @@ pub fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
 }
 
 /// Writes the terms of a text into `joined`, one after the other with a blank between them, as the index takes them: how many there are.
-pub fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut String) -> u32 {
+pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut String) -> u32 {
     joined.clear();
     let mut count = 0;
     let mut stream = analyzer.token_stream(text);

@@ -123,7 +123,11 @@ impl Corpus {
     }
 
     /// The documents' scores, and their terms in a field, analysed anew from the stored text.
-    pub fn terms_of(&self, ranking: &[ScoredDoc], field: usize) -> Result<Vec<(f64, Vec<String>)>> {
+    pub(crate) fn terms_of(
+        &self,
+        ranking: &[ScoredDoc],
+        field: usize,
+    ) -> Result<Vec<(f64, Vec<String>)>> {
         let mut reader = self.meta().analyzer.build();
         ranking
             .iter()

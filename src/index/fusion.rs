@@ -18,7 +18,7 @@ pub enum Fusion {
 
 /// Joins rankings, the best document first in each, with a weight each. The result is in the order of the
 /// new scores, equal ones by document id.
-pub fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
+pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
     let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
     for (ranking, weight) in rankings {
         let scores = || ranking.iter().map(|found| found.score);

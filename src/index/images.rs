@@ -354,7 +354,7 @@ impl Image {
     }
 
     /// The mean VADER compound score of a part over the pages.
-    pub fn vader_of(&self, part: Part) -> Option<f64> {
+    pub(crate) fn vader_of(&self, part: Part) -> Option<f64> {
         mean(
             self.vader
                 .iter()
@@ -364,7 +364,7 @@ impl Image {
     }
 
     /// The mean AFINN sum of a part over the pages.
-    pub fn afinn_of(&self, part: Part) -> Option<f64> {
+    pub(crate) fn afinn_of(&self, part: Part) -> Option<f64> {
         mean(
             self.afinn
                 .iter()

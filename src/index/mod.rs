@@ -8,6 +8,6 @@ pub mod images;
 pub mod proximity;
 pub mod search;
 pub mod similarity;
-pub mod stop_words;
+pub(crate) mod stop_words;
 pub mod vector;
 pub mod wordnet;

@@ -153,7 +153,7 @@ impl Similarity {
 
     /// What one occurrence in a field adds to BM25F's frequency of a term: the factor for a document
     /// of that length, without the field's weight. 1 for other formulas.
-    pub fn occurrence(&self, field: usize, counts: FieldCounts, length: u32) -> f64 {
+    pub(crate) fn occurrence(&self, field: usize, counts: FieldCounts, length: u32) -> f64 {
         match self {
             Similarity::Bm25f { b, .. } => {
                 let b = b.get(field).or(b.last()).copied().unwrap_or(0.0);
@@ -174,7 +174,7 @@ impl Similarity {
     }
 
     /// Whether the formula asks how often a term is in the collection.
-    pub fn uses_cf(&self) -> bool {
+    pub(crate) fn uses_cf(&self) -> bool {
         match self {
             Similarity::Dirichlet { .. }
             | Similarity::LuceneDirichlet { .. }
@@ -185,12 +185,12 @@ impl Similarity {
     }
 
     /// Whether the length score is added once for each term asked for, in the document or not.
-    pub fn adds_length(&self) -> bool {
+    pub(crate) fn adds_length(&self) -> bool {
         matches!(self, Similarity::Dirichlet { .. })
     }
 
     /// Whether a term's frequencies in all fields make one score.
-    pub fn combines_fields(&self) -> bool {
+    pub(crate) fn combines_fields(&self) -> bool {
         matches!(self, Similarity::Bm25f { .. })
     }
 }
@@ -204,7 +204,7 @@ fn idf(documents: u64, df: u64) -> f64 {
 impl TermScore {
     /// The most that the score can be, in any document of at least as many terms as occurrences; none where that is not known, or where
     /// a score can be below 0. `max_tf` is the most often that the term is in a document.
-    pub fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
+    pub(crate) fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
         match *self {
             TermScore::Bm25 { idf, .. } => Some(idf),
             TermScore::TfIdf { idf } => Some(idf),

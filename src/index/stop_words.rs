@@ -2,13 +2,13 @@
 
 /// 24 words without which hardly a sentence is written: articles, "to be", the commonest
 /// prepositions and conjunctions. Negations and question words stay.
-pub const SHORT: [&str; 24] = [
+pub(crate) const SHORT: [&str; 24] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on",
     "or", "that", "the", "this", "to", "was", "were", "will", "with",
 ];
 
 /// The 33 words of Lucene's `EnglishAnalyzer` (Apache-2.0).
-pub const LUCENE: [&str; 33] = [
+pub(crate) const LUCENE: [&str; 33] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
     "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
     "they", "this", "to", "was", "will", "with",
@@ -17,7 +17,7 @@ pub const LUCENE: [&str; 33] = [
 /// Snowball's English list (`snowballstem.org/algorithms/english/stop.txt`, BSD-3-Clause, Copyright
 /// (c) 2001 Dr Martin Porter, (c) 2002 Richard Boulton), its contractions as the two words into
 /// which an apostrophe parts them here.
-pub const LONG: [&str; 147] = [
+pub(crate) const LONG: [&str; 147] = [
     "i",
     "me",
     "my",

@@ -73,7 +73,7 @@ impl WordNet {
 
     /// Words that mean the same as one in its commonest senses, at most `senses` of each part of speech:
     /// lower case, several words parted by blanks, each once, without the word itself.
-    pub fn synonyms(&self, word: &str, senses: usize) -> Vec<String> {
+    pub(crate) fn synonyms(&self, word: &str, senses: usize) -> Vec<String> {
         let word = word.to_lowercase().replace(' ', "_");
         let mut found: Vec<String> = Vec::new();
         for PartOfSpeech { lemmas, data } in &self.parts {

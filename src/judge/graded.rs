@@ -62,7 +62,7 @@ impl<'a> TextRun<'a> {
     }
 
     /// The number of topics in the run that are not judged.
-    pub fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
+    pub(crate) fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 

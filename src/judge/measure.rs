@@ -111,13 +111,13 @@ pub enum StanceKind {
 }
 
 /// Names of grades, for `rel=NAME`.
-pub type Levels<'a> = &'a [(String, f64)];
+pub(crate) type Levels<'a> = &'a [(String, f64)];
 
 /// The task's names of grades.
-pub const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
+pub(crate) const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
 /// The default measures for graded judgements.
-pub const GRADED_DEFAULTS: &[&str] = &[
+pub(crate) const GRADED_DEFAULTS: &[&str] = &[
     "nDCG(touche=2021)@5",
     "nDCG@5",
     "P@5",
@@ -127,7 +127,7 @@ pub const GRADED_DEFAULTS: &[&str] = &[
     "Judged@5",
 ];
 /// The default measures for judgements of images.
-pub const IMAGE_DEFAULTS: &[&str] = &[
+pub(crate) const IMAGE_DEFAULTS: &[&str] = &[
     "topicRelevanceP@10",
     "argumentativenessP@10",
     "stanceRelevanceP@10",
@@ -136,9 +136,9 @@ pub const IMAGE_DEFAULTS: &[&str] = &[
     "stanceRelevanceP(topics=judged)@10",
 ];
 /// The default measures for judgements of stances.
-pub const STANCE_DEFAULTS: &[&str] = &["StanceF1", "StanceF1@5"];
+pub(crate) const STANCE_DEFAULTS: &[&str] = &["StanceF1", "StanceF1@5"];
 /// The default measures for the answers of 2025.
-pub const ANSWER_DEFAULTS: &[&str] = &[
+pub(crate) const ANSWER_DEFAULTS: &[&str] = &[
     "nDCG(touche=2025)@1",
     "nDCG(touche=2025)@3",
     "nDCG(touche=2025)@5",

@@ -14,7 +14,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde::de::DeserializeOwned;
 
 /// A tensor that a model needs: its name and its shape, outermost axis first.
-pub type ExpectedTensor = (String, Vec<usize>);
+pub(crate) type ExpectedTensor = (String, Vec<usize>);
 
 /// An open `model.safetensors` whose header has every expected tensor in its expected shape.
 pub struct Checkpoint {

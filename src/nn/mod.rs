@@ -7,7 +7,7 @@ pub mod tokens;
 pub mod transformer;
 
 /// Scales a vector to unit length, as `torch.nn.functional.normalize` does: a length below 1e-12 counts as 1e-12.
-pub fn normalise(vector: &mut [f32]) {
+pub(crate) fn normalise(vector: &mut [f32]) {
     let squares = vector.iter().map(|v| f64::from(*v).powi(2));
     let length = squares.sum::<f64>().sqrt().max(1e-12);
     for value in vector {

@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The model fails, or the store cannot be read or written. The same holds for the other methods.
-    pub fn query_vectors(
+    pub(crate) fn query_vectors(
         &mut self,
         encoder: QueryEncoder,
         producer: &str,
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
 
     /// Sentence vectors of texts, of unit length and in the order given. `on_progress` receives how many have been computed. `None` if one is
     /// missing in the store and no sentence model is installed.
-    pub fn sentence_vectors(
+    pub(crate) fn sentence_vectors(
         &mut self,
         texts: &[&str],
         on_progress: &mut dyn FnMut(usize),
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
 
     /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the order given. `on_progress` and `None`: as for
     /// [`Reader::sentence_vectors`].
-    pub fn cross_scores(
+    pub(crate) fn cross_scores(
         &mut self,
         topic: &str,
         texts: &[&str],
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
 
     /// The pair encoder's logits of (claim, text) pairs ([`PairEncoder::logits`]), in the order given. `on_progress` and `None`: as for
     /// [`Reader::sentence_vectors`].
-    pub fn pair_logits(
+    pub(crate) fn pair_logits(
         &mut self,
         pairs: &[(&str, &str)],
         on_progress: &mut dyn FnMut(usize),

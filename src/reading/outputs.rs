@@ -23,7 +23,7 @@ pub struct OutputStore {
 }
 
 /// The key of an input that is too long to be stored: the first half of the SHA-256 of its parts.
-pub fn hash_key(parts: &[&str]) -> String {
+pub(crate) fn hash_key(parts: &[&str]) -> String {
     let hash = Sha256::digest(parts.join("\0"));
     hash[..16].iter().map(|b| format!("{b:02x}")).collect()
 }
@@ -58,7 +58,7 @@ impl OutputStore {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn main_producer(&self, prefix: &str) -> Result<Option<String>> {
+    pub(crate) fn main_producer(&self, prefix: &str) -> Result<Option<String>> {
         self.connection
             .query_row(
                 "SELECT producer FROM query_vector WHERE substr(producer, 1, length(?1)) = ?1

@@ -83,7 +83,7 @@ impl PairEncoder {
     ///
     /// # Errors
     /// The committed weights are damaged, which is a defect of the program.
-    pub fn belongs_to(sha: &str) -> Result<bool> {
+    pub(crate) fn belongs_to(sha: &str) -> Result<bool> {
         Ok(WeightChanges::read(COMMITTED)?.base == sha)
     }
 

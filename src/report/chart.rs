@@ -4,7 +4,7 @@ use super::words::difference;
 
 /// A plot with a column for each topic.
 #[derive(Debug)]
-pub struct Columns {
+pub(crate) struct Columns {
     pub width: u32,
     pub bars: Vec<ColumnBar>,
     /// The height of the line at the mean.
@@ -13,7 +13,7 @@ pub struct Columns {
 
 /// A topic's column.
 #[derive(Debug)]
-pub struct ColumnBar {
+pub(crate) struct ColumnBar {
     pub x: String,
     pub width: String,
     pub href: String,
@@ -25,7 +25,7 @@ pub struct ColumnBar {
 }
 
 /// The height of the value 1.
-pub const HEIGHT: f64 = 100.0;
+pub(crate) const HEIGHT: f64 = 100.0;
 
 /// The distance of columns, in units of the plot: larger if there are few.
 fn step(columns: usize) -> u32 {
@@ -34,7 +34,7 @@ fn step(columns: usize) -> u32 {
 
 /// The data of a column.
 #[derive(Clone)]
-pub struct Column {
+pub(crate) struct Column {
     pub href: String,
     pub title: String,
     /// The value of each measure, in [0, 1].
@@ -71,7 +71,7 @@ impl Columns {
 
 /// A plot of candidates: relevance from left to right, P(pro) - P(con) from bottom to top.
 #[derive(Debug)]
-pub struct Scatter {
+pub(crate) struct Scatter {
     pub dots: Vec<Dot>,
     /// The labels of the right, upper and lower ends, and the y coordinate of 0.
     pub most: String,
@@ -82,7 +82,7 @@ pub struct Scatter {
 
 /// A candidate in the plot.
 #[derive(Debug)]
-pub struct Dot {
+pub(crate) struct Dot {
     pub x: String,
     pub y: String,
     /// The list that contains it: "pro", "con" or "none".
@@ -94,7 +94,7 @@ pub struct Dot {
 }
 
 /// The data of a candidate.
-pub struct Candidate {
+pub(crate) struct Candidate {
     pub relevance: f64,
     /// P(pro) - P(con).
     pub lean: f64,
@@ -105,7 +105,7 @@ pub struct Candidate {
 }
 
 /// The width and height of the area for dots.
-pub const PLOT: (f64, f64) = (900.0, 180.0);
+pub(crate) const PLOT: (f64, f64) = (900.0, 180.0);
 
 impl Scatter {
     /// Lays out the candidates; `None` if there are fewer than three, or all are alike.
@@ -142,7 +142,7 @@ impl Scatter {
 
 /// A plot of scores by rank, with a bar for each text.
 #[derive(Debug)]
-pub struct Scores {
+pub(crate) struct Scores {
     pub bars: Vec<ScoreBar>,
     pub width: u32,
     pub highest: String,
@@ -151,7 +151,7 @@ pub struct Scores {
 
 /// The bar of a result.
 #[derive(Debug)]
-pub struct ScoreBar {
+pub(crate) struct ScoreBar {
     pub x: u32,
     pub height: String,
     pub class: &'static str,

@@ -23,7 +23,7 @@ use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Stance, TopicId};
 use topic::PageBuilder;
-pub use view::{ImagesTopic, Thumbnail};
+pub(crate) use view::{ImagesTopic, Thumbnail};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {
@@ -261,7 +261,7 @@ fn copies(store: Option<&Store>, plans: &[TopicPlan]) -> Result<Copies> {
 }
 
 /// The pictures that the pages show.
-pub fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList {
+pub(crate) fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList {
     let mut list = PictureList::default();
     for plan in plans {
         for id in plan.thumbnails(thumbnails_per_list(plans.len())) {
@@ -279,7 +279,7 @@ pub fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList {
 }
 
 /// Makes the pictures of the report; see [`pictures::make`].
-pub fn make_pictures(
+pub(crate) fn make_pictures(
     sources: &Sources,
     list: &PictureList,
     destination: Destination,

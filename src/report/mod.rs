@@ -81,7 +81,7 @@ enum Body {
 
 /// How the rank of a document differs from that in the other run.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// The CSS class: "new", "up", "down" or "same"; for images also "crossed" and "gone".
     pub class: &'static str,
     pub text: String,
@@ -190,10 +190,10 @@ fn by_topic<T>(all: &[T], topic: impl Fn(&T) -> &TopicId) -> HashMap<&TopicId, V
 const MARK: &str = "<meta name=\"generator\" content=\"riposte inspect\">";
 
 /// The directory of pictures, within a report.
-pub const PICTURES: &str = "pictures";
+pub(crate) const PICTURES: &str = "pictures";
 
 /// Writes a report to a temporary directory, which replaces `dir` at the end.
-pub struct ReportWriter<'a> {
+pub(crate) struct ReportWriter<'a> {
     dir: &'a Path,
     temporary: tempfile::TempDir,
 }

@@ -154,7 +154,7 @@ impl Report {
     }
 
     /// The report as a single page.
-    pub fn single_page(&self) -> Result<String> {
+    pub(crate) fn single_page(&self) -> Result<String> {
         let form = Form::SingleFile;
         let mut body = self.index(form)?;
         for at in 0..self.topics.len() {

@@ -45,7 +45,7 @@ const SCORES: usize = 60;
 
 /// The content of a topic's page.
 #[derive(Debug)]
-pub struct TextsTopic {
+pub(crate) struct TextsTopic {
     pub objects: Option<[String; 2]>,
     pub results: Vec<TextView>,
     pub missed: Vec<TextView>,
@@ -60,7 +60,7 @@ pub struct TextsTopic {
 
 /// A text on a topic's page.
 #[derive(Debug)]
-pub struct TextView {
+pub(crate) struct TextView {
     pub anchor: String,
     pub id: String,
     /// Its rank; for a text that is not shown by rank, its position in the runs.
@@ -82,7 +82,7 @@ pub struct TextView {
 
 /// The stance of a text, according to the run or the collection.
 #[derive(Debug)]
-pub struct StanceView {
+pub(crate) struct StanceView {
     pub class: &'static str,
     pub text: String,
     pub title: String,
@@ -90,7 +90,7 @@ pub struct StanceView {
 
 /// The grade of a text in one file of judgements.
 #[derive(Debug)]
-pub struct GradeView {
+pub(crate) struct GradeView {
     pub class: &'static str,
     pub name: String,
     pub text: String,

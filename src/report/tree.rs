@@ -40,7 +40,7 @@ impl Row {
 
     /// Lays out an explanation that is shown below `other`, without the parts of what `other` contains, too: equal parts, and numbers
     /// with the same parts as a number there.
-    pub fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
+    pub(crate) fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
         let mut own = explanation.clone();
         for part in &mut own.parts {
             if other.parts.contains(part) && !part.parts.is_empty() {

@@ -8,7 +8,7 @@ use tantivy::tokenizer::TextAnalyzer;
 use crate::index::analyzer::{Analyzer, Stemmer, StopList};
 
 /// A measure or probability, with three decimals.
-pub fn three_decimals(value: f64) -> String {
+pub(crate) fn three_decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
@@ -44,7 +44,7 @@ pub fn slug(id: &str) -> String {
 }
 
 /// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
-pub fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text.to_owned();
     };
@@ -55,14 +55,14 @@ pub fn shortened(text: &str, most: usize) -> String {
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     pub text: String,
     /// Whether it is a word of the topic.
     pub is_match: bool,
 }
 
 /// Marks a topic's words in texts, whatever their inflection. Stop words ("should", "the") are not marked.
-pub struct Marker {
+pub(crate) struct Marker {
     analyzer: TextAnalyzer,
     terms: HashSet<String>,
 }
@@ -112,7 +112,7 @@ impl Marker {
 }
 
 /// Returns `url` if it is an http or https address. Other addresses that a page names must not become links.
-pub fn web_address(url: &str) -> Option<String> {
+pub(crate) fn web_address(url: &str) -> Option<String> {
     let lower = url.to_ascii_lowercase();
     let is_web = lower.starts_with("http://") || lower.starts_with("https://");
     (is_web && !url.contains(|c: char| c.is_whitespace() || c.is_control())).then(|| url.to_owned())

@@ -49,7 +49,7 @@ pub fn count_words(text: &str) -> (usize, usize, usize) {
 /// What the features weigh, in log-odds at their full strength.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ArgumentWeights {
+pub(crate) struct ArgumentWeights {
     /// P(argues) of a picture of which nothing speaks for it or against.
     pub prior: f64,
     pub words: f64,
@@ -117,7 +117,7 @@ fn part(name: &str, value: f64, how: impl FnOnce() -> String) -> Explanation {
 
 /// What the Aramis formulas read. Shares of pixels are in [0, 1], sentiments in [-1, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AramisFeatures {
+pub(crate) struct AramisFeatures {
     pub words: usize,
     /// Share of the picture taken by text and diagrams; here the text alone.
     pub area: f64,
@@ -132,7 +132,7 @@ pub struct AramisFeatures {
 
 /// Aramis' argumentativeness factors: diagram, sentiment of the text, amount of text, colour. The
 /// formula normalises each by its largest value among the candidates before it takes the mean.
-pub fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
+pub(crate) fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
     let words = f.words as f64;
     let diagram = if f.area <= 0.0 || f.area >= 1.0 {
         0.0
@@ -154,7 +154,7 @@ pub fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
 
 /// Aramis' stance factors: mood of the colours, sentiment of the text in the picture, sentiment of
 /// the page; positive is PRO, unless the query's own sentiment turns them round.
-pub fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64; 3] {
+pub(crate) fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64; 3] {
     let mood = if f.graphic {
         3.0 * (f.green - f.red)
     } else {
@@ -166,7 +166,7 @@ pub fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64; 3] {
 }
 
 /// Each column divided by its largest absolute value, then the mean of each row.
-pub fn mean_of_normalised<const N: usize>(rows: &[[f64; N]]) -> Vec<f64> {
+pub(crate) fn mean_of_normalised<const N: usize>(rows: &[[f64; N]]) -> Vec<f64> {
     let mut largest = [0f64; N];
     for row in rows {
         for (max, x) in largest.iter_mut().zip(row) {

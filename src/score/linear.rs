@@ -72,7 +72,7 @@ impl Linear {
     }
 
     /// Changes its sign with the features'.
-    pub fn is_odd(&self) -> bool {
+    pub(crate) fn is_odd(&self) -> bool {
         self.bias == 0.0 && self.weights.iter().all(|(_, w)| w.mean == 0.0)
     }
 

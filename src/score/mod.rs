@@ -4,7 +4,7 @@ pub mod argument;
 pub mod linear;
 pub mod object_stance;
 pub mod quality;
-pub mod rerank;
+pub(crate) mod rerank;
 pub mod select;
 pub mod stance;
 pub mod text_stance;
@@ -45,12 +45,12 @@ fn contributions(opinions: &[Opinion]) -> impl Iterator<Item = (f64, f64)> {
 
 /// The mean of the opinions by weight. Channels that are off for all documents are not among the
 /// opinions, so that their weight does not pull everything down.
-pub fn weighted_mean(opinions: &[Opinion]) -> f64 {
+pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
     contributions(opinions).map(|(_, value)| value).sum()
 }
 
 /// The same mean, opened: of all documents only the candidates' are.
-pub fn weighted_mean_opened(name: &str, opinions: &[Opinion]) -> Explanation {
+pub(crate) fn weighted_mean_opened(name: &str, opinions: &[Opinion]) -> Explanation {
     let parts: Vec<Explanation> = opinions
         .iter()
         .zip(contributions(opinions))

@@ -14,9 +14,8 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-pub use features::{
-    Features, LEANING, NEUTRAL, ONE_SIDED, PREFERRING, Reading, SUREST, TAKES, WHICH, features,
-};
+pub use features::{Features, NEUTRAL, Reading, features};
+pub(crate) use features::{LEANING, ONE_SIDED, PREFERRING, SUREST, TAKES, WHICH};
 pub use mentions::Objects;
 
 use super::linear::{Linear, LinearText};
@@ -24,7 +23,7 @@ use crate::reading::pair::Logits;
 use crate::trec::{Explanation, ObjectStance};
 
 /// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the objects, and of the same with them swapped.
-pub type MaskedLogits = [Logits; 2];
+pub(crate) type MaskedLogits = [Logits; 2];
 
 /// The claim that a masked sentence is read with.
 pub const PREFERENCE: &str = "OBJA is better than OBJB";
@@ -147,7 +146,7 @@ impl Steps {
 
 /// The stance whose probability times its factor is the largest; of equal ones NO before NEUTRAL before an object,
 /// and of equal objects neither.
-pub fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStance {
+pub(crate) fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStance {
     let [first, second, neutral, no] = *probabilities;
     let object = first.max(second) * factors[0];
     let neutral = neutral * factors[1];

@@ -14,7 +14,7 @@ const ENOUGH: usize = 6;
 
 /// A document at the top of a ranking, and what is said of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// Its score by retrieval.
     pub retrieval: f64,
     /// The cosine of the topic and the most similar part of the text.

@@ -3,12 +3,12 @@
 use crate::trec::{DocId, ScoredDoc, Stance};
 
 /// Images that stand in a list for one topic and stance.
-pub const LIST_LENGTH: usize = 10;
+pub(crate) const LIST_LENGTH: usize = 10;
 
 /// Two perceptual hashes (64 bit) this far apart or less are of the same picture. Of 169 real pictures,
 /// copies at 60 % of the size and JPEG quality 70 were within it in 167 cases, and no two different
 /// ones were closer than 16.
-pub const SAME_PICTURE_BITS: u32 = 10;
+pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
 /// A document and what it is worth in either list.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,7 +192,7 @@ fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item 
 
 /// A text ranking as it is handed in: the best first, ties by id, at most so many, with scores that strictly decrease as
 /// six decimals and as 32-bit floats. Scores must be finite and below 10^9 in size, others are left out.
-pub fn select_texts(mut ranking: Vec<ScoredDoc>, most: usize) -> Vec<ScoredDoc> {
+pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, most: usize) -> Vec<ScoredDoc> {
     ranking.retain(|found| found.score.abs() < 1e9);
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
     ranking.truncate(most);

@@ -17,7 +17,7 @@ use crate::trec::Explanation;
 /// The learned weights of images.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ImageWeights {
+pub(crate) struct ImageWeights {
     pub argument: ArgumentWeights,
     pub stance: StanceWeights,
 }
@@ -25,7 +25,7 @@ pub struct ImageWeights {
 /// What speaks for PRO and against CON, in log-odds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StanceWeights {
+pub(crate) struct StanceWeights {
     /// Share of PRO and of CON among the on-topic judgements of 2022 (49 and 16 of 67 in a hundred).
     pub prior_pro: f64,
     pub prior_con: f64,
@@ -72,7 +72,7 @@ impl ImageWeights {
 
 /// A signal and where it comes from: positive speaks for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Signal {
+pub(crate) struct Signal {
     pub value: f64,
     /// What made it.
     pub how: String,
@@ -81,7 +81,7 @@ pub struct Signal {
 
 /// What speaks for PRO (positive) and CON (negative) in one image. What is none is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StanceSignals {
+pub(crate) struct StanceSignals {
     /// P(pro) - P(con) of the text in the picture.
     pub picture: Option<Signal>,
     /// The same of the words around it.
@@ -98,7 +98,7 @@ pub struct StanceSignals {
 
 /// P(pro) and P(con), opened.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beliefs {
+pub(crate) struct Beliefs {
     pub pro: Explanation,
     pub con: Explanation,
 }
@@ -107,7 +107,7 @@ pub struct Beliefs {
 const FARTHEST: f64 = 2.5;
 
 /// Weighs the signals.
-pub fn beliefs(signals: &StanceSignals) -> Beliefs {
+pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     let w = &ImageWeights::committed().stance;
     let weighed = [
         ("text in the picture", &signals.picture, w.picture),

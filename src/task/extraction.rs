@@ -20,7 +20,7 @@ use crate::weights::{CheckedModel, Models, Role};
 
 /// What a user chooses.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ExtractionOptions<'a> {
+pub(crate) struct ExtractionOptions<'a> {
     /// The name of the OCR model; `None` for the first that is installed.
     pub ocr: Option<&'a str>,
     /// The name of the CLIP model; `None` for the first that is installed.
@@ -32,7 +32,7 @@ pub struct ExtractionOptions<'a> {
 }
 
 /// The installed extractors and the evidence store.
-pub struct Extraction {
+pub(crate) struct Extraction {
     models: Models,
     tools: Tools,
     /// For each channel with a model, the model's name, or why there is none.
@@ -85,7 +85,7 @@ impl Extraction {
     /// images; empty if there is nothing to say.
     ///
     /// Errors: the store cannot be read.
-    pub fn ocr_backend(&self) -> Result<String> {
+    pub(crate) fn ocr_backend(&self) -> Result<String> {
         let mut text = String::new();
         if let Some(reader) = self.tools.ocr.as_ref().and_then(Lazy::loaded) {
             text = format!("; {}", backend::describe(reader.backends()));
@@ -108,7 +108,7 @@ impl Extraction {
     }
 
     /// The name of a channel's model, or why there is none; empty for channels without a model.
-    pub fn model_status(&self, channel: Channel) -> &str {
+    pub(crate) fn model_status(&self, channel: Channel) -> &str {
         let status = self.model_status.get(&channel);
         status.map_or("", String::as_str)
     }
@@ -117,7 +117,7 @@ impl Extraction {
     ///
     /// # Errors
     /// The sentence model is damaged.
-    pub fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
+    pub(crate) fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
         let found = match models::find(&self.models, Role::Sentence, None)? {
             Ok(model) => models::pair_encoder(&model)?,
             Err(why) => Err(format!(

@@ -25,7 +25,7 @@ use crate::trec::TextTask;
 use crate::trec::topic::Topic;
 
 /// Arguments to which images are compared. They are searched with the default approach of Task 1.
-pub struct ArgumentSource {
+pub(crate) struct ArgumentSource {
     pub indexes: TextIndexes,
     approach: TextApproach,
 }
@@ -59,7 +59,7 @@ impl ArgumentSource {
 }
 
 /// What a user asks for.
-pub struct ImageRequest<'a> {
+pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
     pub topics: &'a [Topic],
     pub settings: &'a Settings,
@@ -74,7 +74,7 @@ pub struct ImageRequest<'a> {
 }
 
 /// A run, and figures about it.
-pub struct ImageRun {
+pub(crate) struct ImageRun {
     pub ranking: ImageRanking,
     pub summary: Summary,
     pub verified: corpus::Verified,
@@ -86,7 +86,7 @@ pub struct ImageRun {
 ///
 /// # Errors
 /// It does not.
-pub fn check_arguments(settings: &Settings) -> Result<()> {
+pub(crate) fn check_arguments(settings: &Settings) -> Result<()> {
     let approach = &settings.approach;
     let channels = &approach.relevance.channels;
     if approach.stance != StanceRecipe::Beliefs
@@ -175,7 +175,7 @@ fn rank(
 }
 
 /// The directory of the index that belongs to an evidence file.
-pub fn index_directory(evidence: &Path) -> PathBuf {
+pub(crate) fn index_directory(evidence: &Path) -> PathBuf {
     corpus::directory(evidence, Kind::Images, &index::images::analyzer())
 }
 

@@ -4,14 +4,14 @@ pub mod approach;
 pub mod comparative;
 pub mod controversial;
 pub mod extraction;
-pub mod image_run;
+pub(crate) mod image_run;
 pub mod images;
 pub mod likeness;
 pub mod models;
 pub mod stance;
 pub mod text_approach;
-pub mod text_indexes;
-pub mod text_run;
+pub(crate) mod text_indexes;
+pub(crate) mod text_run;
 pub mod texts;
 
 use crate::index::corpus;
@@ -44,7 +44,7 @@ pub enum Event {
 }
 
 /// The receiver of a task's events.
-pub type OnEvent<'a> = dyn FnMut(Event) + 'a;
+pub(crate) type OnEvent<'a> = dyn FnMut(Event) + 'a;
 
 /// Runs a stage and reports its beginning and its end.
 fn run_stage<T>(
@@ -60,7 +60,7 @@ fn run_stage<T>(
 }
 
 /// The tag of a run if the user gives none: `riposte`, or `riposte-NAME` for another approach than the default.
-pub fn default_tag(approach: &str) -> String {
+pub(crate) fn default_tag(approach: &str) -> String {
     match approach {
         "riposte" => "riposte".to_owned(),
         name => format!("riposte-{}", name.replace(char::is_whitespace, "-")),

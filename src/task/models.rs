@@ -58,7 +58,7 @@ pub fn find(
 ///
 /// # Errors
 /// The changes are damaged, which is a defect of the program.
-pub fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>, String>> {
+pub(crate) fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>, String>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         return Ok(Err(format!(
             "stance goes by words alone: the pair encoder was trained from another model than this {}",
@@ -105,7 +105,7 @@ pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> 
 ///
 /// # Errors
 /// A file is missing or damaged.
-pub fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
+pub(crate) fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
         "ocrs" => Box::new(OcrsReader::load_with(
             &model.path("text-detection.rten"),

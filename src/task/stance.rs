@@ -19,7 +19,7 @@ pub enum StanceQuestion {
 
 impl StanceQuestion {
     /// Asks for the stance of a text towards the claim of a topic.
-    pub fn about_topic(topic: &str, text: String) -> Self {
+    pub(crate) fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = question::claims(topic);
         StanceQuestion::Claim { claim, text }
     }
@@ -38,7 +38,7 @@ pub enum StanceAnswer {
 /// The stance of a text towards a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum ClaimStance {
+pub(crate) enum ClaimStance {
     Pro,
     Con,
     Neither,
@@ -46,7 +46,7 @@ pub enum ClaimStance {
 
 impl ClaimStance {
     /// The most probable stance.
-    pub fn most_probable(stances: &Stances) -> Self {
+    pub(crate) fn most_probable(stances: &Stances) -> Self {
         if stances.neither >= stances.pro.max(stances.con) {
             ClaimStance::Neither
         } else if stances.pro > stances.con {

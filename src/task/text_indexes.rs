@@ -13,7 +13,7 @@ use crate::index::corpus::{self, Corpus, Effort, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task that a directory contains a collection for, judged by the names of its files. `None` for other directories, and for files.
-pub fn task_of(input: &Path) -> Option<TextTask> {
+pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
     } else if ArgumentCollection::open(input).is_ok() {
@@ -29,7 +29,7 @@ pub fn task_of(input: &Path) -> Option<TextTask> {
 ///
 /// # Errors
 /// There is none at `input`.
-pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
+pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     Ok(match task {
         TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
         TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
@@ -40,7 +40,7 @@ pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
 ///
 /// # Errors
 /// There is no collection of this task at `input`.
-pub fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
+pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
     fn all<T>(
         documents: impl Iterator<Item = Result<T, Fault>>,
         id: impl Fn(T) -> DocId,
@@ -72,7 +72,7 @@ pub fn directories(
 }
 
 /// The indexes that an approach searches.
-pub struct TextIndexes {
+pub(crate) struct TextIndexes {
     /// One for each analyzer.
     corpora: Vec<Corpus>,
     /// The position in `corpora` of each retrieval's index.
@@ -127,7 +127,7 @@ impl TextIndexes {
     }
 
     /// The index of each of the approach's retrievals.
-    pub fn by_retrieval(&self) -> Vec<&Corpus> {
+    pub(crate) fn by_retrieval(&self) -> Vec<&Corpus> {
         let corpora = self.by_retrieval.iter();
         corpora.filter_map(|at| self.corpora.get(*at)).collect()
     }

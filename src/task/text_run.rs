@@ -25,7 +25,7 @@ use crate::trec::topic::Topic;
 use crate::weights::{Models, Role};
 
 /// What a user asks for.
-pub struct TextRequest<'a> {
+pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],

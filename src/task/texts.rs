@@ -19,7 +19,7 @@ use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
 /// Maximum number of documents in the ranking of a topic.
-pub const DEPTH: usize = 1000;
+pub(crate) const DEPTH: usize = 1000;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 const EXPLAINED: usize = 20;

@@ -1,7 +1,7 @@
 //! Topics: what does a topic ask? Its claims and polarity, the prompts for CLIP, the word lists of opinion and comparison, and the ways
 //! to split a text into words.
 
-pub mod lexicon;
-pub mod prompts;
+pub(crate) mod lexicon;
+pub(crate) mod prompts;
 pub mod question;
 pub mod words;

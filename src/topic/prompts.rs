@@ -22,7 +22,7 @@ pub enum Role {
 
 /// Several prompts that say the same thing in different words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     pub role: Role,
     /// The name of the group in explanations ("pro", "protest sign"); unique among all groups.
     pub name: &'static str,
@@ -185,7 +185,7 @@ const KINDS: &[(Role, &str, &[&str])] = &[
 ///
 /// A question mark at the end of `title` is dropped so that the title can be used inside a sentence. If the topic states the claim of a side
 /// (`pro`, `con`), that side's group has prompts for it too.
-pub fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
+pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
     let title = title.trim().trim_end_matches(['?', ' ']);
     let side = |role, name, templates, claim: Option<&str>| {
         let claim = claim.map(|claim| claim.trim().trim_end_matches('.'));
@@ -207,7 +207,7 @@ pub fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Gr
 
 /// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for all
 /// topics.
-pub fn kind_groups() -> Vec<Group> {
+pub(crate) fn kind_groups() -> Vec<Group> {
     KINDS
         .iter()
         .map(|&(role, name, prompts)| Group {

@@ -71,7 +71,7 @@ pub fn read(topic: &Topic, parts: TopicParts) -> Question {
 ///
 /// PRO is against it if the text has a word of [`AGAINST`], or a verb of [`CAUSES`] and after it one of [`EVILS`]. Each negation or
 /// reduction in the text reverses the result.
-pub fn polarity(question: &str) -> Polarity {
+pub(crate) fn polarity(question: &str) -> Polarity {
     let lower = question.to_lowercase();
     let words: Vec<&str> = trimmed_words(&lower).collect();
     let against = words.iter().any(|word| is_against(word));

@@ -38,7 +38,7 @@ pub struct Sentence<'a> {
 
 impl Sentence<'_> {
     /// Whether the sentence ends with a question mark.
-    pub fn is_question(&self) -> bool {
+    pub(crate) fn is_question(&self) -> bool {
         self.tokens.last().is_some_and(|token| token.text == "?")
     }
 
@@ -138,20 +138,20 @@ fn end_sentence<'a>(
 
 /// The words between white space, without the characters before their first letter or digit and after their last. What stands inside
 /// a word is kept. A piece without letters and digits is no word.
-pub fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .filter(|word| !word.is_empty())
 }
 
 /// The runs of letters and digits.
-pub fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
 }
 
 /// The runs of letters, digits and apostrophes, straight or curly. A run of apostrophes alone counts as a word too.
-pub fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .filter(|word| !word.is_empty())
 }

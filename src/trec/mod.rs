@@ -167,7 +167,7 @@ pub struct Explanation {
 
 impl Explanation {
     /// A number that has no parts.
-    pub fn leaf(name: impl Into<String>, value: f64) -> Self {
+    pub(crate) fn leaf(name: impl Into<String>, value: f64) -> Self {
         Explanation {
             name: name.into(),
             value,

@@ -23,7 +23,7 @@ struct Word<'a> {
 }
 
 /// Splits a list of exactly two objects, as in a topic's `<objects>`: "laptop, desktop", "laptop vs. desktop", "laptop or desktop".
-pub fn split_list(text: &str) -> Option<[String; 2]> {
+pub(crate) fn split_list(text: &str) -> Option<[String; 2]> {
     let tidy = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let both = |parts: Vec<&str>| match parts.as_slice() {
         [a, b] if !a.trim().is_empty() && !b.trim().is_empty() => {

@@ -26,13 +26,13 @@ impl ImageGrades {
 }
 
 /// The judged images, by topic.
-pub type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
+pub(crate) type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
 
 /// The graded documents, by topic. Grades may be negative or fractional.
-pub type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
+pub(crate) type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
 
 /// The judged stances of documents, by topic.
-pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
+pub(crate) type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 
 /// Judgements of any kind.
 #[derive(Clone, Debug, PartialEq)]

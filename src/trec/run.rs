@@ -135,7 +135,7 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
 }
 
 /// Whether a run consists of JSON lines.
-pub fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     text.trim_start().starts_with('{')
 }
@@ -202,7 +202,7 @@ struct Answer {
 }
 
 /// Reads one line of a 2025 image run. Errors: it is not a JSON object with these keys, or its method is not `retrieval`.
-pub fn read_answer(line: &str) -> Result<TextRunLine> {
+pub(crate) fn read_answer(line: &str) -> Result<TextRunLine> {
     let line: Answer = serde_json::from_str(line)
         .context("not a line of a 2025 run (argument_id, image_id, rank)")?;
     if let Some(method) = line.method.filter(|m| m != "retrieval") {

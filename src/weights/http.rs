@@ -27,7 +27,7 @@ const REDIRECTS: u32 = 10;
 
 /// What the publisher's headers say about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PublisherInfo {
+pub(crate) struct PublisherInfo {
     pub checksum: Option<Checksum>,
     pub bytes: Option<u64>,
     /// The commit to which the address was resolved.
@@ -36,7 +36,7 @@ pub struct PublisherInfo {
 
 /// A checksum as the Hugging Face hub sends it, lower-case hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checksum {
+pub(crate) enum Checksum {
     /// The sha256 of a file in large file storage.
     Sha256(String),
     /// The id that git gives to the content of any other file: the sha1 of `blob <bytes>\0` and the content.
@@ -121,7 +121,7 @@ impl Web {
     /// announced size; its content is not checked here.
     ///
     /// Errors: the host cannot be reached, the server refuses, the size is wrong, or the transfer breaks off.
-    pub fn download(
+    pub(crate) fn download(
         &mut self,
         url: &str,
         file: &ModelFile,
@@ -267,7 +267,7 @@ fn open_part(part: &Path) -> Result<File> {
 }
 
 /// Removes an unfinished download, if there is one.
-pub fn remove_part(part: &Path) {
+pub(crate) fn remove_part(part: &Path) {
     // if it cannot be removed, the next download overwrites it
     let _ = fs::remove_file(part);
     let _ = fs::remove_file(part.with_added_extension("toml"));

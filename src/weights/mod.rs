@@ -9,8 +9,9 @@ mod fetch;
 mod http;
 mod package;
 
-pub use catalogue::{Catalogue, Entry, ModelFile, Role, Source};
-pub use fetch::{FetchReport, FetchedFile, Outcome, Progress, fetch};
+pub(crate) use catalogue::ModelFile;
+pub use catalogue::{Catalogue, Entry, Role, Source};
+pub use fetch::{FetchReport, Outcome, Progress, fetch};
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 /// The environment variable that names the models directory.
-pub const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
+pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// The packages downloaded so far, or the error of those that could not be; each is tried once.
 #[derive(Default)]
-pub struct Packages {
+pub(crate) struct Packages {
     downloads: BTreeMap<(String, String), std::result::Result<Download, String>>,
 }
 

@@ -23,7 +23,7 @@ const SCOPE_WORDS: usize = 40;
 /// The number of consecutive short links, without other words, that make a menu.
 const MENU_LINKS: usize = 4;
 /// The part of a page that contains the image is only used if it has this many words.
-pub const MIN_NEAR_WORDS: usize = 20;
+pub(crate) const MIN_NEAR_WORDS: usize = 20;
 /// If the main text has fewer words, all blocks that are not clutter are used instead.
 const MIN_MAIN_WORDS: usize = 20;
 /// The number of nodes that are searched for an image in each entry of a list.
@@ -64,7 +64,7 @@ impl Block {
 }
 
 /// The text of a page, as blocks in document order.
-pub struct Blocks {
+pub(crate) struct Blocks {
     blocks: Vec<Block>,
     /// The index of the block after the image.
     image: Option<usize>,
@@ -182,7 +182,7 @@ impl Blocks {
     }
 
     /// The text of the first `h1` that is not clutter; empty if there is none.
-    pub fn first_heading(&self) -> String {
+    pub(crate) fn first_heading(&self) -> String {
         let first = self
             .blocks
             .iter()

@@ -6,7 +6,7 @@ use super::tree::attribute;
 use super::url::file_name;
 
 /// Whether the text in the element is not shown as text of the page.
-pub fn is_textless(element: &Element) -> bool {
+pub(crate) fn is_textless(element: &Element) -> bool {
     matches!(
         element.name(),
         "script"
@@ -33,7 +33,7 @@ pub fn is_textless(element: &Element) -> bool {
 }
 
 /// Whether an attribute of the element hides it.
-pub fn is_hidden(element: &Element) -> bool {
+pub(crate) fn is_hidden(element: &Element) -> bool {
     let style: String = attribute(element, "style")
         .chars()
         .filter(|c| !c.is_whitespace())
@@ -46,7 +46,7 @@ pub fn is_hidden(element: &Element) -> bool {
 }
 
 /// Whether the element is navigation or the like, judged by its name, role, class and id.
-pub fn is_clutter(element: &Element, in_article: bool) -> bool {
+pub(crate) fn is_clutter(element: &Element, in_article: bool) -> bool {
     const WORDS: [&str; 29] = [
         "nav",
         "navbar",
@@ -127,13 +127,13 @@ pub fn is_clutter(element: &Element, in_article: bool) -> bool {
 }
 
 /// Whether a block is the label of an advertisement, or a file name as galleries show it.
-pub fn is_filler(text: &str) -> bool {
+pub(crate) fn is_filler(text: &str) -> bool {
     let name = !text.contains(' ') && !file_name(text).is_empty();
     name || ["advertisement", "advertisements", "sponsored"].contains(&text.to_lowercase().as_str())
 }
 
 /// Whether the element is part of a line. All others, including unknown ones, end a block.
-pub fn is_inline(name: &str) -> bool {
+pub(crate) fn is_inline(name: &str) -> bool {
     matches!(
         name,
         "" | "a"

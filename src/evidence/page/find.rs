@@ -44,7 +44,7 @@ impl FoundBy {
 
 /// What the image's element says. All texts are empty if it was not found.
 #[derive(Default)]
-pub struct ImageElement {
+pub(crate) struct ImageElement {
     pub found: FoundBy,
     /// Whether one of its attributes, or of the elements around it, contains the image's file name or URL.
     pub names_image: bool,

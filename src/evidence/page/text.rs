@@ -76,7 +76,7 @@ impl Head {
 }
 
 /// The text of a node and its descendants that are not hidden, with normalised white space.
-pub fn of_subtree(tree: &Tree<Node>, node: NodeId) -> String {
+pub(crate) fn of_subtree(tree: &Tree<Node>, node: NodeId) -> String {
     let mut out = String::new();
     let mut hidden = None;
     for edge in tree.get(node).into_iter().flat_map(|node| node.traverse()) {
@@ -104,7 +104,7 @@ pub fn of_subtree(tree: &Tree<Node>, node: NodeId) -> String {
 }
 
 /// The text of a piece of HTML.
-pub fn of_html(html: &str) -> String {
+pub(crate) fn of_html(html: &str) -> String {
     let tree = parse(html);
     of_subtree(&tree, tree.root().id())
 }
@@ -112,7 +112,7 @@ pub fn of_html(html: &str) -> String {
 /// Finds the caption of an image: the figure's `figcaption` (or the whole figure if that is only a label); else the element that
 /// `aria-describedby` names; else an element with "caption" in its class, in an ancestor without other images; else emphasised or small
 /// text after the image, as Markdown and mail editors write captions.
-pub fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId> {
+pub(crate) fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId> {
     let image = tree.get(position)?;
     let words = |node: NodeRef<'_, Node>| word_count(&of_subtree(tree, node.id()));
     let fits = |node: NodeRef<'_, Node>| (1..=CAPTION_WORDS).contains(&words(node));
@@ -179,6 +179,6 @@ pub fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId> {
 }
 
 /// The number of words, separated by white space.
-pub fn word_count(text: &str) -> usize {
+pub(crate) fn word_count(text: &str) -> usize {
     text.split_whitespace().count()
 }

@@ -210,7 +210,7 @@ pub fn child<'a>(node: NodeRef<'a, Node>, wanted: &str) -> Option<NodeRef<'a, No
 }
 
 /// The text with each run of white space replaced by one space, and none at the ends.
-pub fn normalised(text: &str) -> String {
+pub(crate) fn normalised(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }

@@ -18,7 +18,7 @@ const URL_ATTRIBUTES: [&str; 7] = [
 ];
 
 /// The URL of an image, in the forms in which pages refer to it.
-pub struct ImageUrl {
+pub(crate) struct ImageUrl {
     url: String,
     /// Without scheme and, if the path ends in the name of an image file, without query.
     bare: String,
@@ -49,7 +49,7 @@ impl ImageUrl {
     }
 
     /// Whether the value of an attribute contains the file name of the image or, if it has none, its URL.
-    pub fn is_in(&self, value: &str) -> bool {
+    pub(crate) fn is_in(&self, value: &str) -> bool {
         let name = if self.file.is_empty() {
             &self.bare
         } else {
@@ -92,14 +92,14 @@ impl ImageUrl {
     }
 
     /// Whether the file name is long enough to identify the image.
-    pub fn has_distinctive_name(&self) -> bool {
+    pub(crate) fn has_distinctive_name(&self) -> bool {
         self.key
             .rsplit_once('.')
             .is_some_and(|(stem, _)| stem.chars().count() >= DISTINCTIVE_NAME)
     }
 
     /// The best match of a URL in the attributes of the element; see [`Self::match_url`].
-    pub fn match_element(&self, element: &Element) -> Option<u8> {
+    pub(crate) fn match_element(&self, element: &Element) -> Option<u8> {
         element
             .attrs()
             .filter(|(name, _)| URL_ATTRIBUTES.contains(name) || name.starts_with("data-"))

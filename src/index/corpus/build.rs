@@ -280,7 +280,7 @@ impl QueueBudget {
     }
 
     /// Waits until the document fits into the budget.
-    pub fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
+    pub(crate) fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
         let (used, changed) = &*self.0;
         let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
         // a failed indexing thread frees no memory; after this time the writer is called and returns the error

@@ -32,7 +32,7 @@ const SEAL_END: &str = "\"}\n";
 
 /// tantivy's memory-mapped directory, with a checksum added to meta.json: it is the one file that tantivy reads without one.
 #[derive(Clone, Debug)]
-pub struct SealedDirectory(MmapDirectory);
+pub(crate) struct SealedDirectory(MmapDirectory);
 
 impl SealedDirectory {
     /// Errors: there is no such directory.
@@ -124,7 +124,7 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
 }
 
 /// Turns an error of tantivy's into that of [`damaged`], with the file's name if tantivy gives one.
-pub fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
+pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
         TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)) => {
@@ -242,19 +242,19 @@ pub fn size(dir: &Path) -> Result<u64> {
 }
 
 /// A lock on an index, between processes: shared for reading, exclusive for writing. It is released when this is dropped.
-pub struct Lock {
+pub(crate) struct Lock {
     _file: Option<File>,
 }
 
 impl Lock {
     /// Locks for reading. Calls `waiting` if another process holds the lock, and then waits for it. Where the lock file cannot be
     /// created or locked, on a read-only disk for example, no other process can write the index, and this returns without a lock.
-    pub fn to_read(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
+    pub(crate) fn to_read(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock_shared, File::lock_shared, waiting)
     }
 
     /// Locks for writing; otherwise as [`Lock::to_read`].
-    pub fn to_write(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
+    pub(crate) fn to_write(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock, File::lock, waiting)
     }
 
@@ -293,7 +293,7 @@ fn parent_and_name(dir: &Path) -> Result<(&Path, String)> {
 }
 
 /// Creates a temporary directory beside `dir`, in which an index can be built. It is removed when it is dropped.
-pub fn build_directory(dir: &Path) -> Result<tempfile::TempDir> {
+pub(crate) fn build_directory(dir: &Path) -> Result<tempfile::TempDir> {
     let (parent, name) = parent_and_name(dir)?;
     fs::create_dir_all(parent)?;
     let mut builder = tempfile::Builder::new();
@@ -317,7 +317,7 @@ fn build_directories(dir: &Path) -> Vec<PathBuf> {
 
 /// Removes temporary directories that killed processes have left beside `dir`, unless another process holds the lock. It is no error
 /// if one cannot be removed: it only takes space.
-pub fn remove_abandoned(dir: &Path) {
+pub(crate) fn remove_abandoned(dir: &Path) {
     if build_directories(dir).is_empty() {
         return;
     }
@@ -340,7 +340,7 @@ fn lock_file(dir: &Path) -> Option<File> {
 
 /// Renames a complete index to `dir`. The former index is renamed first and removed afterwards, so `dir` never contains part of an
 /// index.
-pub fn install(built: tempfile::TempDir, dir: &Path) -> Result<()> {
+pub(crate) fn install(built: tempfile::TempDir, dir: &Path) -> Result<()> {
     let (parent, _) = parent_and_name(dir)?;
     let former = build_directory(dir)?;
     match fs::rename(dir, former.path().join("former")) {

@@ -17,7 +17,7 @@ use crate::trec::{DocId, Fault, Stance};
 pub(super) const FORMAT: u32 = 3;
 
 /// A text with fewer words is marked as short. Such texts are hardly arguments, but length normalisation favours them.
-pub const SHORT_WORDS: usize = 20;
+pub(crate) const SHORT_WORDS: usize = 20;
 
 /// What kind of documents an index contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,13 +52,13 @@ impl Kind {
 
 /// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image
 /// (alternative text, caption, the words around it); the pages' descriptions and main texts; alternative text and captions alone.
-pub const IMAGE_FIELDS: [&str; 5] = ["ocr", "title", "near", "main", "caption"];
+pub(crate) const IMAGE_FIELDS: [&str; 5] = ["ocr", "title", "near", "main", "caption"];
 
 /// The fields of an index of arguments. The last one is the text of the page from which the argument was taken.
-pub const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];
+pub(crate) const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];
 
 /// The fields of an index of passages.
-pub const PASSAGE_FIELDS: [&str; 2] = ["contents", "expansion"];
+pub(crate) const PASSAGE_FIELDS: [&str; 2] = ["contents", "expansion"];
 
 /// A collection of texts.
 #[derive(Clone, Debug)]

@@ -25,12 +25,11 @@ use tantivy::index::SegmentReader;
 use tantivy::{Index, Term};
 
 pub use build::{Effort, Event};
-pub use disk::{Verified, remove};
+pub(crate) use disk::Verified;
+pub use disk::remove;
 use kind::FORMAT;
-pub use kind::{
-    ARGUMENT_FIELDS, Document, IMAGE_FIELDS, Kind, Meta, PASSAGE_FIELDS, SHORT_WORDS,
-    TextCollection,
-};
+pub use kind::{Document, Kind, TextCollection};
+pub(crate) use kind::{IMAGE_FIELDS, Meta, SHORT_WORDS};
 
 use super::analyzer::Analyzer;
 use super::similarity::{FieldCounts, Similarity, TermCounts};

@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use super::segment::Segment;
 
 /// The documents that contain a term, with its frequencies.
-pub struct Postings<'a> {
+pub(crate) struct Postings<'a> {
     segments: Vec<SegmentPostings<'a>>,
     /// The lengths of all documents in the field, by number.
     lengths: &'a [u32],
@@ -23,7 +23,7 @@ struct SegmentPostings<'a> {
 }
 
 /// Up to 128 consecutive postings of a segment.
-pub struct Block<'a> {
+pub(crate) struct Block<'a> {
     /// The number of the segment's first document. An entry of `documents` plus this is a document's number.
     pub base: u32,
     pub documents: &'a [u32],
@@ -62,7 +62,7 @@ impl<'a> Postings<'a> {
     }
 
     /// Calls `each` with each block, in the order of the documents' numbers. Errors: the postings cannot be read.
-    pub fn each_block(&self, mut each: impl FnMut(Block)) -> Result<()> {
+    pub(crate) fn each_block(&self, mut each: impl FnMut(Block)) -> Result<()> {
         for segment in &self.segments {
             let mut blocks = segment.blocks()?;
             while !blocks.docs().is_empty() {
@@ -80,7 +80,7 @@ impl<'a> Postings<'a> {
     /// Calls `each` with each block: the number of the segment's first document, the segment's slice of `column`, the same slice of
     /// the lengths, the documents and their frequencies. `column` has one entry per document. The slices let the compiler drop the
     /// addition of the base from the inner loop. Errors: the postings cannot be read.
-    pub fn each_block_over<T>(
+    pub(crate) fn each_block_over<T>(
         &self,
         column: &mut [T],
         mut each: impl FnMut(u32, &mut [T], &[u32], &[u32], &[u32]),
@@ -110,7 +110,11 @@ impl<'a> Postings<'a> {
 
     /// Looks up documents by number. Calls `each` for each one that contains the term, with its position in `numbers` and the
     /// frequency. `numbers` must be in ascending order. Errors: the postings cannot be read.
-    pub fn each_frequency(&self, numbers: &[u32], mut each: impl FnMut(usize, u32)) -> Result<()> {
+    pub(crate) fn each_frequency(
+        &self,
+        numbers: &[u32],
+        mut each: impl FnMut(usize, u32),
+    ) -> Result<()> {
         for segment in &self.segments {
             let from = numbers.partition_point(|n| *n < segment.base);
             let to = numbers.partition_point(|n| *n < segment.base + segment.documents);

@@ -18,16 +18,16 @@ use crate::index::analyzer;
 use crate::trec::{DocId, Stance};
 
 /// The names of the columns for a document's id, its marks and the checksum of its texts.
-pub const ID: &str = "id";
-pub const MARKS: &str = "marks";
-pub const CHECKSUM: &str = "checksum";
+pub(crate) const ID: &str = "id";
+pub(crate) const MARKS: &str = "marks";
+pub(crate) const CHECKSUM: &str = "checksum";
 
 /// Bits of the column [`MARKS`].
-pub const SHORT: u8 = 1;
-pub const DUPLICATE: u8 = 2;
+pub(crate) const SHORT: u8 = 1;
+pub(crate) const DUPLICATE: u8 = 2;
 
 /// The name of the column with the lengths of a field, in terms.
-pub fn length_column(field: &str) -> String {
+pub(crate) fn length_column(field: &str) -> String {
     format!("{field}_length")
 }
 

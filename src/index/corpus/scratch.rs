@@ -1,10 +1,10 @@
 //! A buffer for the scores of all documents, reused from query to query.
 
 /// The score of a document without contributions. No sum of contributions is minus zero.
-pub const UNTOUCHED: f64 = -0.0;
+pub(crate) const UNTOUCHED: f64 = -0.0;
 
 /// Accumulators, each with one entry per document.
-pub struct Scratch {
+pub(crate) struct Scratch {
     pub scores: Vec<f64>,
     /// One bit for each required part that matches; empty if no part is required.
     pub matched: Vec<u64>,
@@ -26,7 +26,7 @@ impl Scratch {
     }
 
     /// Prepares `matched` for a query; `required` says whether it has required parts.
-    pub fn prepare_matched(&mut self, required: bool) {
+    pub(crate) fn prepare_matched(&mut self, required: bool) {
         self.matched.clear();
         if required {
             self.matched.resize(self.scores.len(), 0);
@@ -34,7 +34,7 @@ impl Scratch {
     }
 
     /// Clears the scores.
-    pub fn reset(mut self) -> Self {
+    pub(crate) fn reset(mut self) -> Self {
         self.scores.fill(UNTOUCHED);
         self
     }

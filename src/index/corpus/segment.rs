@@ -18,7 +18,7 @@ use crate::trec::DocId;
 const CACHED_BLOCKS: usize = 16;
 
 /// An open segment.
-pub struct Segment {
+pub(crate) struct Segment {
     /// The number of its first document.
     pub base: u32,
     /// One for each field.
@@ -30,7 +30,7 @@ pub struct Segment {
 }
 
 /// What a ranking needs to have in memory for every document of a segment.
-pub struct Columns {
+pub(crate) struct Columns {
     /// By field, the length of each document in terms.
     pub lengths: Vec<Vec<u32>>,
     /// The bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
@@ -160,7 +160,7 @@ impl Segment {
     }
 
     /// The file with the stored texts.
-    pub fn store_file(&self) -> PathBuf {
+    pub(crate) fn store_file(&self) -> PathBuf {
         PathBuf::from(format!("{}.store", self.name))
     }
 
@@ -200,7 +200,7 @@ mod silence {
     }
     static HOOK: Once = Once::new();
 
-    pub fn while_reading<T>(read: impl FnOnce() -> T) -> T {
+    pub(crate) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
         HOOK.call_once(|| {
             let usual = take_hook();
             set_hook(Box::new(move |panic| {

@@ -19,14 +19,14 @@ const MAX_SEGMENTS: usize = 8;
 const QUEUE_BYTES: usize = 32 << 20;
 
 /// A directory for an index, locked for writing until this is dropped.
-pub struct LockedIndex {
+pub(crate) struct LockedIndex {
     dir: PathBuf,
     wanted: Meta,
     _lock: Lock,
 }
 
 /// An update that is not committed yet. If it is dropped, the index stays as it was.
-pub struct PendingUpdate {
+pub(crate) struct PendingUpdate {
     writer: IndexWriter<QueuedDocument>,
     fields: Fields,
     analyzer: Analyzer,
@@ -36,13 +36,13 @@ pub struct PendingUpdate {
 }
 
 /// What one thread needs to analyse documents, and keeps between them.
-pub struct ThreadBuffers {
+pub(crate) struct ThreadBuffers {
     analyzer: TextAnalyzer,
     joined: String,
 }
 
 /// The checksum of a document's texts. The index stores it, so that a later update sees which documents have changed.
-pub fn checksum_of(document: &Document) -> u64 {
+pub(crate) fn checksum_of(document: &Document) -> u64 {
     checksum(document, None)
 }
 
@@ -140,7 +140,7 @@ impl LockedIndex {
 
 impl PendingUpdate {
     /// Buffers for one thread that calls [`PendingUpdate::put`].
-    pub fn buffers(&self) -> ThreadBuffers {
+    pub(crate) fn buffers(&self) -> ThreadBuffers {
         ThreadBuffers {
             analyzer: self.analyzer.build(),
             joined: String::new(),

@@ -8,7 +8,7 @@ use crate::index::similarity::TermScore;
 
 /// The contribution of a term to a document's score, as a function of the term's frequency and the document's length.
 #[inline(always)]
-pub fn contribution_of(term: &QueryTerm) -> impl Fn(u32, u32) -> f64 + use<> {
+pub(crate) fn contribution_of(term: &QueryTerm) -> impl Fn(u32, u32) -> f64 + use<> {
     let weight = term.field_weight * term.term_weight;
     let score = term.score;
     move |tf, length| weight * score.score(f64::from(tf), length)
@@ -16,14 +16,14 @@ pub fn contribution_of(term: &QueryTerm) -> impl Fn(u32, u32) -> f64 + use<> {
 
 /// Adds a contribution to a score. Adding `0.0` turns minus zero into zero: minus zero marks documents without contributions.
 #[inline(always)]
-pub fn add_to(sum: &mut f64, contribution: f64) {
+pub(crate) fn add_to(sum: &mut f64, contribution: f64) {
     *sum += contribution + 0.0;
 }
 
 /// A cache of the contributions of one term, by frequency and length. A long posting list contains few different pairs, and a division
 /// or a logarithm takes more time than everything else in the loop.
 #[derive(Default)]
-pub struct ContributionCache {
+pub(crate) struct ContributionCache {
     /// NaN where nothing is cached yet.
     contributions: Vec<f64>,
 }
@@ -64,7 +64,7 @@ impl ContributionCache {
     }
 
     /// Adds a term's contributions to the scores of all documents that contain it.
-    pub fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
+    pub(crate) fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
         if let TermScore::Bm25 { idf, floor, slope } = term.score {
             // here the compiler knows the formula, and a division takes no longer than reading the cache
             let weight = term.field_weight * term.term_weight;
@@ -94,7 +94,7 @@ impl ContributionCache {
     }
 
     /// As [`ContributionCache::add_postings`]; appends the documents that had no score before to `touched`.
-    pub fn add_touching(
+    pub(crate) fn add_touching(
         &mut self,
         scores: &mut [f64],
         touched: &mut Vec<u32>,

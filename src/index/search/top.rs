@@ -6,13 +6,13 @@ use crate::index::corpus::Corpus;
 
 /// A document with its score.
 #[derive(Clone, Copy, Debug)]
-pub struct Hit {
+pub(crate) struct Hit {
     pub score: f64,
     pub number: u32,
 }
 
 /// The best k of the documents pushed so far, and some more.
-pub struct Top<'a> {
+pub(crate) struct Top<'a> {
     corpus: &'a Corpus,
     k: usize,
     hits: Vec<Hit>,
@@ -51,7 +51,7 @@ impl<'a> Top<'a> {
     }
 
     /// Removes all documents.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.hits.clear();
         self.threshold = f64::NEG_INFINITY;
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 pub use answers::{AnswerRules, verify_answers};
-pub use images::{ImageRules, ImageVerdict, verify_images};
+pub use images::{ImageRules, verify_images};
 pub use texts::{TextRules, verify_texts};
 
 use crate::trec::TopicId;

@@ -21,7 +21,7 @@ pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&F
 /// Row follows row and pixel follows pixel, each pixel `stride` numbers after the one before. The numbers of a pixel from
 /// `channels` to `stride` are padding: they are finite, and the weights for them are zero.
 #[derive(Clone, Debug, Default)]
-pub struct FeatureMap {
+pub(crate) struct FeatureMap {
     pub height: usize,
     pub width: usize,
     pub channels: usize,
@@ -58,7 +58,7 @@ impl FeatureMap {
 
 /// The first numbers of an allocation that may be larger.
 #[derive(Clone, Debug, Default)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     numbers: Vec<f32>,
     length: usize,
 }
@@ -88,7 +88,7 @@ impl DerefMut for Buffer {
 
 /// Allocations that are reused from layer to layer and from image to image.
 #[derive(Default)]
-pub struct BufferPool {
+pub(crate) struct BufferPool {
     free: Vec<Vec<f32>>,
     /// Scratch space for quantised inputs.
     pub(super) bytes: Vec<u8>,
@@ -122,7 +122,7 @@ impl BufferPool {
     }
 
     /// Takes the map's buffer back.
-    pub fn recycle(&mut self, map: FeatureMap) {
+    pub(crate) fn recycle(&mut self, map: FeatureMap) {
         self.give_back(map.data);
     }
 

@@ -12,7 +12,7 @@ use super::dense::{Pixels, Weights};
 use super::kernel::Activation;
 
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
-pub struct Classifier {
+pub(crate) struct Classifier {
     pub(super) input_name: String,
     /// x is (1, features, steps) and not (1, steps, features).
     pub(super) transposed: bool,
@@ -24,7 +24,7 @@ pub struct Classifier {
 
 impl Classifier {
     /// The name of x in the model file.
-    pub fn input_name(&self) -> &str {
+    pub(crate) fn input_name(&self) -> &str {
         &self.input_name
     }
 

@@ -14,7 +14,7 @@ use super::steps::{ConvNet, Operator, Step};
 use super::sums::Term;
 
 /// The parts of an ONNX model that are computed here.
-pub struct Compiled {
+pub(crate) struct Compiled {
     /// The network from its input to its output, or to the last feature map that everything after it is computed from; or why no
     /// part of it is computed here.
     pub trunk: Result<ConvNet>,
@@ -26,7 +26,7 @@ pub struct Compiled {
 ///
 /// # Errors
 /// The bytes are no ONNX model.
-pub fn compile(onnx: &[u8], mode: NumericMode) -> Result<Compiled> {
+pub(crate) fn compile(onnx: &[u8], mode: NumericMode) -> Result<Compiled> {
     let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
     let graph = model.graph.context("it is an ONNX model without a graph")?;
     let graph = Graph::new(&graph);

@@ -37,7 +37,7 @@ impl Window {
     }
 
     /// Whether each output pixel depends on the input pixel at the same place alone.
-    pub fn is_pointwise(&self) -> bool {
+    pub(crate) fn is_pointwise(&self) -> bool {
         self.kernel == (1, 1) && self.stride == (1, 1) && self.padding == [0; 4]
     }
 }

@@ -6,7 +6,7 @@ use super::graph::{Graph, attribute_float};
 use super::kernel::Activation;
 
 /// An elementwise operator.
-pub enum Elementwise {
+pub(crate) enum Elementwise {
     /// A scale and a shift for each channel.
     Affine(Vec<(f32, f32)>),
     Activation(Activation),
@@ -15,7 +15,7 @@ pub enum Elementwise {
 impl Graph<'_> {
     /// The elementwise operator that alone reads a tensor of so many channels: its nodes, the name of its output, and what it
     /// computes. None if there is none, or if another node reads the tensor too.
-    pub fn elementwise_reader(
+    pub(crate) fn elementwise_reader(
         &self,
         name: &str,
         channels: usize,

@@ -10,12 +10,12 @@ use super::dense::Weights;
 use super::kernel::CHANNEL_BLOCK;
 
 /// A constant tensor of 32-bit floats.
-pub struct Constant {
+pub(crate) struct Constant {
     pub dims: Vec<usize>,
     pub data: Vec<f32>,
 }
 
-pub struct Graph<'a> {
+pub(crate) struct Graph<'a> {
     pub proto: &'a GraphProto,
     /// Initialisers and the outputs of Constant nodes, by name; only those of 32-bit floats.
     pub constants: HashMap<&'a str, Constant>,
@@ -24,7 +24,7 @@ pub struct Graph<'a> {
 }
 
 /// A node's attribute that is a list of integers, if it is there and none is negative.
-pub fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
+pub(crate) fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
     let found = node
         .attribute
         .iter()
@@ -36,21 +36,21 @@ pub fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
         .collect()
 }
 
-pub fn attribute_int(node: &NodeProto, name: &str) -> Option<i64> {
+pub(crate) fn attribute_int(node: &NodeProto, name: &str) -> Option<i64> {
     node.attribute
         .iter()
         .find(|a| a.name.as_deref() == Some(name))?
         .i
 }
 
-pub fn attribute_float(node: &NodeProto, name: &str) -> Option<f32> {
+pub(crate) fn attribute_float(node: &NodeProto, name: &str) -> Option<f32> {
     node.attribute
         .iter()
         .find(|a| a.name.as_deref() == Some(name))?
         .f
 }
 
-pub fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a str> {
+pub(crate) fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a str> {
     node.attribute
         .iter()
         .find(|a| a.name.as_deref() == Some(name))?

@@ -16,7 +16,7 @@ use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
 /// Channels are padded to a multiple of this number: the lanes of the widest vectors.
-pub const CHANNEL_BLOCK: usize = 16;
+pub(crate) const CHANNEL_BLOCK: usize = 16;
 
 /// The function that is applied to each sum before it is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ pub(super) fn holds(available: usize, count: usize, step: usize, length: usize) 
 /// Row `m` of the matrix is a window: for each of `rows` in turn, the `length` numbers from `m · step` on. For a convolution,
 /// `rows` are the rows of the feature map under the kernel; for a plain product, one slice.
 #[derive(Clone, Copy, Debug)]
-pub struct Windows<'a, T> {
+pub(crate) struct Windows<'a, T> {
     pub rows: &'a [&'a [T]],
     /// Numbers that a window takes from each row.
     pub length: usize,
@@ -93,7 +93,7 @@ impl<T> Windows<'_, T> {
 ///
 /// Invariant: `bias` has as many numbers as the panels have columns, `data` has `rows` numbers for each column.
 #[derive(Clone, Debug)]
-pub struct PackedWeights {
+pub(crate) struct PackedWeights {
     /// Numbers in a vector of the instructions that the panels are for.
     lanes: usize,
     /// Vectors across each panel.
@@ -176,7 +176,7 @@ impl PackedWeights {
 
 /// `out[m] = activation(bias + Σ window m · weights)` for each window.
 #[derive(Clone, Copy, Debug)]
-pub struct Product<'a> {
+pub(crate) struct Product<'a> {
     pub windows: Windows<'a, f32>,
     pub weights: &'a PackedWeights,
     pub activation: Activation,
@@ -348,7 +348,7 @@ impl Product<'_> {
 /// A depthwise convolution of one row of output pixels: for each pixel and channel, the bias and the sum over the kernel's
 /// rows and columns of the channel's inputs times its weights.
 #[derive(Clone, Copy, Debug)]
-pub struct Depthwise<'a> {
+pub(crate) struct Depthwise<'a> {
     /// The input rows under the kernel, each (pixels, channels) and padded on both sides.
     pub rows: &'a [&'a [f32]],
     /// Columns of the kernel.

@@ -32,10 +32,10 @@ mod sums;
 
 use std::fmt;
 
-pub use buffers::{Buffer, BufferPool, FeatureMap};
-pub use classifier::Classifier;
-pub use compile::{Compiled, compile};
-pub use steps::ConvNet;
+pub(crate) use buffers::{BufferPool, FeatureMap};
+pub(crate) use classifier::Classifier;
+pub(crate) use compile::compile;
+pub(crate) use steps::ConvNet;
 
 /// The numbers that a network's products are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

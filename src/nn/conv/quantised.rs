@@ -18,7 +18,7 @@ use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
 /// Invariant: `scale`, `sum` and `bias` have a number for each column, a multiple of [`CHANNEL_BLOCK`]; `data` has `rows`
 /// bytes for each column; and the machine has the `instructions`.
 #[derive(Clone, Debug)]
-pub struct Int8Weights {
+pub(crate) struct Int8Weights {
     instructions: Instructions,
     /// Vectors across each panel.
     panels: Vec<usize>,
@@ -149,7 +149,7 @@ impl Int8Weights {
 
 /// How floats are mapped to unsigned bytes: number = (byte - zero_point) · scale.
 #[derive(Clone, Copy, Debug)]
-pub struct Quantisation {
+pub(crate) struct Quantisation {
     pub scale: f32,
     /// A whole number in [0, 255].
     pub zero_point: f32,
@@ -157,7 +157,7 @@ pub struct Quantisation {
 
 impl Quantisation {
     /// Maps the range from `low` to `high`, which includes zero, to [0, 255].
-    pub fn of_range(low: f32, high: f32) -> Quantisation {
+    pub(crate) fn of_range(low: f32, high: f32) -> Quantisation {
         let scale = ((high - low) / 255.0).max(f32::MIN_POSITIVE);
         Quantisation {
             scale,
@@ -167,7 +167,7 @@ impl Quantisation {
     }
 
     /// The byte that stands for zero.
-    pub fn zero_byte(self) -> u8 {
+    pub(crate) fn zero_byte(self) -> u8 {
         self.zero_point as u8
     }
 }
@@ -180,7 +180,7 @@ impl Int8Weights {
     ///
     /// # Panics
     /// If a pixel lies beyond the numbers or has another length than the weights have rows.
-    pub fn quantise_pixels(
+    pub(crate) fn quantise_pixels(
         &self,
         numbers: &[f32],
         length: usize,
@@ -221,7 +221,7 @@ impl Int8Weights {
     ///
     /// # Panics
     /// If there are fewer bytes than numbers.
-    pub fn quantise(&self, numbers: &[f32], quantisation: Quantisation, to: &mut [u8]) {
+    pub(crate) fn quantise(&self, numbers: &[f32], quantisation: Quantisation, to: &mut [u8]) {
         let to = &mut to[..numbers.len()];
         match self.instructions {
             #[cfg(target_arch = "x86_64")]
@@ -240,7 +240,7 @@ impl Int8Weights {
 /// `out[m] = activation(bias + Σ window m · weights)` for each window, as [`super::kernel::Product`], with the operands in
 /// bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Int8Product<'a> {
+pub(crate) struct Int8Product<'a> {
     /// `length` must be a multiple of four.
     pub windows: Windows<'a, u8>,
     /// How each window was quantised, or a single entry for all.
@@ -294,7 +294,7 @@ macro_rules! kernels {
             use super::{Activation, Int8Product, Quantisation};
 
             /// 32-bit numbers in a vector.
-            pub const LANES: usize = $lanes;
+            pub(crate) const LANES: usize = $lanes;
 
             /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
             ///
@@ -335,7 +335,7 @@ macro_rules! kernels {
             /// # Safety
             /// The machine has the instructions of this module.
             #[$attribute]
-            pub unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
+            pub(crate) unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
                 debug_assert!(numbers.len() == to.len());
                 let per_step = by.scale.recip();
                 let (parts, rest) = numbers.as_chunks::<LANES>();

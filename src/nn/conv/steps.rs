@@ -59,7 +59,7 @@ impl Step {
 }
 
 /// A network, or the beginning of one, with one input and one output.
-pub struct ConvNet {
+pub(crate) struct ConvNet {
     pub(super) steps: Vec<Step>,
     /// Number of values.
     pub(super) values: usize,
@@ -71,7 +71,7 @@ pub struct ConvNet {
 
 impl ConvNet {
     /// The name of the output in the model file.
-    pub fn output_name(&self) -> &str {
+    pub(crate) fn output_name(&self) -> &str {
         &self.output_name
     }
 

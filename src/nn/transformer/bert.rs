@@ -39,7 +39,7 @@ pub const BARE: BertNames = BertNames {
 };
 
 /// The names in a checkpoint that contains BERT and a head.
-pub const WITH_HEAD: BertNames = BertNames {
+pub(crate) const WITH_HEAD: BertNames = BertNames {
     embeddings: "bert.embeddings",
     layers: LayerNames {
         layers: "bert.encoder.layer",
@@ -179,7 +179,7 @@ pub fn typed_positions(
 /// A loaded BERT. Its methods may be called from several threads.
 ///
 /// On the CPU the result for a text does not depend on the texts beside it.
-pub struct Bert {
+pub(crate) struct Bert {
     encoder: Encoder,
     hidden: usize,
     vocabulary: usize,
@@ -222,7 +222,7 @@ impl Bert {
     ///
     /// # Errors
     /// Tokens that the model does not have, a device that fails, errors of `head`.
-    pub fn classify<T: Send>(
+    pub(crate) fn classify<T: Send>(
         &self,
         texts: &[Encoding],
         head: impl Fn(&[f32]) -> Result<Vec<T>> + Sync,

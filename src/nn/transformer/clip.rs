@@ -48,7 +48,7 @@ const CHANNELS: usize = 3;
 
 /// `config.json`. Missing values are those of Hugging Face's CLIPConfig.
 #[derive(Clone, Debug)]
-pub struct ClipConfig {
+pub(crate) struct ClipConfig {
     /// The length of every vector.
     pub projection_dim: usize,
     pub text: TextConfig,
@@ -68,7 +68,7 @@ struct ConfigFile {
 /// The text tower.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-pub struct TextConfig {
+pub(crate) struct TextConfig {
     pub vocab_size: usize,
     hidden_size: usize,
     intermediate_size: usize,
@@ -83,7 +83,7 @@ pub struct TextConfig {
 /// The vision tower.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-pub struct VisionConfig {
+pub(crate) struct VisionConfig {
     hidden_size: usize,
     intermediate_size: usize,
     num_hidden_layers: usize,
@@ -247,7 +247,7 @@ impl ClipConfig {
 }
 
 /// The loaded towers. Their methods may be called from several threads.
-pub struct ClipTowers {
+pub(crate) struct ClipTowers {
     text: TextTower,
     vision: VisionTower,
 }

@@ -79,7 +79,7 @@ pub struct EncoderConfig {
 
 impl EncoderConfig {
     /// The width of an attention head.
-    pub fn head_width(&self) -> usize {
+    pub(crate) fn head_width(&self) -> usize {
         self.hidden / self.heads
     }
 
@@ -197,7 +197,7 @@ fn expected_tensors(config: &EncoderConfig, names: &LayerNames) -> Vec<ExpectedT
 }
 
 /// The two tensors of a linear layer (out, in) or a layer norm (hidden).
-pub fn expected_affine(name: &str, shape: Vec<usize>) -> [ExpectedTensor; 2] {
+pub(crate) fn expected_affine(name: &str, shape: Vec<usize>) -> [ExpectedTensor; 2] {
     let bias = shape.iter().take(1).copied().collect();
     [
         (format!("{name}.weight"), shape),

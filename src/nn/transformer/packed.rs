@@ -50,7 +50,7 @@ pub struct Linear {
 }
 
 /// A layer norm.
-pub struct Norm {
+pub(crate) struct Norm {
     weight: Vec<f32>,
     bias: Vec<f32>,
     epsilon: f32,

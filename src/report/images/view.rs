@@ -10,7 +10,7 @@ use crate::trec::{Explanation, Stance};
 
 /// A small picture in the table of topics.
 #[derive(Debug)]
-pub struct Thumbnail {
+pub(crate) struct Thumbnail {
     pub href: String,
     pub alt: String,
     pub source: Source,
@@ -18,7 +18,7 @@ pub struct Thumbnail {
 
 /// The content of a topic's page.
 #[derive(Debug)]
-pub struct ImagesTopic {
+pub(crate) struct ImagesTopic {
     pub sides: Vec<Side>,
     pub missed: Vec<Card>,
     /// The relevant images that are not shown, with their positions in the run.
@@ -44,7 +44,7 @@ pub struct Side {
 
 /// An image in a list.
 #[derive(Debug)]
-pub struct Card {
+pub(crate) struct Card {
     pub href: String,
     pub label: String,
     pub caption: String,
@@ -58,7 +58,7 @@ pub struct Card {
 
 /// A bar of P(pro) and P(con).
 #[derive(Clone, Debug)]
-pub struct Lean {
+pub(crate) struct Lean {
     pub pro: String,
     pub con: String,
     /// Widths and position, in per cent. Each probability has one half of the bar.
@@ -69,7 +69,7 @@ pub struct Lean {
 
 /// The judgement of an image, in short.
 #[derive(Clone, Debug)]
-pub struct GradeView {
+pub(crate) struct GradeView {
     pub class: &'static str,
     pub text: &'static str,
     /// Whether it is on topic, argumentative and, in a list, on stance; empty if it is not judged.
@@ -78,7 +78,7 @@ pub struct GradeView {
 
 /// The details of an image.
 #[derive(Debug)]
-pub struct ImageView {
+pub(crate) struct ImageView {
     pub anchor: String,
     pub id: String,
     pub class: &'static str,
@@ -119,7 +119,7 @@ pub struct Line {
 
 /// A probability or share, with a bar.
 #[derive(Debug)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     pub name: String,
     pub value: String,
     pub width: String,
@@ -128,7 +128,7 @@ pub struct Gauge {
 
 /// A page that shows the image.
 #[derive(Debug)]
-pub struct PageView {
+pub(crate) struct PageView {
     pub title: Vec<Span>,
     pub url: String,
     pub link: Option<String>,
@@ -138,7 +138,7 @@ pub struct PageView {
 
 /// A near-duplicate of an image.
 #[derive(Debug)]
-pub struct CopyView {
+pub(crate) struct CopyView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,

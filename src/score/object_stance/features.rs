@@ -12,9 +12,9 @@ use crate::topic::lexicon::opinion::FIRST_PERSON;
 use crate::topic::words::{Sentence, count};
 
 /// Odd features that need no encoder; [`LEANING`] joins them where there is one.
-pub const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
+pub(crate) const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
 /// What tells a passage that takes a stance from one that does not.
-pub const TAKES: [&str; 16] = [
+pub(crate) const TAKES: [&str; 16] = [
     "mentions of the rarer object",
     "mentions of the more frequent object",
     "sentences with a mention",
@@ -39,13 +39,13 @@ pub const NEUTRAL: [&str; 3] = [
     "sentences with both objects",
 ];
 /// Mean of the sentences' leanings by the pair encoder, each made to saturate.
-pub const LEANING: &str = "leaning of sentences";
+pub(crate) const LEANING: &str = "leaning of sentences";
 /// Their sum over the root of their number, as that of chance would grow: one-sided passages have a large one.
-pub const ONE_SIDED: &str = "one-sided leaning";
+pub(crate) const ONE_SIDED: &str = "one-sided leaning";
 /// Expected number of sentences that prefer an object, by the encoder; logarithm of it and one.
-pub const PREFERRING: &str = "sentences that prefer";
+pub(crate) const PREFERRING: &str = "sentences that prefer";
 /// The surest of them.
-pub const SUREST: &str = "surest preference";
+pub(crate) const SUREST: &str = "surest preference";
 
 /// What the pair encoder says of a sentence that names an object.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -45,7 +45,7 @@ impl Embeddings {
     ///
     /// # Errors
     /// The store, the store of model outputs or a model fails.
-    pub fn of_questions(
+    pub(crate) fn of_questions(
         store: &Store,
         reader: &mut Reader,
         topics: &[Topic],
@@ -123,7 +123,7 @@ impl Embeddings {
     ///
     /// # Errors
     /// The index, a store or a model fails, or the user has stopped the run.
-    pub fn add_arguments(
+    pub(crate) fn add_arguments(
         &mut self,
         arguments: &Arguments,
         questions: &[Question],

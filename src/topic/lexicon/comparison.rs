@@ -5,7 +5,7 @@
 
 /// Words that weigh one thing against another. Their number says how much a passage compares, which is one of the opinions by which
 /// passages are re-ranked. It mixes words that the lists below keep apart.
-pub const WEIGHING: &[&str] = &[
+pub(crate) const WEIGHING: &[&str] = &[
     "better",
     "worse",
     "than",
@@ -37,7 +37,7 @@ pub const WEIGHING: &[&str] = &[
 ];
 
 /// Comparatives that praise what they are said of.
-pub const BETTER: &[&str] = &[
+pub(crate) const BETTER: &[&str] = &[
     "better",
     "faster",
     "easier",
@@ -67,19 +67,19 @@ pub const BETTER: &[&str] = &[
 ];
 
 /// Comparatives that find fault with what they are said of.
-pub const WORSE: &[&str] = &[
+pub(crate) const WORSE: &[&str] = &[
     "worse", "slower", "harder", "inferior", "weaker", "poorer", "heavier", "uglier", "costlier",
     "dumber", "noisier", "riskier", "louder", "bulkier", "buggier",
 ];
 
 /// Comparatives that are followed by "to" instead of "than".
-pub const TAKES_TO: &[&str] = &["superior", "inferior", "preferable"];
+pub(crate) const TAKES_TO: &[&str] = &["superior", "inferior", "preferable"];
 
 /// Qualities of which more is worse although VADER has no valence for the word: "more expensive than".
-pub const UNWANTED: &[&str] = &["expensive", "difficult", "complex", "complicated", "prone"];
+pub(crate) const UNWANTED: &[&str] = &["expensive", "difficult", "complex", "complicated", "prone"];
 
 /// Verbs that say outright which object the writer chooses.
-pub const PREFER: &[&str] = &[
+pub(crate) const PREFER: &[&str] = &[
     "prefer",
     "prefers",
     "preferred",
@@ -99,12 +99,12 @@ pub const PREFER: &[&str] = &[
 ];
 
 /// Verbs that may say which object the writer chooses; they count less than those of [`PREFER`].
-pub const CHOOSE: &[&str] = &[
+pub(crate) const CHOOSE: &[&str] = &[
     "pick", "picked", "loved", "buy", "use", "get", "try", "go", "enjoy",
 ];
 
 /// Superlatives, good and bad.
-pub const SUPERLATIVES: &[&str] = &[
+pub(crate) const SUPERLATIVES: &[&str] = &[
     "best",
     "finest",
     "greatest",
@@ -126,7 +126,7 @@ pub const SUPERLATIVES: &[&str] = &[
 ];
 
 /// Words that announce a comparison, whatever its result.
-pub const COMPARING: &[&str] = &[
+pub(crate) const COMPARING: &[&str] = &[
     "vs",
     "versus",
     "v",
@@ -138,7 +138,7 @@ pub const COMPARING: &[&str] = &[
 ];
 
 /// Words that make a preference depend on something.
-pub const CONDITIONS: &[&str] = &["if", "depends", "depending", "unless", "whether"];
+pub(crate) const CONDITIONS: &[&str] = &["if", "depends", "depending", "unless", "whether"];
 
 /// Words that set one statement against another.
 pub const CONTRASTS: &[&str] = &[
@@ -154,7 +154,7 @@ pub const CONTRASTS: &[&str] = &[
 ];
 
 /// Words that speak of both objects at once or call them alike: signs of a neutral stance.
-pub const ALIKE: &[&str] = &[
+pub(crate) const ALIKE: &[&str] = &[
     "both",
     "either",
     "equally",
@@ -168,7 +168,7 @@ pub const ALIKE: &[&str] = &[
 ];
 
 /// Words for advantages and disadvantages.
-pub const PROS_AND_CONS: &[&str] = &[
+pub(crate) const PROS_AND_CONS: &[&str] = &[
     "advantage",
     "advantages",
     "disadvantage",
@@ -182,21 +182,21 @@ pub const PROS_AND_CONS: &[&str] = &[
 ];
 
 /// Tokens between two clauses, punctuation included.
-pub const CLAUSE_BREAKS: &[&str] = &[
+pub(crate) const CLAUSE_BREAKS: &[&str] = &[
     ",", ";", ":", "(", ")", "but", "while", "whereas", "however", "although", "though", "and",
     "or",
 ];
 
 /// Words that name no object: "to load up a class" is about loading and classes. The list belongs to the stance towards objects, where
 /// it is also a feature; the stop lists of retrieval are in `index::stop_words`.
-pub const OBJECT_STOP_WORDS: &[&str] = &[
+pub(crate) const OBJECT_STOP_WORDS: &[&str] = &[
     "the", "a", "an", "to", "in", "of", "with", "at", "for", "do", "it", "my", "your", "and", "or",
     "on", "is", "be", "by", "from", "as", "having", "have", "no", "not", "without", "one", "that",
     "this", "you", "i",
 ];
 
 /// Other names of a few everyday objects, by the object. Names of products are missing on purpose: the list would never be complete.
-pub const ALIASES: &[(&str, &[&str])] = &[
+pub(crate) const ALIASES: &[(&str, &[&str])] = &[
     ("mac", &["macintosh"]),
     ("pc", &["windows"]),
     ("train", &["rail"]),

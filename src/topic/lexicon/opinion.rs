@@ -3,7 +3,7 @@
 /// Stems that turn a claim against its subject: "Should bottled water be banned?".
 /// A stem of up to three letters counts only as a whole word or with one of [`SHORT_STEM_ENDINGS`]; a longer one counts at the
 /// beginning of any word. Words that begin as in [`NOT_AGAINST`] do not count.
-pub const AGAINST: &[&str] = &[
+pub(crate) const AGAINST: &[&str] = &[
     "ban",
     "abolish",
     "prohibit",
@@ -37,10 +37,10 @@ pub const AGAINST: &[&str] = &[
 ];
 
 /// Endings that a short stem of [`AGAINST`] may have ("bans", "banned", "banning", "cutting").
-pub const SHORT_STEM_ENDINGS: &[&str] = &["", "s", "ned", "ning", "ed", "ting"];
+pub(crate) const SHORT_STEM_ENDINGS: &[&str] = &["", "s", "ned", "ning", "ed", "ting"];
 
 /// Beginnings of words that begin with a stem of [`AGAINST`] but mean something else.
-pub const NOT_AGAINST: &[&str] = &[
+pub(crate) const NOT_AGAINST: &[&str] = &[
     "band",
     "bank",
     "banner",
@@ -59,28 +59,29 @@ pub const NOT_AGAINST: &[&str] = &[
 
 /// Stems of verbs that say that the subject causes something. With one of [`EVILS`] after it, the claim is against its subject:
 /// "Does poverty cause crime?".
-pub const CAUSES: &[&str] = &["cause", "contribute", "increase", "lead", "promote"];
+pub(crate) const CAUSES: &[&str] = &["cause", "contribute", "increase", "lead", "promote"];
 
 /// Stems of bad things that a subject may be said to cause ([`CAUSES`]).
-pub const EVILS: &[&str] = &[
+pub(crate) const EVILS: &[&str] = &[
     "violen", "crime", "harm", "death", "disease", "addict", "traffick", "poverty", "obes",
     "damage",
 ];
 
 /// Words that negate what follows. [`negates`] also recognises contractions.
-pub const NEGATIONS: &[&str] = &["not", "no", "never", "without"];
+pub(crate) const NEGATIONS: &[&str] = &["not", "no", "never", "without"];
 
 /// Whether a word in lower case negates what follows: one of [`NEGATIONS`], or a contraction of "not" ("isn't"), with a straight
 /// or a curly apostrophe.
-pub fn negates(word: &str) -> bool {
+pub(crate) fn negates(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
 }
 
 /// Words that, beside [`NEGATIONS`], turn a topic against its subject: "Should we imprison fewer people?".
-pub const REDUCTIONS: &[&str] = &["fewer", "less"];
+pub(crate) const REDUCTIONS: &[&str] = &["fewer", "less"];
 
 /// Words that, beside [`negates`], negate a comparison or a choice: "neither is better".
-pub const NEGATIVE_WORDS: &[&str] = &["nothing", "none", "neither", "nor", "cannot", "hardly"];
+pub(crate) const NEGATIVE_WORDS: &[&str] =
+    &["nothing", "none", "neither", "nor", "cannot", "hardly"];
 
 /// Words of approval. With [`OPPOSE`] they make the feature "words of approval and rejection" of the stance of texts.
 pub const SUPPORT: &[&str] = &[
@@ -127,7 +128,7 @@ pub const SUPPORT: &[&str] = &[
 ];
 
 /// Words of rejection, with negations among them; the counterpart of [`SUPPORT`].
-pub const OPPOSE: &[&str] = &[
+pub(crate) const OPPOSE: &[&str] = &[
     "no",
     "not",
     "against",
@@ -185,7 +186,7 @@ pub const OPPOSE: &[&str] = &[
 /// Words by which the text in a picture states, demands or asks something, so that the picture argues. Approval and rejection
 /// count alike here. The list overlaps with [`SUPPORT`] and [`OPPOSE`] and contains neither: the learned weights of images
 /// (`models/own/images.toml`) belong to exactly these words.
-pub const CLAIM_WORDS: &[&str] = &[
+pub(crate) const CLAIM_WORDS: &[&str] = &[
     "should",
     "must",
     "need",
@@ -241,4 +242,4 @@ pub const CLAIM_WORDS: &[&str] = &[
 ];
 
 /// Words by which writers speak of themselves: a passage of opinion more often than one of facts.
-pub const FIRST_PERSON: &[&str] = &["i", "i'm", "i've", "i'd", "my", "me"];
+pub(crate) const FIRST_PERSON: &[&str] = &["i", "i'm", "i've", "i'd", "my", "me"];

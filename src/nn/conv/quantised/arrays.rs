@@ -1,7 +1,7 @@
 use std::array::from_fn;
 
-pub type Floats = [f32; 4];
-pub type Ints = [i32; 4];
+pub(crate) type Floats = [f32; 4];
+pub(crate) type Ints = [i32; 4];
 
 pub unsafe fn load(from: *const f32) -> Floats {
     // SAFETY: the caller's
@@ -13,12 +13,12 @@ pub unsafe fn store(to: *mut f32, x: Floats) {
     unsafe { to.cast::<Floats>().write(x) }
 }
 
-pub unsafe fn load_int(from: *const Ints) -> Ints {
+pub(crate) unsafe fn load_int(from: *const Ints) -> Ints {
     // SAFETY: the caller's; four bytes at a time of the weights need no alignment
     unsafe { from.read_unaligned() }
 }
 
-pub unsafe fn store_int(to: *mut Ints, x: Ints) {
+pub(crate) unsafe fn store_int(to: *mut Ints, x: Ints) {
     // SAFETY: the caller's
     unsafe { to.write(x) }
 }
@@ -27,7 +27,7 @@ pub fn set(x: f32) -> Floats {
     [x; 4]
 }
 
-pub fn zero() -> Floats {
+pub(crate) fn zero() -> Floats {
     [0.0; 4]
 }
 
@@ -35,11 +35,11 @@ pub fn add(a: Floats, b: Floats) -> Floats {
     from_fn(|n| a[n] + b[n])
 }
 
-pub fn sub(a: Floats, b: Floats) -> Floats {
+pub(crate) fn sub(a: Floats, b: Floats) -> Floats {
     from_fn(|n| a[n] - b[n])
 }
 
-pub fn mul(a: Floats, b: Floats) -> Floats {
+pub(crate) fn mul(a: Floats, b: Floats) -> Floats {
     from_fn(|n| a[n] * b[n])
 }
 
@@ -55,11 +55,11 @@ pub fn max(a: Floats, b: Floats) -> Floats {
     from_fn(|n| if a[n] > b[n] { a[n] } else { b[n] })
 }
 
-pub fn zero_int() -> Ints {
+pub(crate) fn zero_int() -> Ints {
     [0; 4]
 }
 
-pub fn set_int(x: i32) -> Ints {
+pub(crate) fn set_int(x: i32) -> Ints {
     [x; 4]
 }
 
@@ -72,6 +72,6 @@ pub fn dot(sums: Ints, a: Ints, w: Ints) -> Ints {
     })
 }
 
-pub fn to_float(x: Ints) -> Floats {
+pub(crate) fn to_float(x: Ints) -> Floats {
     x.map(|x| x as f32)
 }
