@@ -40,7 +40,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 doc:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps -p riposte
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte
 
 # Makes the stored evidence of the sample and the golden runs from it again, after a change that is meant to change them. Read the
 # difference before you commit it.

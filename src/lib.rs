@@ -3,6 +3,9 @@
 //! The rooms stand in the order in which the data walks; each uses only the rooms above it
 //! (`ARCHITECTURE.md`, "Invariants"; `tests/it/floors.rs` reads the imports).
 
+// the documentation is for those who work on riposte, and shows private items too (`make doc`)
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod trec;
 
 pub mod collection;
