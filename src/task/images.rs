@@ -19,7 +19,7 @@ use crate::evidence::store::{Store, Wanted};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::select::{self, Candidate, LIST_LENGTH};
-use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
+use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
 use crate::trec::explained::{ExplainedImage, Listed};
 use crate::trec::run::ImageRunLine;
@@ -310,7 +310,7 @@ impl Run<'_> {
         order
             .into_iter()
             .map(|(_, at)| {
-                let opened = weighted_mean_opened("relevance", &relevance.opinions(at));
+                let opened = explain_weighted_mean("relevance", &relevance.opinions(at));
                 (at, opened)
             })
             .collect()

@@ -15,7 +15,7 @@ use crate::reading::pieces::beginning;
 use crate::score::quality::Kind;
 use crate::score::rerank::{self, Candidate};
 use crate::score::text_stance::Model;
-use crate::score::{quality, select, weighted_mean_opened};
+use crate::score::{explain_weighted_mean, quality, select};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
@@ -302,7 +302,7 @@ fn order_anew(
     }
     let mut opened = Vec::with_capacity(first.len());
     for (at, found) in first.iter_mut().enumerate() {
-        let mean = weighted_mean_opened("mean", &opinions[at]);
+        let mean = explain_weighted_mean("mean", &opinions[at]);
         let mut parts = mean.parts;
         if let Some(of_quality) = parts.iter_mut().find(|p| p.name == "quality") {
             of_quality.parts.push(quality::explain(kind, &texts[at]));
