@@ -1,36 +1,32 @@
-//! Does a picture argue, or does it merely illustrate?
+//! Does a picture argue, or does it only illustrate?
 //!
-//! Two readings: riposte's own, a few features with weights that were set by hand and then moved as far as labelled pictures
-//! ask for it (`train images`, in models/train), and the formula of Aramis
-//! (Braker, Heinemann, Schreieder: Aramis at Touché 2022, CLEF 2022), kept as a baseline.
-
-use serde::Deserialize;
+//! Two answers: riposte's own, a weighted sum of a few features, and the formula of Aramis (Braker, Heinemann and Schreieder: Aramis at
+//! Touché 2022, CLEF 2022), which is kept as a baseline.
 
 use super::belief;
-use super::stance::ImageWeights;
+use super::image_weights::ImageWeights;
 use crate::topic::lexicon::opinion::CLAIM_WORDS;
 use crate::topic::words::trimmed_words;
 use crate::trec::Explanation;
 
-/// What is known of a picture.
+/// The features of a picture that tell whether it argues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PictureFeatures {
-    /// Words read in the picture.
+    /// Number of words read in the picture.
     pub words: usize,
-    /// Of them, words that state, demand or ask: "should", "stop", "why", "not".
+    /// Number of these words that state, demand or ask something ([`CLAIM_WORDS`]).
     pub claim_words: usize,
-    /// Of them, numbers.
+    /// Number of these words that contain a digit.
     pub numbers: usize,
-    /// Probability of a photograph, against a graphic.
+    /// Probability that the picture is a photograph and not a graphic.
     pub photograph: f64,
     /// Probability that the text in the picture takes a side on the topic; none without text.
     pub side: Option<f64>,
-    /// Likeness by CLIP to argumentative kinds of picture minus likeness to illustrative ones;
-    /// none without CLIP.
+    /// Similarity by CLIP to the nearest argumentative kind of picture minus that to the nearest illustrative kind; none without CLIP.
     pub clip_kinds: Option<f64>,
 }
 
-/// Counts words, claim words and numbers of a text.
+/// The number of words of a text, of claim words ([`CLAIM_WORDS`]) among them, and of words with a digit.
 pub fn count_words(text: &str) -> (usize, usize, usize) {
     let mut counts = (0, 0, 0);
     for word in trimmed_words(text) {
@@ -46,22 +42,8 @@ pub fn count_words(text: &str) -> (usize, usize, usize) {
     counts
 }
 
-/// What the features weigh, in log-odds at their full strength.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ArgumentWeights {
-    /// P(argues) of a picture of which nothing speaks for it or against.
-    pub prior: f64,
-    pub words: f64,
-    pub claim_words: f64,
-    pub numbers: f64,
-    pub graphic: f64,
-    pub side: f64,
-    /// On a difference of cosines; set by hand, since no CLIP weights were at hand.
-    pub clip: f64,
-}
-
-/// The features in the order of the weights, each from 0 to 1 or about 0.
+/// The features words, claim words, numbers, graphic and side, in this order, as they are weighted. Words and graphic are in [-0.5, 0.5], the
+/// others in [0, 1].
 pub fn argument_features(f: &PictureFeatures) -> [f64; 5] {
     let saturating = |count: usize, full: f64| (count as f64 / full).min(1.0);
     [
@@ -73,7 +55,7 @@ pub fn argument_features(f: &PictureFeatures) -> [f64; 5] {
     ]
 }
 
-/// Probability that the picture argues.
+/// The probability that the picture argues, with its explanation.
 pub fn argues(f: &PictureFeatures) -> Explanation {
     let weights = &ImageWeights::committed().argument;
     let [words, claim_words, numbers, graphic, side] = argument_features(f);
@@ -115,11 +97,11 @@ fn part(name: &str, value: f64, how: impl FnOnce() -> String) -> Explanation {
     }
 }
 
-/// What the Aramis formulas read. Shares of pixels are in [0, 1], sentiments in [-1, 1].
+/// The input of the formulas of Aramis. `area` and the colours are shares of the pixels, in [0, 1]; sentiments are in [-1, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AramisFeatures {
     pub words: usize,
-    /// Share of the picture taken by text and diagrams; here the text alone.
+    /// Share of the picture that is covered by text and diagrams. riposte finds text only.
     pub area: f64,
     pub graphic: bool,
     pub red: f64,
@@ -130,8 +112,8 @@ pub(crate) struct AramisFeatures {
     pub page_sentiment: f64,
 }
 
-/// Aramis' argumentativeness factors: diagram, sentiment of the text, amount of text, colour. The
-/// formula normalises each by its largest value among the candidates before it takes the mean.
+/// The factors of Aramis' argumentativeness: diagram, sentiment of the text, amount of text, colour. The score is their mean after each was
+/// divided by its largest absolute value among the candidates ([`mean_of_normalised`]).
 pub(crate) fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
     let words = f.words as f64;
     let diagram = if f.area <= 0.0 || f.area >= 1.0 {
@@ -152,8 +134,8 @@ pub(crate) fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
     ]
 }
 
-/// Aramis' stance factors: mood of the colours, sentiment of the text in the picture, sentiment of
-/// the page; positive is PRO, unless the query's own sentiment turns them round.
+/// The factors of Aramis' stance: mood of the colours, sentiment of the text in the picture, sentiment of the page. Positive is PRO, unless
+/// the query itself is negative, which reverses all signs. They are averaged as those of [`aramis_argument`].
 pub(crate) fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64; 3] {
     let mood = if f.graphic {
         3.0 * (f.green - f.red)
@@ -161,11 +143,11 @@ pub(crate) fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64
         3.0 * ((f.green - f.red) * 0.8 + (f.bright - f.dark) * 0.2)
     };
     let length = 3.0 - 2.0 / (0.04 * f.words as f64).exp();
-    let turn = if query_is_negative { -1.0 } else { 1.0 };
-    [mood, length * f.ocr_sentiment, 3.0 * f.page_sentiment].map(|x| x * turn)
+    let sign = if query_is_negative { -1.0 } else { 1.0 };
+    [mood, length * f.ocr_sentiment, 3.0 * f.page_sentiment].map(|x| x * sign)
 }
 
-/// Each column divided by its largest absolute value, then the mean of each row.
+/// The mean of each row, after each column was divided by its largest absolute value. A column of zeros stays zero.
 pub(crate) fn mean_of_normalised<const N: usize>(rows: &[[f64; N]]) -> Vec<f64> {
     let mut largest = [0f64; N];
     for row in rows {

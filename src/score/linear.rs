@@ -1,4 +1,4 @@
-//! Logistic models of few named features: read from text, applied, and opened.
+//! Logistic regression over a few named features: read from a weight file, applied, and explained.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,36 @@ use serde::Deserialize;
 use super::logistic;
 use crate::trec::Explanation;
 
-/// What a model makes of one feature.
+/// How a model standardises and weighs one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
+    /// Mean of the feature over the training data.
     pub mean: f64,
-    /// Standard deviation, above 0.
+    /// Its standard deviation, above 0.
     pub deviation: f64,
     /// In log-odds, per standard deviation.
     pub weight: f64,
 }
 
-/// Features that lie further from the mean count as this many standard deviations: one odd text must not decide.
-pub const FARTHEST: f64 = 6.0;
+/// Features are clamped to this many standard deviations from the mean, so that no single feature of an unusual text decides.
+pub const MAX_DEVIATIONS: f64 = 6.0;
 
 impl Weight {
-    /// How many standard deviations from the mean, in [-6, 6].
+    /// The distance from the mean in standard deviations, clamped to ±[`MAX_DEVIATIONS`].
     pub fn standardise(&self, value: f64) -> f64 {
-        ((value - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST)
+        ((value - self.mean) / self.deviation).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
     }
 }
 
-/// P = logistic(bias + Σ weight × standardised feature).
+/// A logistic model: probability = logistic(bias + Σ weight × standardised feature).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
     bias: f64,
     weights: Vec<(&'static str, Weight)>,
 }
 
-/// As the weight files have it.
+/// The layout of a model in the weight files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearText {
@@ -45,10 +46,10 @@ pub struct LinearText {
 }
 
 impl Linear {
-    /// The model with exactly the features of these names, in this order.
+    /// The model whose features are exactly `names`, in this order.
     ///
     /// # Errors
-    /// A feature that is missing, is not known, or has no deviation.
+    /// A feature is missing or unknown, or its deviation is not above 0.
     pub fn new(text: LinearText, names: &[&'static str]) -> Result<Self> {
         for (name, weight) in &text.features {
             ensure!(
@@ -71,13 +72,13 @@ impl Linear {
         })
     }
 
-    /// Changes its sign with the features'.
+    /// Whether the log-odds are an odd function of the features, so that they change their sign with them: bias and means are 0.
     pub(crate) fn is_odd(&self) -> bool {
         self.bias == 0.0 && self.weights.iter().all(|(_, w)| w.mean == 0.0)
     }
 
-    /// Log-odds; `features` in the order of the names.
-    pub fn log_odds(&self, features: &[f64]) -> f64 {
+    /// The log-odds; `features` are in the order of the names.
+    pub(crate) fn log_odds(&self, features: &[f64]) -> f64 {
         debug_assert_eq!(features.len(), self.weights.len());
         let parts = self.weights.iter().zip(features);
         self.bias
@@ -86,13 +87,13 @@ impl Linear {
                 .sum::<f64>()
     }
 
-    /// Probability.
+    /// The probability; `features` are in the order of the names.
     pub fn probability(&self, features: &[f64]) -> f64 {
         logistic(self.log_odds(features))
     }
 
-    /// The same probability, opened.
-    pub fn opened(&self, name: &str, features: &[f64]) -> Explanation {
+    /// The same probability with the contribution of each feature.
+    pub fn explain(&self, name: &str, features: &[f64]) -> Explanation {
         let mut parts = vec![Explanation::leaf("bias", self.bias)];
         for ((name, w), x) in self.weights.iter().zip(features) {
             let z = w.standardise(*x);

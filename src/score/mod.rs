@@ -1,6 +1,7 @@
 //! From several opinions to one order. Pure: no disk, no models.
 
 pub mod argument;
+pub(crate) mod image_weights;
 pub mod linear;
 pub mod object_stance;
 pub mod quality;
@@ -11,46 +12,43 @@ pub mod text_stance;
 
 use crate::trec::Explanation;
 
-/// 1 / (1 + e^-x): from log-odds to a probability.
+/// The logistic function 1 / (1 + e^-x), which turns log-odds into a probability.
 pub fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// The log-odds of a probability strictly between 0 and 1.
-pub fn log_odds(p: f64) -> f64 {
+/// The log-odds of a probability strictly between 0 and 1: the inverse of [`logistic`].
+pub fn logit(p: f64) -> f64 {
     (p / (1.0 - p)).ln()
 }
 
-/// One opinion in a [`weighted_mean`].
+/// One opinion on a document, as a term of [`weighted_mean`].
 #[derive(Clone, Copy, Debug)]
 pub struct Opinion {
     pub name: &'static str,
     pub weight: f64,
-    /// In [0, 1]; none if the channel has nothing for this document, which counts as 0: a document
-    /// without text in the image says nothing of the topic there.
+    /// In [0, 1]. None if the document has nothing of the channel, such as an image without text; it counts as 0.
     pub value: Option<f64>,
 }
 
-/// What each opinion adds to their mean: its share of the weight times its value.
+/// The normalised weight of each opinion and its term of the mean: the normalised weight times the value.
 fn contributions(opinions: &[Opinion]) -> impl Iterator<Item = (f64, f64)> {
     let total: f64 = opinions.iter().map(|o| o.weight).sum();
     opinions.iter().map(move |o| {
-        let share = match total > 0.0 {
-            true => o.weight / total,
-            false => 0.0,
-        };
+        let share = if total > 0.0 { o.weight / total } else { 0.0 };
         (share, share * o.value.unwrap_or(0.0))
     })
 }
 
-/// The mean of the opinions by weight. Channels that are off for all documents are not among the
-/// opinions, so that their weight does not pull everything down.
+/// The weighted mean of the opinions, in [0, 1]; 0 if there are none.
+///
+/// A channel that is off for all documents must not be among the opinions: its weight would lower every mean.
 pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
     contributions(opinions).map(|(_, value)| value).sum()
 }
 
-/// The same mean, opened: of all documents only the candidates' are.
-pub(crate) fn weighted_mean_opened(name: &str, opinions: &[Opinion]) -> Explanation {
+/// The same mean with its terms. It is computed for the best candidates only, because it allocates.
+pub(crate) fn explain_weighted_mean(name: &str, opinions: &[Opinion]) -> Explanation {
     let parts: Vec<Explanation> = opinions
         .iter()
         .zip(contributions(opinions))
@@ -72,11 +70,12 @@ pub(crate) fn weighted_mean_opened(name: &str, opinions: &[Opinion]) -> Explanat
     }
 }
 
-/// A probability from log-odds that are added up: a prior and what speaks for and against it.
+/// The probability that follows from a prior, strictly between 0 and 1, and from evidence. The values of `evidence` are log-odds, which are
+/// added to those of the prior.
 pub fn belief(name: &str, prior: f64, evidence: Vec<Explanation>) -> Explanation {
     let mut parts = vec![Explanation {
         name: "prior".into(),
-        value: log_odds(prior),
+        value: logit(prior),
         how: format!("log-odds of {prior}"),
         parts: Vec::new(),
     }];
@@ -103,21 +102,26 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_is_off_changes_no_scale() {
+    fn a_channel_that_is_off_does_not_lower_the_mean() {
         let both = [opinion(3.0, Some(0.5)), opinion(1.0, Some(0.5))];
         let one = [opinion(3.0, Some(0.5))];
-        let silent = [opinion(3.0, Some(0.5)), opinion(1.0, None)];
-        for (opinions, mean) in [(&both[..], 0.5), (&one, 0.5), (&silent, 0.375), (&[], 0.0)] {
+        let without_text = [opinion(3.0, Some(0.5)), opinion(1.0, None)];
+        for (opinions, mean) in [
+            (&both[..], 0.5),
+            (&one, 0.5),
+            (&without_text, 0.375),
+            (&[], 0.0),
+        ] {
             assert_eq!(weighted_mean(opinions), mean);
-            assert_eq!(weighted_mean_opened("r", opinions).value, mean);
+            assert_eq!(explain_weighted_mean("r", opinions).value, mean);
         }
     }
 
     #[test]
-    fn evidence_moves_a_prior_both_ways() {
-        let half = |x: f64| belief("b", 0.5, vec![Explanation::leaf("e", x)]).value;
-        assert_eq!(half(0.0), 0.5);
-        assert!((half(1.0) + half(-1.0) - 1.0).abs() < 1e-12);
+    fn evidence_raises_and_lowers_a_prior() {
+        let from_half = |x: f64| belief("b", 0.5, vec![Explanation::leaf("e", x)]).value;
+        assert_eq!(from_half(0.0), 0.5);
+        assert!((from_half(1.0) + from_half(-1.0) - 1.0).abs() < 1e-12);
         assert!((belief("b", 0.2, Vec::new()).value - 0.2).abs() < 1e-12);
     }
 }

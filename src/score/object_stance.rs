@@ -221,13 +221,13 @@ impl Model {
                 f = steps.factors[0],
             ),
             parts: vec![
-                steps.takes.opened("takes a stance", &features.takes),
+                steps.takes.explain("takes a stance", &features.takes),
                 steps
                     .neutral
-                    .opened("neutral, if it takes one", &features.neutral),
+                    .explain("neutral, if it takes one", &features.neutral),
                 steps
                     .which
-                    .opened("for the first, if for one", &features.which),
+                    .explain("for the first, if for one", &features.which),
             ],
         }
     }

@@ -420,5 +420,5 @@ pub fn quality(kind: Kind, text: &str) -> f64 {
 
 /// The same number, opened.
 pub fn explain(kind: Kind, text: &str) -> Explanation {
-    COMMITTED.of(kind).opened("quality", &features(text))
+    COMMITTED.of(kind).explain("quality", &features(text))
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
-use super::{log_odds, logistic};
+use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::{beginning, pieces};
@@ -302,11 +302,11 @@ impl Model {
                 parts: Vec::new(),
             });
         } else {
-            let mut words = self.sides.opened("words", &sides);
+            let mut words = self.sides.explain("words", &sides);
             words.value = sum;
             words.how = "log-odds, the sum; without the pair encoder words decide alone".into();
             parts.push(words);
-            parts.push(self.neither.opened("neither", &rest));
+            parts.push(self.neither.explain("neither", &rest));
         }
         let share = stances.pro / (stances.pro + stances.con);
         let opened = Explanation {
@@ -317,7 +317,7 @@ impl Model {
                 stances.pro,
                 stances.con,
                 stances.neither,
-                log_odds(share),
+                logit(share),
             ),
             parts,
         };

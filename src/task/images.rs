@@ -21,7 +21,7 @@ use crate::evidence::store::{EvidenceFields, Store};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::select::{self, Candidate, LIST_LENGTH};
-use crate::score::{Opinion, weighted_mean, weighted_mean_opened};
+use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
 use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
@@ -330,7 +330,7 @@ impl Ranker<'_> {
             .into_iter()
             .map(|(_, at)| {
                 let opinions = relevance.opinions(at);
-                (at, weighted_mean_opened("relevance", &opinions))
+                (at, explain_weighted_mean("relevance", &opinions))
             })
             .collect()
     }

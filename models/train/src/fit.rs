@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
-use riposte::score::linear::{FARTHEST, Linear, LinearText, Weight};
+use riposte::score::linear::{Linear, LinearText, MAX_DEVIATIONS, Weight};
 use riposte::score::logistic;
 
 /// Maximum number of Newton steps. The error is squared in each step, so that more steps mean a mistake in the data.
@@ -192,7 +192,12 @@ pub fn fit(
                 .collect()
         })
         .collect();
-    debug_assert!(standardised.iter().flatten().all(|z| z.abs() <= FARTHEST));
+    debug_assert!(
+        standardised
+            .iter()
+            .flatten()
+            .all(|z| z.abs() <= MAX_DEVIATIONS)
+    );
     let (bias, learned) = logistic_regression(&standardised, targets, penalty, !odd)?;
     for (weight, learned) in weights.iter_mut().zip(learned) {
         weight.weight = rounded(learned);

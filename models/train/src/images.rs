@@ -20,7 +20,7 @@ use riposte::reading::pair::PairEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
-use riposte::score::{log_odds, logistic};
+use riposte::score::{logistic, logit};
 use riposte::task::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use riposte::task::text_approach::TextApproach;
 use riposte::topic::question::{self, Question, TopicParts};
@@ -272,7 +272,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         .map(|line| Ok(serde_json::from_str(line)?))
         .collect::<Result<_>>()?;
     let persuasive = labels.iter().filter(|l| l.persuasiveness == "yes").count();
-    let argues_prior = log_odds(persuasive as f64 / labels.len() as f64);
+    let argues_prior = logit(persuasive as f64 / labels.len() as f64);
     let mut rows = Vec::new();
     for (subject, claims) in TWEET_SUBJECTS {
         let question = question_of(claims[0].0);
@@ -377,8 +377,8 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                 argument: argument_row(&text, photograph, side(&stances[0])),
                 argues: sides.contains(&true),
                 sides,
-                priors: SIDE_PRIORS.map(log_odds),
-                argues_prior: log_odds(ARGUES_PRIOR),
+                priors: SIDE_PRIORS.map(logit),
+                argues_prior: logit(ARGUES_PRIOR),
             });
         }
     }

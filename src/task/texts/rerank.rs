@@ -10,7 +10,7 @@ use crate::reading::pieces::beginning;
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Candidate, Weights};
 use crate::score::text_stance::Model;
-use crate::score::{Opinion, weighted_mean_opened};
+use crate::score::{Opinion, explain_weighted_mean};
 use crate::topic::question;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -221,7 +221,7 @@ fn bases(
 
 fn explain(score: f64, base: f64, opinions: &[Opinion], kind: Kind, text: &str) -> Explanation {
     let mut parts = vec![Explanation::leaf("base of re-ranked documents", base)];
-    parts.extend(weighted_mean_opened("mean", opinions).parts);
+    parts.extend(explain_weighted_mean("mean", opinions).parts);
     if let Some(quality) = parts.iter_mut().find(|part| part.name == "quality") {
         quality.parts.push(quality::explain(kind, text));
     }
