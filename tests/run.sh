@@ -35,4 +35,4 @@ trap list_not_run EXIT
 RIPOSTE_REQUIRE=$required
 RIPOSTE_SKIPPED=$not_run
 export RIPOSTE_REQUIRE RIPOSTE_SKIPPED
-$cargo test --release --workspace
+$cargo test --release --workspace --no-fail-fast

@@ -42,10 +42,10 @@ fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
     for (unknown, why) in [
         ("ERR@5", "known are P, R"),
         ("P", "needs a cutoff"),
-        ("P@0", "no cutoff"),
-        ("P@x", "no cutoff"),
+        ("P@0", "not a cutoff"),
+        ("P@x", "not a cutoff"),
         ("P(rel=very)@5", "relevant, highly"),
-        ("P(rel=1@5", "stays open"),
+        ("P(rel=1@5", "not closed"),
         ("P(rel=1,rel=2)@5", "twice"),
         ("nDCG(rel=2)@5", "takes no rel"),
         ("nDCG(gain=2)@5", "takes no gain=2"),
@@ -228,11 +228,11 @@ fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
     assert_eq!(code, 1, "{errors}");
     assert!(table.contains("1.0000"), "{table}");
     assert!(
-        errors.contains("rel.qrels: line 2: \"two\" is no grade"),
+        errors.contains("rel.qrels: line 2: \"two\" is not a grade"),
         "{errors}"
     );
     assert!(
-        errors.contains("run.txt: line 2: \"NaN\" is no score"),
+        errors.contains("run.txt: line 2: \"NaN\" is not a score"),
         "{errors}"
     );
     let (code, _, errors) = dir.run("evaluate rel.qrels broken.gz P@1");

@@ -29,17 +29,32 @@ fn unfinished(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     let home = tempfile::tempdir().unwrap();
-    let (made, place) = (home.path().join("made"), home.path().join("index"));
+    let (made, indexes) = (home.path().join("made"), home.path().join("indexes"));
     let args = ["generate-arguments", "--count", "3000", text(&made)];
     succeed(&mut collection_tools(&args));
-    let topics = made.join("topics.xml");
-    let args = ["bench-search", "--kind", "arguments", "-i", text(&made)];
-    let mut command = collection_tools(&args);
-    command
-        .args(["--topics", text(&topics), "--index", text(&place)])
-        .stdout(Stdio::null());
+    // the analyzer of the approach bm25
+    let analyzer = "stop=lucene stem=porter";
+    let place = corpus::directory(
+        &indexes.join("texts.sqlite"),
+        Kind::Arguments,
+        &analyzer.parse().unwrap(),
+    );
+    let (input, index) = (text(&made), text(&indexes));
+    let args = [
+        "index",
+        "-q",
+        "--approach",
+        "bm25",
+        "-i",
+        input,
+        "--index",
+        index,
+    ];
+    let mut command = riposte(home.path(), &args);
+    command.stdout(Stdio::null());
+    fs::create_dir(&indexes).unwrap();
     let has_written = || {
-        let mut dirs = unfinished(home.path()).into_iter();
+        let mut dirs = unfinished(&indexes).into_iter();
         // the directory gets its name when the build is done
         dirs.any(|dir| fs::read_dir(dir).is_ok_and(|mut files| files.next().is_some()))
     };
@@ -58,11 +73,11 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
         fs::remove_dir_all(&place).unwrap();
     }
     assert!(killed, "twenty builds ended before they could be killed");
-    assert_eq!(unfinished(home.path()).len(), 1);
+    assert_eq!(unfinished(&indexes).len(), 1);
     let collection = TextCollection::Arguments(ArgumentCollection::open(&made).unwrap());
-    let corpus = built(&collection, "stop=lucene stem=snowball", &place);
+    let corpus = built(&collection, analyzer, &place);
     assert_eq!(corpus.documents(), 3000);
-    assert!(unfinished(home.path()).is_empty());
+    assert!(unfinished(&indexes).is_empty());
 }
 
 /// How often a command is killed.
