@@ -8,7 +8,9 @@ use anyhow::Result;
 use riposte::reading::pair::{Logits, PairEncoder};
 use riposte::reading::pieces::pieces;
 use riposte::score::linear::LinearText;
-use riposte::score::text_stance::{Model, ModelText, NEITHER, Opinions, SIDES, Weights, features};
+use riposte::score::text_stance::{
+    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Weights, features,
+};
 
 use super::data::{self, StanceSet, Stanced};
 use super::fit::{fit, logistic_regression, rounded, table};
@@ -216,7 +218,7 @@ fn weigh(
         .map(|row| (row, false))
         .chain(strangers.iter().map(|row| (row, true)))
     {
-        let Some(o) = Opinions::of(&read.logits) else {
+        let Some(o) = EncoderLogOdds::of(&read.logits) else {
             continue;
         };
         rest.push(vec![o.neither]);

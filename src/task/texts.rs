@@ -294,8 +294,8 @@ fn order_anew(
                 .then_with(|| first[*a].doc.cmp(&first[*b].doc))
         });
         let in_order: Vec<&str> = order.iter().map(|at| texts[*at].as_str()).collect();
-        for (at, repeats) in order.iter().zip(rerank::repeats(&in_order, alike)) {
-            if repeats {
+        for (at, is_duplicate) in order.iter().zip(rerank::near_duplicates(&in_order, alike)) {
+            if is_duplicate {
                 bases[*at] = 1.0;
             }
         }
