@@ -1,9 +1,8 @@
-//! Which of two objects a passage speaks for (Touché 2022, Task 2): FIRST, SECOND, NEUTRAL or NO.
+//! The stance of a passage towards two objects (Touché 2022, Task 2): FIRST, SECOND, NEUTRAL or NO.
 //!
-//! In two steps: does it take a stance; if so, a neutral one or one for an object; and for which. Each question has a
-//! small logistic model. The features of the last change their sign when the objects are swapped, and it has no
-//! bias; the others' features do not change: so swapped objects give exactly swapped probabilities. Weights are
-//! learned by `train object-stance` (models/train).
+//! A cascade of three logistic models answers three questions: does the passage take a stance? If so, is the stance neutral? If not, for
+//! which object is it? When the objects are swapped, the features of the last model change their sign, and it has no bias; the features of the
+//! others do not change. So swapped objects have exactly swapped probabilities. `collection-tools train object-stance` learns the weights.
 
 mod cues;
 mod features;
@@ -22,12 +21,14 @@ use super::linear::{Linear, LinearText};
 use crate::reading::pair::Logits;
 use crate::trec::{Explanation, ObjectStance};
 
-/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the objects, and of the same with them swapped.
+/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence with the
+/// two exchanged.
 pub(crate) type MaskedLogits = [Logits; 2];
 
-/// The claim that a masked sentence is read with.
+/// The claim with which the pair encoder reads a masked sentence.
 pub const PREFERENCE: &str = "OBJA is better than OBJB";
 
+/// The names of the features of the words and, with the encoder, of those of the encoder.
 fn names(
     lexical: &[&'static str],
     of_encoder: &[&'static str],
@@ -37,7 +38,7 @@ fn names(
     lexical.iter().chain(of_encoder).copied().collect()
 }
 
-/// The names of the features that tell which object, with or without the pair encoder.
+/// The names of the features that tell for which object a passage is, with or without the pair encoder.
 pub fn which_names(encoder: bool) -> Vec<&'static str> {
     names(&WHICH, &[LEANING], encoder)
 }
@@ -47,29 +48,29 @@ pub fn neutral_names(encoder: bool) -> Vec<&'static str> {
     names(&NEUTRAL, &[ONE_SIDED], encoder)
 }
 
-/// The names of the features that tell a passage that takes a stance, with or without the pair encoder.
+/// The names of the features that tell whether a passage takes a stance, with or without the pair encoder.
 pub fn takes_names(encoder: bool) -> Vec<&'static str> {
     names(&TAKES, &[PREFERRING, SUREST], encoder)
 }
 
-/// The three questions, and what a decision counts for.
+/// The three models of the cascade, and the factors of the decision.
 #[derive(Clone, Debug)]
-pub struct Steps {
-    /// P(it takes a stance).
+pub struct Cascade {
+    /// P(the passage takes a stance).
     pub takes: Linear,
-    /// P(the stance is neutral), if it takes one.
+    /// P(the stance is neutral), if the passage takes one.
     pub neutral: Linear,
-    /// P(it is for the first object), if it is for one.
+    /// P(the stance is for the first object), if it is for one of them.
     pub which: Linear,
-    /// Factors on the probabilities of FIRST and SECOND, and of NEUTRAL, when one stance must be named: macro-F1 asks
-    /// for rare stances more often than they are probable.
+    /// Factors of the probability of FIRST and SECOND, and of that of NEUTRAL, in the decision for one stance; above 0. They are above 1 for
+    /// stances rarer than NO, because macro-F1 rewards a rare stance more than its probability does.
     pub factors: [f64; 2],
 }
 
-/// As the weight file has them.
+/// The layout of a cascade in the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StepsText {
+pub struct CascadeText {
     pub factors: [f64; 2],
     pub takes: LinearText,
     pub neutral: LinearText,
@@ -78,45 +79,46 @@ pub struct StepsText {
 
 #[derive(Deserialize)]
 struct ModelText {
-    lexical: StepsText,
-    encoder: StepsText,
+    lexical: CascadeText,
+    encoder: CascadeText,
 }
 
-/// The learned weights.
+/// The learned weights: one cascade for passages that only the words decide, and one with the pair encoder.
 #[derive(Clone, Debug)]
 pub struct Model {
-    lexical: Steps,
-    encoder: Steps,
+    lexical: Cascade,
+    encoder: Cascade,
 }
 
-/// What a passage says of the objects.
+/// The stance of a passage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Belief {
-    /// In the order of [`ObjectStance::ALL`]; they add up to 1.
+    /// The probabilities of the stances in the order of [`ObjectStance::ALL`]; they add up to 1.
     pub probabilities: [f64; 4],
-    /// The stance to name.
+    /// The stance that the run names.
     pub decision: ObjectStance,
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
-    // part of the program, not input: the test below reads it
+    // The file is compiled in; tests/it/object_stance.rs reads it.
     Model::parse(include_str!("../../models/own/object-stance.toml"))
         .expect("models/own/object-stance.toml is a model")
 });
 
-impl Steps {
-    /// The steps with or without the features of the pair encoder.
+impl Cascade {
+    /// The cascade with or without the features of the pair encoder.
     ///
     /// # Errors
-    /// Features that are missing or unknown, weights under which swapped objects would not swap.
-    pub fn new(text: StepsText, encoder: bool) -> Result<Self> {
+    /// A feature is missing or unknown, a factor is not above 0, or swapped objects would not have swapped probabilities: the bias or a mean of
+    /// `which` is not 0.
+    pub fn new(text: CascadeText, encoder: bool) -> Result<Self> {
         ensure!(
             text.factors.iter().all(|f| f.is_finite() && *f > 0.0),
-            "factors are numbers above 0"
+            "the factors must be finite and above 0"
         );
         let which = Linear::new(text.which, &which_names(encoder)).context("which")?;
         ensure!(which.is_odd(), "which: its bias and means must be 0");
-        Ok(Steps {
+        Ok(Cascade {
             takes: Linear::new(text.takes, &takes_names(encoder)).context("takes")?,
             neutral: Linear::new(text.neutral, &neutral_names(encoder)).context("neutral")?,
             which,
@@ -124,13 +126,13 @@ impl Steps {
         })
     }
 
-    /// What these steps say of a passage with such features.
+    /// The stance of a passage with these features.
     pub fn belief(&self, features: &Features) -> Belief {
         let stance = self.takes.probability(&features.takes);
         let neutral = self.neutral.probability(&features.neutral);
         let which = self.which.log_odds(&features.which);
         let one = stance * (1.0 - neutral);
-        // not 1 - p: swapped objects must give the same bits
+        // not 1 - p, so that swapped objects have the same bits
         let probabilities = [
             one * super::logistic(which),
             one * super::logistic(-which),
@@ -144,8 +146,8 @@ impl Steps {
     }
 }
 
-/// The stance whose probability times its factor is the largest; of equal ones NO before NEUTRAL before an object,
-/// and of equal objects neither.
+/// The stance with the largest product of probability and factor; `probabilities` are in the order of [`ObjectStance::ALL`], `factors` are
+/// [`Cascade::factors`]. Among equal products NO wins over NEUTRAL, and NEUTRAL over an object; equal objects give NEUTRAL.
 pub(crate) fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStance {
     let [first, second, neutral, no] = *probabilities;
     let object = first.max(second) * factors[0];
@@ -162,7 +164,7 @@ pub(crate) fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStanc
 }
 
 impl Model {
-    /// The weights that come with the program.
+    /// The weights that are compiled into the program.
     pub fn committed() -> &'static Model {
         &COMMITTED
     }
@@ -170,42 +172,43 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// No TOML, features that are missing or unknown, weights under which swapped objects would not swap.
+    /// The text is not TOML, or as [`Cascade::new`].
     pub fn parse(text: &str) -> Result<Model> {
-        let text: ModelText = toml::from_str(text).context("reading weights of object stance")?;
+        let text: ModelText =
+            toml::from_str(text).context("reading the weights of the stance towards objects")?;
         Ok(Model {
-            lexical: Steps::new(text.lexical, false).context("lexical")?,
-            encoder: Steps::new(text.encoder, true).context("encoder")?,
+            lexical: Cascade::new(text.lexical, false).context("lexical")?,
+            encoder: Cascade::new(text.encoder, true).context("encoder")?,
         })
     }
 
-    /// The stance of a passage. `logits` are the pair encoder's of [`Objects::masked`] with [`PREFERENCE`], in its order; without
-    /// them words alone decide, by weights of their own. Of a text no longer than a sentence the encoder alone decides.
+    /// The stance of a passage. `logits` are the pair encoder's for [`PREFERENCE`] with each text of [`Objects::masked`], in its order. Without
+    /// them the words alone decide, by the weights of a cascade of their own. In a text of at most 60 words the encoder alone decides.
     pub fn belief(
         &self,
         objects: &Objects,
         passage: &str,
         logits: Option<&[MaskedLogits]>,
     ) -> Belief {
-        if let Some(sentence) = lone(passage, logits) {
-            return of_sentence(sentence);
+        if let Some(sentence) = short_text_reading(passage, logits) {
+            return sentence_belief(sentence);
         }
-        let (steps, features) = self.read(objects, passage, logits);
-        steps.belief(&features)
+        let (cascade, features) = self.read(objects, passage, logits);
+        cascade.belief(&features)
     }
 
-    /// The same, opened: the probabilities of the three questions with what speaks for and against.
+    /// The explanation of [`Model::belief`]: the decision, and the three probabilities with the contribution of each feature.
     pub fn explain(
         &self,
         objects: &Objects,
         passage: &str,
         logits: Option<&[MaskedLogits]>,
     ) -> Explanation {
-        if let Some(sentence) = lone(passage, logits) {
-            return open_sentence(sentence);
+        if let Some(sentence) = short_text_reading(passage, logits) {
+            return explain_sentence(sentence);
         }
-        let (steps, features) = self.read(objects, passage, logits);
-        let belief = steps.belief(&features);
+        let (cascade, features) = self.read(objects, passage, logits);
+        let belief = cascade.belief(&features);
         let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
         let decided = named.filter(|(stance, _)| *stance == belief.decision);
         Explanation {
@@ -216,39 +219,41 @@ impl Model {
                 belief.probabilities[0],
                 belief.probabilities[1],
                 belief.probabilities[2],
-                steps.factors[1],
+                cascade.factors[1],
                 belief.probabilities[3],
-                f = steps.factors[0],
+                f = cascade.factors[0],
             ),
             parts: vec![
-                steps.takes.explain("takes a stance", &features.takes),
-                steps
+                cascade.takes.explain("takes a stance", &features.takes),
+                cascade
                     .neutral
                     .explain("neutral, if it takes one", &features.neutral),
-                steps
+                cascade
                     .which
                     .explain("for the first, if for one", &features.which),
             ],
         }
     }
 
+    /// The cascade for the passage, and its features.
     fn read(
         &self,
         objects: &Objects,
         passage: &str,
         logits: Option<&[MaskedLogits]>,
-    ) -> (&Steps, Features) {
+    ) -> (&Cascade, Features) {
         let readings: Option<Vec<Reading>> =
             logits.map(|logits| logits.iter().map(reading).collect());
-        let steps = match readings {
-            Some(_) => &self.encoder,
-            None => &self.lexical,
+        let cascade = if readings.is_some() {
+            &self.encoder
+        } else {
+            &self.lexical
         };
-        (steps, features(objects, passage, readings.as_deref()))
+        (cascade, features(objects, passage, readings.as_deref()))
     }
 }
 
-/// What the logits of a masked sentence say; swapped objects give the same but for the sign.
+/// The reading of a masked sentence, from its logits. Swapped objects change only the sign of the leaning.
 pub fn reading([as_is, swapped]: &MaskedLogits) -> Reading {
     let neither = softmax(as_is)[2] + softmax(swapped)[2];
     let lean = |[con, pro, _]: &Logits| f64::from(pro - con);
@@ -258,7 +263,7 @@ pub fn reading([as_is, swapped]: &MaskedLogits) -> Reading {
     }
 }
 
-/// Probabilities of the classes.
+/// The probabilities of the three classes.
 fn softmax(logits: &Logits) -> [f64; 3] {
     let most = logits.iter().copied().fold(f32::MIN, f32::max);
     let powers = logits.map(|x| f64::from(x - most).exp());
@@ -266,20 +271,21 @@ fn softmax(logits: &Logits) -> [f64; 3] {
     powers.map(|x| x / sum)
 }
 
-/// Words up to which a text is a sentence, or two, that either prefers an object or does not: passages, which weigh one thing
-/// against another, are longer.
-const SENTENCE: usize = 60;
+/// Maximum number of words of a text for which the pair encoder alone decides. A text as short as a sentence or two either prefers an
+/// object or does not; passages, which weigh objects against each other, are longer.
+const MAX_SENTENCE_WORDS: usize = 60;
 
-/// The sentence of a short text that most surely prefers an object.
-fn lone(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Reading> {
-    let words = text.split_whitespace().take(SENTENCE + 1).count();
+/// The reading of the sentence that most probably prefers an object, if the text is short and the encoder read it.
+fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Reading> {
+    let words = text.split_whitespace().take(MAX_SENTENCE_WORDS + 1).count();
     let readings = logits?.iter().map(reading);
     readings
-        .filter(|_| words <= SENTENCE)
+        .filter(|_| words <= MAX_SENTENCE_WORDS)
         .max_by(|a, b| a.prefers.total_cmp(&b.prefers))
 }
 
-fn of_sentence(sentence: Reading) -> Belief {
+/// The stance of a short text, from the reading of its sentence.
+fn sentence_belief(sentence: Reading) -> Belief {
     let probabilities = [
         sentence.prefers * super::logistic(sentence.leaning),
         sentence.prefers * super::logistic(-sentence.leaning),
@@ -292,8 +298,8 @@ fn of_sentence(sentence: Reading) -> Belief {
     }
 }
 
-fn open_sentence(sentence: Reading) -> Explanation {
-    let belief = of_sentence(sentence);
+fn explain_sentence(sentence: Reading) -> Explanation {
+    let belief = sentence_belief(sentence);
     let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
     let decided = named.filter(|(stance, _)| *stance == belief.decision);
     Explanation {

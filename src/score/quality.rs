@@ -1,8 +1,10 @@
-//! How well a text is written, by Task 1's three criteria: style of speech, sentence structure and ease of reading,
-//! profanity and typos.
+//! How well a text is written, by the three criteria of Task 1: style of speech, structure of sentences and ease of reading, and
+//! freedom from profanity and typos.
 //!
-//! A small logistic model of features that a reader can check, whatever the topic. Weights are learned from quality
-//! judgements by `train quality` (models/train).
+//! A logistic model of a few features that a reader can check and that do not depend on the topic. `collection-tools train quality` learns its
+//! weights from quality judgements.
+
+mod lists;
 
 use std::sync::LazyLock;
 
@@ -12,8 +14,12 @@ use serde::Deserialize;
 use super::linear::{Linear, LinearText};
 use crate::topic::words::{Sentence, Token, count, sentences};
 use crate::trec::Explanation;
+use lists::{
+    CONNECTIVES, DEBATE, EVIDENCE, MARKUP, MISSPELLINGS, PROFANE_WORDS, PROFANITY, SECOND_PERSON,
+    SLANG, STOP_WORDS,
+};
 
-/// The features, in order.
+/// The names of the features, in their order.
 pub const FEATURES: [&str; 20] = [
     "length",
     "very short",
@@ -37,235 +43,28 @@ pub const FEATURES: [&str; 20] = [
     "second person",
 ];
 
-const SLANG: &[&str] = &[
-    "u", "ur", "r", "lol", "lmao", "omg", "wtf", "gonna", "wanna", "gotta", "kinda", "sorta",
-    "ain't", "aint", "yeah", "yea", "yep", "nope", "ya", "ok", "okay", "dude", "guys", "btw",
-    "imo", "imho", "idk", "cuz", "cus", "coz", "bc", "b/c", "plz", "pls", "thx", "haha", "hahaha",
-    "hey", "umm", "um", "uh", "hmm", "oh", "wow", "whatever", "stuff", "crap", "dumb", "stupid",
-    "tho", "thru", "gimme", "lemme", "dont", "nah", "bro", "til",
-];
-/// Beginnings of words.
-const PROFANITY: &[&str] = &[
-    "fuck", "shit", "bullshit", "bitch", "bastard", "asshole", "dumbass", "jackass", "cunt",
-    "dickhead", "slut", "whore", "faggot", "nigg", "retard", "moron", "idiot", "goddam", "damn",
-    "piss", "douche", "wank", "motherf", "prick", "pussy", "crap",
-];
-/// Whole words that begin as innocent ones do.
-const PROFANE_WORDS: &[&str] = &[
-    "ass", "dick", "cock", "hell", "fag", "suck", "sucks", "tits",
-];
-/// Frequent misspellings, and contractions without their apostrophe.
-const MISSPELLINGS: &[&str] = &[
-    "alot",
-    "definately",
-    "definatly",
-    "defiantly",
-    "thier",
-    "recieve",
-    "becuase",
-    "becasue",
-    "becouse",
-    "beacuse",
-    "seperate",
-    "arguement",
-    "arguements",
-    "goverment",
-    "beleive",
-    "beleif",
-    "wich",
-    "teh",
-    "freind",
-    "occured",
-    "untill",
-    "wierd",
-    "truely",
-    "similiar",
-    "enviroment",
-    "existance",
-    "neccessary",
-    "necesary",
-    "neccesary",
-    "dissapear",
-    "greatful",
-    "happend",
-    "independant",
-    "knowlege",
-    "noone",
-    "publically",
-    "recomend",
-    "rediculous",
-    "refered",
-    "religous",
-    "sence",
-    "succesful",
-    "suprise",
-    "tommorow",
-    "tounge",
-    "writting",
-    "everytime",
-    "infact",
-    "incase",
-    "aswell",
-    "eachother",
-    "dont",
-    "doesnt",
-    "didnt",
-    "isnt",
-    "wasnt",
-    "arent",
-    "werent",
-    "cant",
-    "couldnt",
-    "wouldnt",
-    "shouldnt",
-    "hasnt",
-    "havent",
-    "hadnt",
-    "im",
-    "ive",
-    "youre",
-    "youve",
-    "theyre",
-    "thats",
-    "theres",
-    "lets",
-    "whats",
-    "hes",
-    "shes",
-    "i",
-    "oppurtunity",
-    "opinon",
-    "peice",
-    "posession",
-    "probaly",
-    "prolly",
-    "relevent",
-    "responsability",
-    "shouldent",
-    "wouldent",
-    "studys",
-    "tring",
-    "ther",
-    "thay",
-    "whith",
-    "wont",
-    "completly",
-    "extremly",
-    "immediatly",
-    "basicly",
-    "realy",
-    "usualy",
-    "finaly",
-    "pepole",
-    "poeple",
-    "peopel",
-    "choise",
-    "childern",
-    "commited",
-    "commiting",
-    "tho",
-];
-const CONNECTIVES: &[&str] = &[
-    "because",
-    "therefore",
-    "however",
-    "thus",
-    "hence",
-    "although",
-    "though",
-    "furthermore",
-    "moreover",
-    "additionally",
-    "since",
-    "while",
-    "whereas",
-    "consequently",
-    "nevertheless",
-    "nonetheless",
-    "despite",
-    "instead",
-    "rather",
-    "unless",
-    "firstly",
-    "secondly",
-    "finally",
-    "first",
-    "second",
-    "third",
-    "example",
-    "instance",
-    "similarly",
-    "likewise",
-    "conversely",
-    "otherwise",
-    "indeed",
-    "accordingly",
-    "result",
-];
-const STOP_WORDS: &[&str] = &[
-    "the", "of", "and", "to", "a", "in", "that", "is", "it", "for", "be", "as", "with", "on",
-    "are", "this", "by", "have", "not", "or", "from", "an", "at", "they", "which", "would",
-    "there", "their", "has", "was", "if", "can", "but", "more", "will", "been", "were", "who",
-    "than", "its", "what", "do", "one", "all", "these", "should", "when", "so",
-];
-const EVIDENCE: &[&str] = &[
-    "study",
-    "studies",
-    "research",
-    "researchers",
-    "evidence",
-    "according",
-    "source",
-    "sources",
-    "percent",
-    "report",
-    "reported",
-    "statistics",
-    "data",
-    "survey",
-    "university",
-    "journal",
-    "found",
-    "shows",
-    "published",
-    "professor",
-];
-const MARKUP: &[&str] = &[
-    "http", "https", "www", "com", "html", "href", "nbsp", "amp", "quot",
-];
-/// Beginnings of words by which debaters speak of the debate instead of its subject.
-const DEBATE: &[&str] = &[
-    "opponent",
-    "forfeit",
-    "vote",
-    "voter",
-    "rebuttal",
-    "contention",
-    "round",
-    "instigator",
-];
-const SECOND_PERSON: &[&str] = &[
-    "you", "your", "you're", "yours", "you've", "you'd", "u", "ur",
-];
-
-/// Words up to which a longer text is a better one.
+/// Number of words beyond which more words no longer raise the feature "length".
 const LONG: f64 = 400.0;
-/// Words under which a text is hardly an argument.
+/// Number of words below which the feature "very short" is above 0.
 const SHORT: f64 = 30.0;
-/// Words over which their variety is counted: longer texts repeat themselves by necessity.
-const VARIETY: usize = 60;
+/// Number of words at the beginning of a text whose variety is measured. Over a whole text it would depend on the length, because longer
+/// texts repeat more words.
+const VARIETY_WORDS: usize = 60;
 
-/// Text marks and starts that tokens do not show.
-struct Surface {
+/// Counts over characters, which tokens do not show.
+struct CharacterCounts {
+    /// Exclamation marks, and question marks that follow another.
     shouting: f64,
+    /// Marks between two letters without a space, the first letter in lower case, and commas and full stops after a space.
     missing_blanks: f64,
 }
 
-fn surface(text: &str) -> Surface {
-    let mut found = Surface {
+fn character_counts(text: &str) -> CharacterCounts {
+    let mut found = CharacterCounts {
         shouting: 0.0,
         missing_blanks: 0.0,
     };
+    // the last two characters: `mark` is the previous one, `before` the one before it
     let (mut before, mut mark) = (' ', ' ');
     for c in text.chars() {
         found.shouting += match c {
@@ -281,22 +80,23 @@ fn surface(text: &str) -> Surface {
     found
 }
 
-/// One in each `per` words.
+/// The count for each `per` words of a text, at most 3. A text of fewer words counts as one of `per` words.
 fn rate(count: f64, words: f64, per: f64) -> f64 {
     (count * per / words.max(per)).min(3.0)
 }
 
-fn starts(words: &[&Token<'_>], list: &[&str]) -> f64 {
-    let starts = |word: &&&Token<'_>| list.iter().any(|stem| word.lower.starts_with(stem));
-    words.iter().filter(starts).count() as f64
+/// The number of words that begin with an entry of the list.
+fn count_beginnings(words: &[&Token<'_>], list: &[&str]) -> f64 {
+    let matches = |word: &&&Token<'_>| list.iter().any(|stem| word.lower.starts_with(stem));
+    words.iter().filter(matches).count() as f64
 }
 
-/// The features of a text in the order of [`FEATURES`]; rates are bounded, so that no text is beyond the model.
+/// The features of a text in the order of [`FEATURES`]. All are bounded, so that an unusual text does not leave the range that the model knows.
 pub fn features(text: &str) -> Vec<f64> {
     let sentences = sentences(text);
     let words: Vec<&Token<'_>> = sentences.iter().flat_map(Sentence::words).collect();
     let n = words.len() as f64;
-    let on = |list: &[&str]| count(words.iter().copied(), list);
+    let count_of = |list: &[&str]| count(words.iter().copied(), list);
     let share = |count: f64| count / n.max(1.0);
     let number = sentences.len().max(1) as f64;
     let lengths: Vec<f64> = sentences.iter().map(|s| s.words().count() as f64).collect();
@@ -314,33 +114,33 @@ pub fn features(text: &str) -> Vec<f64> {
         .iter()
         .filter(|w| w.text.starts_with(char::is_uppercase))
         .count() as f64;
-    let small = sentences.iter().filter(|s| {
+    let lower_case_starts = sentences.iter().filter(|s| {
         s.words()
             .next()
             .is_some_and(|w| w.text.starts_with(char::is_lowercase))
     });
-    let profane = starts(&words, PROFANITY) + on(PROFANE_WORDS);
-    // "i" is a misspelling, "I" is not
+    let profane = count_beginnings(&words, PROFANITY) + count_of(PROFANE_WORDS);
+    // "I" is no misspelling, although "i" is on the list
     let typos = words
         .iter()
         .filter(|w| MISSPELLINGS.contains(&w.lower.as_str()) && w.text != "I")
         .count() as f64;
-    let mut early: Vec<&str> = words
+    let mut first_words: Vec<&str> = words
         .iter()
-        .take(VARIETY)
+        .take(VARIETY_WORDS)
         .map(|w| w.lower.as_str())
         .collect();
-    let window = early.len().max(1) as f64;
-    early.sort_unstable();
-    early.dedup();
+    let first_word_count = first_words.len().max(1) as f64;
+    first_words.sort_unstable();
+    first_words.dedup();
     let numbers = words
         .iter()
         .filter(|w| w.text.starts_with(|c: char| c.is_ascii_digit()));
     let quotes = text.chars().filter(|c| matches!(c, '"' | '“')).count() as f64 / 2.0;
-    let Surface {
+    let CharacterCounts {
         shouting,
         missing_blanks,
-    } = surface(text);
+    } = character_counts(text);
     vec![
         n.min(LONG).ln_1p(),
         (1.0 - n / SHORT).max(0.0),
@@ -350,29 +150,33 @@ pub fn features(text: &str) -> Vec<f64> {
         share(capitals.count() as f64).min(0.3),
         share(capitalised).min(0.6),
         rate(shouting, n, 50.0),
-        rate(on(SLANG), n, 50.0),
+        rate(count_of(SLANG), n, 50.0),
         rate(profane, n, 50.0),
         rate(typos, n, 50.0),
-        small.count() as f64 / number,
+        lower_case_starts.count() as f64 / number,
         rate(missing_blanks, n, 50.0),
-        rate(on(CONNECTIVES), n, 50.0),
-        share(on(STOP_WORDS)),
-        early.len() as f64 / window,
-        rate(on(EVIDENCE) + numbers.count() as f64 + quotes, n, 50.0),
-        rate(on(MARKUP), n, 50.0),
-        rate(starts(&words, DEBATE), n, 50.0),
-        share(on(SECOND_PERSON)).min(0.1),
+        rate(count_of(CONNECTIVES), n, 50.0),
+        share(count_of(STOP_WORDS)),
+        first_words.len() as f64 / first_word_count,
+        rate(
+            count_of(EVIDENCE) + numbers.count() as f64 + quotes,
+            n,
+            50.0,
+        ),
+        rate(count_of(MARKUP), n, 50.0),
+        rate(count_beginnings(&words, DEBATE), n, 50.0),
+        share(count_of(SECOND_PERSON)).min(0.1),
     ]
 }
 
-/// What is judged: debaters' arguments and web pages' passages are written, and graded, in ways of their own.
+/// The kind of text that is judged. Arguments of debate portals and passages of web pages are written, and were graded, differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Argument,
     Passage,
 }
 
-/// Weights for each kind of text.
+/// The learned weights, one model for each kind of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     arguments: Linear,
@@ -387,7 +191,7 @@ struct ModelText {
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
-    // part of the program, not input: tests/it/quality.rs reads it
+    // The file is compiled in; tests/it/quality.rs reads it.
     Model::parse(include_str!("../../models/own/quality.toml"))
         .expect("models/own/quality.toml is a model")
 });
@@ -396,9 +200,9 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// No TOML, or features that are missing or unknown.
+    /// The text is not TOML, or a feature is missing or unknown.
     pub fn parse(text: &str) -> Result<Model> {
-        let text: ModelText = toml::from_str(text).context("reading weights of quality")?;
+        let text: ModelText = toml::from_str(text).context("reading the weights of quality")?;
         Ok(Model {
             arguments: Linear::new(text.arguments, &FEATURES).context("arguments")?,
             passages: Linear::new(text.passages, &FEATURES).context("passages")?,
@@ -413,12 +217,12 @@ impl Model {
     }
 }
 
-/// How well the text is written, in (0, 1): about the share of the highest grade that judges would give it.
+/// How well the text is written, in (0, 1): an estimate of the grade that judges would give, as a share of the highest grade.
 pub fn quality(kind: Kind, text: &str) -> f64 {
     COMMITTED.of(kind).probability(&features(text))
 }
 
-/// The same number, opened.
+/// The same number with the contribution of each feature.
 pub fn explain(kind: Kind, text: &str) -> Explanation {
     COMMITTED.of(kind).explain("quality", &features(text))
 }

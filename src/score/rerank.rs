@@ -1,4 +1,4 @@
-//! The top of a text ranking, ordered anew by several opinions.
+//! Re-ranking of the top of a text ranking by several opinions, and the detection of near-duplicates in it.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,30 @@ use super::{Opinion, weighted_mean};
 use crate::topic::lexicon::comparison::WEIGHING;
 use crate::topic::words::alphanumeric_words;
 
-/// Words that make one piece when texts are compared.
-const SHINGLE: usize = 3;
+/// Number of words in a shingle.
+const SHINGLE_WORDS: usize = 3;
 
-/// So many of them make a comparison.
-const ENOUGH: usize = 6;
+/// The number of words of [`WEIGHING`] at which [`comparison`] reaches 1.
+const FULL_COMPARISON: usize = 6;
 
-/// A document at the top of a ranking, and what is said of it.
+/// A document at the top of a ranking, with the value of each opinion. A value is none if its channel is off or the text has no words.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Candidate {
-    /// Its score by retrieval.
+    /// The score of retrieval.
     pub retrieval: f64,
-    /// The cosine of the topic and the most similar part of the text.
+    /// The cosine between the sentence vectors of the topic and of the most similar window of the text.
     pub sentence: Option<f64>,
-    /// The cross-encoder's score of the topic and the part of the text that it likes best.
+    /// The highest score that the cross-encoder gives the topic with a window of the text.
     pub cross: Option<f64>,
-    /// How well it is written, in [0, 1].
+    /// How well the text is written, in [0, 1] ([`super::quality`]).
     pub quality: Option<f64>,
-    /// How much it compares, in [0, 1] ([`comparison`]).
+    /// How much the text compares, in [0, 1] ([`comparison`]).
     pub comparison: Option<f64>,
-    /// P(pro) + P(con): that it takes a side on the topic.
+    /// The probability that the text takes a side on the topic: P(pro) + P(con).
     pub side: Option<f64>,
 }
 
-/// What each opinion weighs.
+/// The weight of each opinion in the mean; 0 switches it off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -47,13 +47,14 @@ pub struct Weights {
     pub side: f64,
 }
 
-/// The opinions on each candidate, in their order: retrieval, likeness and the cross-encoder's score brought to [0, 1] by
-/// the least and the greatest among the candidates, quality, comparison and side as they are. An opinion that weighs nothing, or
-/// that no candidate has, is not among them; where none is left, retrieval is the only one.
+/// The opinions on each candidate, in the order of the candidates.
+///
+/// Retrieval, sentence and cross are scaled to [0, 1] by their minimum and maximum among the candidates; the others are in [0, 1] already. An opinion
+/// without weight, or that no candidate has, is left out. If none remains, retrieval is the only one.
 pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
-    let retrieval = to_unit(candidates.iter().map(|c| Some(c.retrieval)));
-    let sentence = to_unit(candidates.iter().map(|c| c.sentence));
-    let cross = to_unit(candidates.iter().map(|c| c.cross));
+    let retrieval = min_max_scaled(candidates.iter().map(|c| Some(c.retrieval)));
+    let sentence = min_max_scaled(candidates.iter().map(|c| c.sentence));
+    let cross = min_max_scaled(candidates.iter().map(|c| c.cross));
     let quality: Vec<Option<f64>> = candidates.iter().map(|c| c.quality).collect();
     let comparison: Vec<Option<f64>> = candidates.iter().map(|c| c.comparison).collect();
     let side: Vec<Option<f64>> = candidates.iter().map(|c| c.side).collect();
@@ -65,25 +66,25 @@ pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>>
         ("comparison", weights.comparison, comparison),
         ("side", weights.side, side),
     ];
-    let speaks =
+    let is_on =
         |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
     if !channels
         .iter()
-        .any(|(_, weight, values)| speaks(*weight, values))
+        .any(|(_, weight, values)| is_on(*weight, values))
     {
         channels[0].1 = 1.0;
     }
     let on: Vec<_> = channels
         .iter()
-        .filter(|(_, weight, values)| speaks(*weight, values))
+        .filter(|(_, weight, values)| is_on(*weight, values))
         .collect();
     (0..candidates.len())
-        .map(|at| {
+        .map(|candidate| {
             on.iter()
                 .map(|(name, weight, values)| Opinion {
                     name,
                     weight: *weight,
-                    value: values[at],
+                    value: values[candidate],
                 })
                 .collect()
         })
@@ -95,47 +96,52 @@ pub fn scores(opinions: &[Vec<Opinion>]) -> Vec<f64> {
     opinions.iter().map(|of| weighted_mean(of)).collect()
 }
 
-/// Brings numbers to [0, 1]; where all are alike, to 1.
-fn to_unit(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Option<f64>> {
-    let there = || values.clone().flatten();
-    let (low, high) = (
-        there().fold(f64::INFINITY, f64::min),
-        there().fold(f64::NEG_INFINITY, f64::max),
-    );
-    values
-        .clone()
-        .map(|value| {
-            value.map(|value| match high > low {
-                true => (value - low) / (high - low),
-                false => 1.0,
-            })
-        })
-        .collect()
+/// The values scaled linearly so that the smallest is 0 and the largest 1. If all are equal, each becomes 1.
+fn min_max_scaled(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Option<f64>> {
+    let present = || values.clone().flatten();
+    let low = present().fold(f64::INFINITY, f64::min);
+    let high = present().fold(f64::NEG_INFINITY, f64::max);
+    let scaled = |value: f64| {
+        if high > low {
+            (value - low) / (high - low)
+        } else {
+            1.0
+        }
+    };
+    values.clone().map(|value| value.map(scaled)).collect()
 }
 
-/// How much a text compares: words that weigh one thing against another, up to six of them, as a share of six.
+/// How much a text compares, in [0, 1]: the number of its words that weigh one thing against another ([`WEIGHING`]), up to six, divided by
+/// six.
 pub fn comparison(text: &str) -> f64 {
     let weighs = |word: &&str| WEIGHING.contains(&word.to_lowercase().as_str());
-    alphanumeric_words(text).filter(weighs).take(ENOUGH).count() as f64 / ENOUGH as f64
+    alphanumeric_words(text)
+        .filter(weighs)
+        .take(FULL_COMPARISON)
+        .count() as f64
+        / FULL_COMPARISON as f64
 }
 
-/// For each text, in their order, whether one before it says nearly the same: the share of three-word pieces that
-/// both have (Broder's resemblance) is at least `alike`.
-pub fn repeats(texts: &[&str], alike: f64) -> Vec<bool> {
-    let pieces: Vec<HashSet<Vec<String>>> = texts.iter().map(|text| pieces(text)).collect();
-    (0..pieces.len())
-        .map(|at| {
-            pieces[..at]
-                .iter()
-                .any(|before| resemblance(before, &pieces[at]) >= alike)
-        })
-        .collect()
+/// For each text, whether it is a near-duplicate of a text before it: their resemblance (Broder 1997) is at least `threshold`. The
+/// resemblance, in [0, 1], is the number of shingles of three words that both texts have, divided by the number that either has.
+pub(crate) fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<bool> {
+    let mut earlier: Vec<HashSet<Vec<String>>> = Vec::new();
+    let mut is_duplicate = |text: &&str| {
+        let shingles = shingles(text);
+        let found = earlier
+            .iter()
+            .any(|other| resemblance(other, &shingles) >= threshold);
+        earlier.push(shingles);
+        found
+    };
+    texts.iter().map(&mut is_duplicate).collect()
 }
 
-fn pieces(text: &str) -> HashSet<Vec<String>> {
+/// The sequences of three words of a text, without regard to case. A shorter text is a single shingle; a text without words has none.
+fn shingles(text: &str) -> HashSet<Vec<String>> {
     let words: Vec<String> = alphanumeric_words(text).map(str::to_lowercase).collect();
     words
-        .windows(SHINGLE.min(words.len()).max(1))
+        .windows(SHINGLE_WORDS.min(words.len()).max(1))
         .map(<[String]>::to_vec)
         .collect()
 }
@@ -143,10 +149,7 @@ fn pieces(text: &str) -> HashSet<Vec<String>> {
 fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {
     let both = a.intersection(b).count();
     let either = a.len() + b.len() - both;
-    match either {
-        0 => 0.0,
-        _ => both as f64 / either as f64,
-    }
+    both as f64 / either.max(1) as f64
 }
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compares_is_told_from_what_does_not() {
+    fn comparisons_are_told_from_other_texts() {
         let both = "A laptop is better than a desktop, but more expensive: compared to it, both speed and price are worse.";
         assert_eq!(comparison(both), 1.0);
         assert_eq!(comparison("Unlike a goat, a cow"), 1.0 / 6.0);
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn opinions_are_weighed_on_one_scale() {
+    fn opinions_are_weighted_on_one_scale() {
         let candidates = [
             candidate(10.0, Some(0.2), 0.5),
             candidate(-10.0, Some(0.6), 1.0),
@@ -190,18 +193,18 @@ mod tests {
             found,
             [(2.0 + 0.0 + 0.5) / 4.0, (0.0 + 1.0 + 1.0) / 4.0, 1.0 / 4.0]
         );
-        // A channel that nobody has takes its weight along.
-        let silent = candidates.map(|c| Candidate {
+        // a channel that no candidate has does not lower the mean
+        let without = candidates.map(|c| Candidate {
             sentence: None,
             quality: None,
             ..c
         });
-        assert_eq!(scores(&opinions(&silent, weights)), [1.0, 0.0, 0.5]);
+        assert_eq!(scores(&opinions(&without, weights)), [1.0, 0.0, 0.5]);
         assert!(scores(&opinions(&[], weights)).is_empty());
     }
 
     #[test]
-    fn the_cross_encoder_speaks_where_it_is_and_retrieval_where_nobody_does() {
+    fn a_candidate_without_a_cross_score_gets_0_and_retrieval_ranks_if_no_candidate_has_one() {
         let logits = [Some(-11.0), Some(9.0), Some(4.0), None];
         let mut candidates = logits.map(|cross| Candidate {
             cross,
@@ -216,18 +219,21 @@ mod tests {
             scores(&opinions(&candidates, weights)),
             [0.0, 1.0, 0.75, 0.0]
         );
-        let silent = candidates.map(|c| Candidate { cross: None, ..c });
-        assert_eq!(scores(&opinions(&silent, weights)), [0.0, 0.0, 0.0, 1.0]);
+        let without = candidates.map(|c| Candidate { cross: None, ..c });
+        assert_eq!(scores(&opinions(&without, weights)), [0.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]
-    fn a_text_that_says_the_same_again_is_known() {
+    fn a_near_duplicate_of_an_earlier_text_is_found() {
         let text = "Plastic bottles should be banned because they pollute the sea and the land";
         let again = "plastic bottles should be banned, because they pollute the sea and the land!!";
         let other = "Plastic bottles should be kept because they are light and cheap to make";
-        assert_eq!(repeats(&[text, other, again], 0.8), [false, false, true]);
         assert_eq!(
-            repeats(&["", "", "a", "A"], 0.8),
+            near_duplicates(&[text, other, again], 0.8),
+            [false, false, true]
+        );
+        assert_eq!(
+            near_duplicates(&["", "", "a", "A"], 0.8),
             [false, false, false, true]
         );
     }

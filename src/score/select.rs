@@ -1,29 +1,28 @@
-//! The one place that decides order: which documents make the lists, and their final scores.
+//! The only place that decides the order of a run: which documents are in its lists, and their final scores.
 
 use crate::trec::{DocId, ScoredDoc, Stance};
 
-/// Images that stand in a list for one topic and stance.
+/// Number of images in the list of one topic and stance.
 pub(crate) const LIST_LENGTH: usize = 10;
 
-/// Two perceptual hashes (64 bit) this far apart or less are of the same picture. Of 169 real pictures,
-/// copies at 60 % of the size and JPEG quality 70 were within it in 167 cases, and no two different
-/// ones were closer than 16.
+/// Two images whose perceptual hashes (64 bits) differ in at most this many bits show the same picture. In a test with 169 real pictures,
+/// 167 copies at 60 % of the size and JPEG quality 70 were within it, and no two different pictures were closer than 16.
 pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
-/// A document and what it is worth in either list.
+/// A document that can be selected, and its worth in either list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub doc: DocId,
-    /// Worth as PRO, at least 0; none keeps it out of that list.
+    /// Worth in the PRO list, at least 0; none keeps the document out of the list.
     pub pro: Option<f64>,
-    /// Worth as CON, at least 0; none keeps it out of that list.
+    /// Worth in the CON list, at least 0; none keeps the document out of the list.
     pub con: Option<f64>,
-    /// Perceptual hash, where the image could be decoded.
+    /// Perceptual hash; none if the image could not be decoded.
     pub phash: Option<u64>,
 }
 
-/// An entry of a list. Ranks count from 1; scores strictly decrease as six decimals and as 32-bit
-/// floats, so that every evaluator sees the order that the ranks tell.
+/// An entry of a list. Ranks start at 1. Within a list scores strictly decrease, both with six decimals and as 32-bit floats, so that every
+/// evaluator sees the order of the ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selected {
     pub doc: DocId,
@@ -34,9 +33,9 @@ pub struct Selected {
 
 /// The PRO list, then the CON list.
 ///
-/// Of pictures that are the same only the most worthwhile is kept. Without `overlap` no document
-/// stands in both lists, and the documents are shared out so that the sum of the worths is the
-/// largest possible; with it each list takes its best. Ties go to the smaller id.
+/// Of images of the same picture only the one with the highest worth is kept. Without `overlap` no document is in both lists, and documents are
+/// assigned to the lists so that the sum of their worths is as large as possible. With it each list takes the documents of the highest
+/// worth. The smaller id wins ties.
 pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
     let candidates = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
@@ -50,7 +49,7 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
             list
         })
     } else {
-        share_out(&candidates)
+        assign_to_lists(&candidates)
     };
     Stance::BOTH
         .into_iter()
@@ -74,12 +73,12 @@ fn best_worth(candidate: &Candidate) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Best first, ties by id.
+/// Sorts by decreasing worth; ties by id.
 fn sort(list: &mut [(f64, &DocId)]) {
     list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
 }
 
-/// The candidates without the lesser of each pair of the same picture, by id.
+/// The candidates by id, with only the one of the highest worth among images of the same picture.
 fn distinct(candidates: &[Candidate]) -> Vec<&Candidate> {
     let mut order: Vec<&Candidate> = candidates.iter().collect();
     order.sort_by(|a, b| {
@@ -101,14 +100,14 @@ fn distinct(candidates: &[Candidate]) -> Vec<&Candidate> {
     kept
 }
 
-/// Two disjoint lists with the largest sum of worths, by dynamic programming over the candidates
-/// and how many of each list are taken.
-fn share_out<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
+/// Two disjoint lists with the largest sum of worths, by dynamic programming over the candidates. `best[p][c]` is the largest sum of the
+/// candidates so far with `p` of them in the PRO list and `c` in the CON list.
+fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
     const N: usize = LIST_LENGTH + 1;
-    const NEVER: f64 = f64::NEG_INFINITY;
-    let mut best = [[NEVER; N]; N];
+    const IMPOSSIBLE: f64 = f64::NEG_INFINITY;
+    let mut best = [[IMPOSSIBLE; N]; N];
     best[0][0] = 0.0;
-    // for each candidate and state: which list it went to last
+    // for each candidate and state, the list that the candidate was put in to reach the state
     let mut choices: Vec<[[Option<Stance>; N]; N]> = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let mut choice = [[None; N]; N];
@@ -130,10 +129,10 @@ fn share_out<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
         }
         choices.push(choice);
     }
-    // full lists first: a document of no worth still fills a slot that costs nothing
+    // full lists come first: a document of worth 0 costs nothing
     let (mut p, mut c) = (0..N)
         .flat_map(|p| (0..N).map(move |c| (p, c)))
-        .filter(|&(p, c)| best[p][c] > NEVER)
+        .filter(|&(p, c)| best[p][c] > IMPOSSIBLE)
         .max_by(|a, b| {
             (a.0 + a.1)
                 .cmp(&(b.0 + b.1))
@@ -173,13 +172,13 @@ fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
         .collect()
 }
 
-/// The scores of a list in six decimals, each lowered where it must be to stand below the one before it, also as a
-/// 32-bit float.
+/// The scores of a list, rounded to six decimals. A score that would not be below the one before it, also as a 32-bit float, is lowered as
+/// far as necessary.
 fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     let mut last = f32::INFINITY;
     scores.map(move |score| {
         let mut millionths = (score * 1e6).round();
-        // Of large numbers a millionth changes nothing.
+        // a large 32-bit float does not change by a millionth
         let step = (f64::from(last.next_up() - last) * 1e6).max(1.0);
         while (millionths / 1e6) as f32 >= last {
             millionths -= step;
@@ -190,12 +189,12 @@ fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item 
     })
 }
 
-/// A text ranking as it is handed in: the best first, ties by id, at most so many, with scores that strictly decrease as
-/// six decimals and as 32-bit floats. Scores must be finite and below 10^9 in size, others are left out.
-pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, most: usize) -> Vec<ScoredDoc> {
+/// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease as those of
+/// [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
+pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
     ranking.retain(|found| found.score.abs() < 1e9);
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
-    ranking.truncate(most);
+    ranking.truncate(max_length);
     let scores: Vec<f64> = strictly_decreasing(ranking.iter().map(|found| found.score)).collect();
     for (found, score) in ranking.iter_mut().zip(scores) {
         found.score = score;
@@ -219,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_scores_strictly_decrease_whatever_they_are(
+        fn text_scores_strictly_decrease_for_any_input(
             scores in proptest::collection::vec(prop_oneof![-1e8..1e8f64, -1.0..1.0f64, Just(0.5), Just(f64::NAN)], 0..60),
             most in 0usize..70,
         ) {
@@ -239,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn a_document_goes_where_it_is_missed_most() {
-        // alone, each list would put the first document first; PRO has ten others nearly as good, CON none
+    fn a_document_goes_to_the_list_that_loses_more_without_it() {
+        // either list alone would begin with the first document; PRO has ten others that are nearly as good, CON none
         let mut candidates = vec![candidate(1, 1.0, 0.9)];
         candidates.extend((2..12).map(|i| candidate(i, 0.95, 0.1)));
         candidates.extend((12..21).map(|i| candidate(i, 0.01, 0.01)));
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_worths_get_scores_that_differ_as_floats() {
+    fn equal_worths_get_different_scores() {
         let candidates: Vec<_> = (0..20).map(|i| candidate(i, 90.0, 90.0)).collect();
         let lists = select(&candidates, false);
         for pair in lists.windows(2).filter(|p| p[0].stance == p[1].stance) {
@@ -294,7 +293,7 @@ mod tests {
             docs.sort();
             docs.dedup();
             prop_assert_eq!(docs.len(), lists.len());
-            // greedy: PRO takes its ten, CON the best of what is left
+            // greedy: PRO takes its ten best, CON the best of the others
             let mut pro = worths.clone();
             pro.sort_by(|a, b| b.0.total_cmp(&a.0));
             let mut con = pro.split_off(pro.len().min(10));

@@ -1,9 +1,9 @@
-//! Does a text support a claim, attack it, or neither? P(pro), P(con) and P(neither) of a (claim, text) pair.
+//! Does a text support a claim, attack it, or neither? P(pro), P(con) and P(neither) for a claim and a text.
 //!
-//! The pair encoder reads the beginning of the text as a whole, and its first sentences one by one: arguments open with
-//! what they argue for, and a sentence alone is read more surely than one among six. What it says, and a few features of
-//! words, are weighed by numbers that were fitted on the development parts of the labelled collections, which also makes
-//! them probabilities. Without the encoder the words decide alone. `train text-stance` (models/train) learns all numbers.
+//! The pair encoder reads the beginning of the text as a whole and its first sentences one by one: arguments begin with what they argue
+//! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are added
+//! with weights that were fitted on the development parts of the labelled collections, so that the results are calibrated probabilities.
+//! Without the encoder the words decide alone. `collection-tools train text-stance` learns all weights.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -17,14 +17,14 @@ use crate::evidence::sentiment::Vader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::{beginning, pieces};
 use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
-use crate::topic::question::{self, Polarity};
+use crate::topic::question;
 use crate::topic::words::{apostrophe_words, tokens};
 use crate::trec::Explanation;
 
-/// Characters of a sentence that are shown.
-const SHOWN: usize = 80;
+/// Maximum number of characters of a sentence in an explanation.
+const SHOWN_CHARACTERS: usize = 80;
 
-/// Features that change their sign with the claim's polarity.
+/// Names of the features that tell PRO from CON. They change their sign with the claim's polarity.
 pub const SIDES: [&str; 4] = [
     "words of approval and rejection",
     "sentiment",
@@ -32,14 +32,14 @@ pub const SIDES: [&str; 4] = [
     "polarity of the text, where it shares the claim's words",
 ];
 
-/// Features of a text that has nothing to do with the claim, or does not say what it thinks of it.
+/// Names of the features that tell a text that takes no side: it is about something else, or says nothing of the claim.
 pub const NEITHER: [&str; 3] = [
     "share of the claim's words that are there",
     "strength of approval or rejection",
     "length",
 ];
 
-/// Adds up to 1.
+/// The probabilities of the three stances; they add up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stances {
     pub pro: f64,
@@ -54,18 +54,14 @@ impl Stances {
     }
 }
 
-/// The features of [`SIDES`] and of [`NEITHER`].
+/// The values of the features [`SIDES`] and [`NEITHER`], each in the order of their names.
 pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
     let text = beginning(text);
     let sign = question::polarity(claim).sign();
     let lean = leaning(text).unwrap_or(0.0);
     let valence = Vader::new().compound(text);
-    let turned = match question::polarity(text) {
-        Polarity::For => 1.0,
-        Polarity::Against => -1.0,
-    };
-    let shared = shared(claim, text);
-    let agrees = turned * sign;
+    let shared = shared_words(claim, text);
+    let agrees = question::polarity(text).sign() * sign;
     (
         vec![lean * sign, valence * sign, agrees, agrees * shared],
         vec![
@@ -106,18 +102,19 @@ fn leaning(text: &str) -> Option<f64> {
     (number > 0.0).then(|| (approving - rejecting) / (number + 1.0))
 }
 
-/// Share of the claim's words of four letters and more that the text has, by their first five letters.
-fn shared(claim: &str, text: &str) -> f64 {
+/// The share of the claim's words that the text has too, in [0, 1]. Only words of at least four letters count; they are the same if their
+/// first five letters are.
+fn shared_words(claim: &str, text: &str) -> f64 {
     let stems = |text: &str| -> HashSet<String> {
         let words = tokens(text).into_iter().filter(|t| t.word);
         let long = words.filter(|t| t.lower.chars().count() >= 4);
         long.map(|t| t.lower.chars().take(5).collect()).collect()
     };
-    let (asked, there) = (stems(claim), stems(text));
-    asked.intersection(&there).count() as f64 / asked.len().max(1) as f64
+    let (of_claim, of_text) = (stems(claim), stems(text));
+    of_claim.intersection(&of_text).count() as f64 / of_claim.len().max(1) as f64
 }
 
-/// The learned numbers.
+/// The learned weights.
 #[derive(Clone, Debug)]
 pub struct Model {
     weights: Weights,
@@ -125,22 +122,23 @@ pub struct Model {
     neither: Linear,
 }
 
-/// What the opinions weigh, in log-odds.
+/// The weights of the encoder's log-odds and of those of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// On the encoder's log-odds of PRO against CON over the beginning of the text.
+    /// Weight of [`EncoderLogOdds::whole`].
     pub whole: f64,
-    /// On their mean over the first sentences; a text of one piece has the same in both.
+    /// Weight of [`EncoderLogOdds::sentences`].
     pub sentences: f64,
-    /// On the log-odds of the words.
+    /// Weight of the log-odds of PRO against CON by the words.
     pub words: f64,
-    /// On the encoder's log-odds of neither.
+    /// Weight of [`EncoderLogOdds::neither`].
     pub neither: f64,
+    /// Added to the log-odds of neither when the encoder reads.
     pub neither_bias: f64,
 }
 
-/// As the weight file has it.
+/// The layout of the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelText {
@@ -150,33 +148,40 @@ pub struct ModelText {
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
-    // part of the program, not input: the test below reads it
+    // The file is compiled in; the tests below read it.
     Model::parse(include_str!("../../models/own/text-stance.toml"))
         .expect("models/own/text-stance.toml is a model")
 });
 
-/// What the encoder's logits of all pieces say, before they are weighed.
+/// The encoder's log-odds for a claim and a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Opinions {
+pub struct EncoderLogOdds {
+    /// Of PRO against CON, over the beginning of the text.
     pub whole: f64,
+    /// The mean of PRO against CON over the first sentences; the same as `whole` if the text is a single piece.
     pub sentences: f64,
+    /// Of neither against PRO or CON, over the beginning of the text.
     pub neither: f64,
 }
 
-/// Log-odds of PRO against CON.
-fn side([con, pro, _]: &Logits) -> f64 {
+/// The encoder's log-odds of PRO against CON for one piece.
+fn pro_against_con([con, pro, _]: &Logits) -> f64 {
     f64::from(pro - con)
 }
 
-impl Opinions {
-    /// Of the logits of [`pieces`]; none if there are none.
-    pub fn of(logits: &[Logits]) -> Option<Opinions> {
+impl EncoderLogOdds {
+    /// From the logits of a text's [`pieces`], in their order; none if there are none.
+    pub fn of(logits: &[Logits]) -> Option<EncoderLogOdds> {
         let (whole, rest) = logits.split_first()?;
         let [con, pro, neither] = whole.map(f64::from);
-        let mean = rest.iter().map(side).sum::<f64>() / rest.len().max(1) as f64;
-        Some(Opinions {
-            whole: side(whole),
-            sentences: if rest.is_empty() { side(whole) } else { mean },
+        let mean = rest.iter().map(pro_against_con).sum::<f64>() / rest.len().max(1) as f64;
+        Some(EncoderLogOdds {
+            whole: pro_against_con(whole),
+            sentences: if rest.is_empty() {
+                pro_against_con(whole)
+            } else {
+                mean
+            },
             neither: neither - con.max(pro) - (-(con - pro).abs()).exp().ln_1p(),
         })
     }
@@ -186,15 +191,15 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// No TOML, or features that are missing or unknown.
+    /// The text is not TOML, or as [`Model::new`].
     pub fn parse(text: &str) -> Result<Model> {
-        Model::new(toml::from_str(text).context("reading weights of text stance")?)
+        Model::new(toml::from_str(text).context("reading the weights of the stance of texts")?)
     }
 
     /// The model of a weight file.
     ///
     /// # Errors
-    /// Features that are missing or unknown; sides that would not swap with the claim.
+    /// A feature is missing or unknown, or PRO and CON would not be exchanged by the opposite claim: the bias or a mean of the sides is not 0.
     pub fn new(text: ModelText) -> Result<Model> {
         let sides = Linear::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
@@ -205,17 +210,18 @@ impl Model {
         })
     }
 
-    /// The committed weights.
+    /// The weights that are compiled into the program.
     pub fn committed() -> &'static Model {
         &COMMITTED
     }
 
-    /// Log-odds of PRO against CON by words alone.
+    /// The log-odds of PRO against CON by the words alone.
     pub fn words(&self, claim: &str, text: &str) -> f64 {
         self.sides.log_odds(&features(claim, text).0)
     }
 
-    /// What the text is towards the claim; `logits` of its [`pieces`] with the claim, none without an encoder.
+    /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in their order; none
+    /// without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
         let (sides, rest) = features(claim, text);
         self.stances_of(&sides, &rest, logits)
@@ -223,7 +229,7 @@ impl Model {
 
     fn stances_of(&self, sides: &[f64], rest: &[f64], logits: Option<&[Logits]>) -> Stances {
         let words = self.sides.log_odds(sides);
-        let (pro, neither) = match logits.and_then(Opinions::of) {
+        let (pro, neither) = match logits.and_then(EncoderLogOdds::of) {
             Some(o) => {
                 let w = &self.weights;
                 (
@@ -241,7 +247,7 @@ impl Model {
         }
     }
 
-    /// The same, opened; the value is P(pro) - P(con). Each sentence that the encoder read alone stands with what it added.
+    /// The explanation of [`Model::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder read.
     pub fn explain(
         &self,
         name: &str,
@@ -249,11 +255,11 @@ impl Model {
         text: &str,
         logits: Option<&[Logits]>,
     ) -> Explanation {
-        self.opened(name, claim, text, logits).1
+        self.stances_with_explanation(name, claim, text, logits).1
     }
 
-    /// Both, for what takes most of the time once.
-    pub fn opened(
+    /// The stances and their explanation. Both need the features, which take most of the time and are computed once here.
+    pub(crate) fn stances_with_explanation(
         &self,
         name: &str,
         claim: &str,
@@ -265,13 +271,16 @@ impl Model {
         let sum = self.sides.log_odds(&sides);
         let w = &self.weights;
         let mut parts = Vec::new();
-        if let (Some(logits), Some(opinions)) = (logits, logits.and_then(Opinions::of)) {
+        if let (Some(logits), Some(opinions)) = (logits, logits.and_then(EncoderLogOdds::of)) {
             let texts = pieces(text);
             let alone = logits.len() == 1;
             let read = |text: &str, weight: f64, logits: &Logits, what: &str| Explanation {
                 name: format!("{what} \"{}\"", shown(text)),
-                value: weight * side(logits),
-                how: format!("weight {weight:.3} × log-odds {:.3}", side(logits)),
+                value: weight * pro_against_con(logits),
+                how: format!(
+                    "weight {weight:.3} × log-odds {:.3}",
+                    pro_against_con(logits)
+                ),
                 parts: Vec::new(),
             };
             let whole = w.whole + if alone { w.sentences } else { 0.0 };
@@ -309,7 +318,7 @@ impl Model {
             parts.push(self.neither.explain("neither", &rest));
         }
         let share = stances.pro / (stances.pro + stances.con);
-        let opened = Explanation {
+        let explanation = Explanation {
             name: name.to_owned(),
             value: stances.balance(),
             how: format!(
@@ -321,14 +330,14 @@ impl Model {
             ),
             parts,
         };
-        (stances, opened)
+        (stances, explanation)
     }
 }
 
-/// The beginning of a text, on one line.
+/// The beginning of a text on one line, as explanations quote it.
 pub fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
         None => line,
     }
@@ -350,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_are_one_piece_and_long_ones_open_with_their_first_sentences() {
+    fn a_short_text_is_one_piece_and_a_long_one_adds_its_first_sentences() {
         assert_eq!(pieces("LOWER THE VOTING AGE"), ["LOWER THE VOTING AGE"]);
         let one =
             "It is high time that young people were heard in the halls of power, said the mayor.";
@@ -362,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn words_alone_tell_approval_from_rejection_and_turn_with_the_claim() {
+    fn words_alone_tell_approval_from_rejection_and_follow_the_polarity_of_the_claim() {
         let model = Model::committed();
         let good = "This is a great benefit and it helps to protect people.";
         let bad = "This is dangerous, it harms and kills people.";
@@ -383,13 +392,13 @@ mod tests {
         let logits: Vec<Logits> = pieces(text).iter().map(|_| [-1.0, 2.0, -0.5]).collect();
         for logits in [None, Some(logits.as_slice())] {
             let stances = model.stances(claim, text, logits);
-            let opened = model.explain("text", claim, text, logits);
-            assert_eq!(opened.value, stances.balance());
-            let (neither, sides) = opened.parts.split_last().unwrap();
+            let explained = model.explain("text", claim, text, logits);
+            assert_eq!(explained.value, stances.balance());
+            let (neither, sides) = explained.parts.split_last().unwrap();
             assert_eq!(neither.value, stances.neither);
             let sum: f64 = sides.iter().map(|part| part.value).sum();
             let pro = (1.0 - stances.neither) * logistic(sum);
-            assert!((pro - stances.pro).abs() < 1e-9, "{opened:?}");
+            assert!((pro - stances.pro).abs() < 1e-9, "{explained:?}");
         }
     }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use riposte::collection::read_topics;
 use riposte::reading::pair::PairEncoder;
 use riposte::score::object_stance::{
-    Features, Objects, PREFERENCE, Reading, Steps, StepsText, features, neutral_names, reading,
+    Cascade, CascadeText, Features, Objects, PREFERENCE, Reading, features, neutral_names, reading,
     takes_names, which_names,
 };
 use riposte::trec::{ObjectStance, TopicId};
@@ -131,7 +131,7 @@ fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
 }
 
 /// Learns the three models and the factors.
-fn learn(rows: &[&Row], encoder: bool) -> Result<StepsText> {
+fn learn(rows: &[&Row], encoder: bool) -> Result<CascadeText> {
     let step = |of: &dyn Fn(&Features) -> Vec<f64>,
                 target: &dyn Fn(ObjectStance) -> Option<bool>| {
         let known = rows
@@ -152,7 +152,7 @@ fn learn(rows: &[&Row], encoder: bool) -> Result<StepsText> {
         _ => None,
     });
     let which = fit(&which_names(encoder), &x, &y, WHICH_PENALTY, true)?;
-    Ok(StepsText {
+    Ok(CascadeText {
         factors: factors(rows),
         takes,
         neutral,
@@ -207,7 +207,7 @@ fn cross_validated(rows: &[Row], groups: &[usize], encoder: bool) -> Result<Vec<
             .filter(|(_, g)| **g != group)
             .map(|(r, _)| r)
             .collect();
-        let steps = Steps::new(learn(&known, encoder)?, encoder)?;
+        let steps = Cascade::new(learn(&known, encoder)?, encoder)?;
         let rest = found
             .iter_mut()
             .zip(rows)

@@ -8,7 +8,9 @@ use anyhow::Result;
 use riposte::reading::pair::{Logits, PairEncoder};
 use riposte::reading::pieces::pieces;
 use riposte::score::linear::LinearText;
-use riposte::score::text_stance::{Model, ModelText, NEITHER, Opinions, SIDES, Weights, features};
+use riposte::score::text_stance::{
+    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Weights, features,
+};
 
 use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
@@ -218,7 +220,7 @@ fn combine(
         .map(|reading| (reading, false))
         .chain(unrelated.iter().map(|reading| (reading, true)))
     {
-        let Some(o) = Opinions::of(&reading.logits) else {
+        let Some(o) = EncoderLogOdds::of(&reading.logits) else {
             continue;
         };
         says_neither.push(vec![o.neither]);

@@ -10,7 +10,7 @@
 //! - a depthwise convolution hands its output to the pointwise one after it a few rows at a time;
 //! - buffers are reused from layer to layer and from image to image.
 //!
-//! [`compile`] translates as much of a graph as it knows, from the input on, into a [`ConvNet`]; a general runtime computes the
+//! [`compile()`] translates as much of a graph as it knows, from the input on, into a [`ConvNet`]; a general runtime computes the
 //! rest, and a [`Classifier`] the output layer.
 //!
 //! Where the machine multiplies bytes four at a time, and [`NumericMode::Auto`] allows it, products of 64 rows or more are

@@ -1,4 +1,4 @@
-//! What a sentence says for and against two objects: comparatives and choices.
+//! Evidence in a sentence for one of two objects: comparatives ("A is better than B") and choices ("I prefer A").
 
 use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
@@ -6,36 +6,43 @@ use crate::topic::lexicon::comparison::{BETTER, CHOOSE, PREFER, TAKES_TO, UNWANT
 use crate::topic::lexicon::opinion::{NEGATIVE_WORDS, negates};
 use crate::topic::words::Sentence;
 
-/// How far to the left the object of "… better than …" may stand, in tokens; and the other reaches below.
-const SUBJECT: usize = 25;
-const THAN: usize = 11;
-const COMPARED: usize = 8;
-const CHOSEN: usize = 5;
-/// For a comparison of which one side is named.
+/// Maximum distance of an object before its comparative, in tokens.
+const MAX_BEFORE_COMPARATIVE: usize = 25;
+/// Maximum distance of "than" or "to" after the comparative.
+const MAX_TO_THAN: usize = 11;
+/// Maximum distance of the other object after "than" or "to".
+const MAX_AFTER_THAN: usize = 8;
+/// Maximum distance of an object after a verb of choice.
+const MAX_AFTER_CHOICE: usize = 5;
+/// Number of tokens before a word in which a negation applies to it.
+const NEGATION_REACH: usize = 3;
+/// Factor for a comparison of which only one side is named.
 const HALF_NAMED: f64 = 0.6;
-/// "Not better" is less than "worse".
+/// Factor for a negated comparative: "not better" says less than "worse".
 const NEGATED: f64 = -0.5;
-/// For words of [`CHOOSE`].
-const MAYBE: f64 = 0.4;
+/// Factor for verbs of [`CHOOSE`], which do not always express a choice.
+const UNCERTAIN_CHOICE: f64 = 0.4;
 
-/// Evidence for the first object (above 0) or the second (below 0).
+/// Sums of evidence, positive for the first object and negative for the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cues {
-    /// From "better than" and its like.
+    /// From comparatives with "than" or "to".
     pub than: f64,
-    /// From "prefer", "recommend", "go for".
+    /// From verbs of choice: "prefer", "recommend", "go for".
     pub choose: f64,
 }
 
-fn negated(words: &[&str], place: usize) -> bool {
-    words[place.saturating_sub(3)..place]
+/// Whether a negation stands shortly before the word at a position.
+fn is_negated(words: &[&str], position: usize) -> bool {
+    words[position.saturating_sub(NEGATION_REACH)..position]
         .iter()
         .any(|word| negates(word) || NEGATIVE_WORDS.contains(word))
 }
 
-/// 1 for "better", -1 for "worse", 0 for no comparative.
-fn polarity(words: &[&str], place: usize, vader: Vader) -> f64 {
-    let word = words[place];
+/// The direction of the word at a position: 1 for a comparative like "better", -1 for one like "worse", 0 for any other word. That of "more" and
+/// "less" depends on the word after them.
+fn direction(words: &[&str], position: usize, vader: Vader) -> f64 {
+    let word = words[position];
     if BETTER.contains(&word) {
         return 1.0;
     }
@@ -47,42 +54,45 @@ fn polarity(words: &[&str], place: usize, vader: Vader) -> f64 {
         "less" => -1.0,
         _ => return 0.0,
     };
-    match words.get(place + 1) {
+    match words.get(position + 1) {
         None | Some(&("than" | "," | "." | "likely")) => 0.0,
         Some(quality) if UNWANTED.contains(quality) || vader.compound(quality) < 0.0 => -more,
         Some(_) => more,
     }
 }
 
-/// The cues of a sentence; a question decides nothing.
+/// The cues of a sentence; none for a question, which prefers nothing, and for a sentence without mentions.
 pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) -> Cues {
     let mut cues = Cues::default();
     if sentence.is_question() || mentions.is_empty() {
         return cues;
     }
     let words: Vec<&str> = sentence.tokens.iter().map(|t| t.lower.as_str()).collect();
-    let before = |place: usize, reach: usize| {
+    let before = |position: usize, reach: usize| {
         mentions
             .iter()
-            .rfind(|m| m.last < place && place - m.last <= reach)
+            .rfind(|m| m.last < position && position - m.last <= reach)
     };
-    let after = |place: usize, reach: usize| {
+    let after = |position: usize, reach: usize| {
         mentions
             .iter()
-            .find(|m| m.first > place && m.first - place <= reach)
+            .find(|m| m.first > position && m.first - position <= reach)
     };
-    for (place, word) in words.iter().enumerate() {
-        let mut better = polarity(&words, place, vader);
+    for (position, word) in words.iter().enumerate() {
+        let mut better = direction(&words, position, vader);
         if better != 0.0 {
-            if negated(&words, place) {
+            if is_negated(&words, position) {
                 better *= NEGATED;
             }
             let takes_to = TAKES_TO.contains(word);
-            let than = (place + 1..words.len().min(place + 1 + THAN))
+            let than = (position + 1..words.len().min(position + 1 + MAX_TO_THAN))
                 .find(|&n| words[n] == "than" || (takes_to && words[n] == "to"));
             if let Some(than) = than {
                 cues.than += better
-                    * match (before(place, SUBJECT), after(than, COMPARED)) {
+                    * match (
+                        before(position, MAX_BEFORE_COMPARATIVE),
+                        after(than, MAX_AFTER_THAN),
+                    ) {
                         (Some(a), Some(b)) if a.object != b.object => {
                             a.sign() * (a.weight * b.weight).sqrt()
                         }
@@ -92,16 +102,20 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
                     };
             }
         }
-        let certain = if PREFER.contains(word) {
+        let certainty = if PREFER.contains(word) {
             1.0
         } else if CHOOSE.contains(word) {
-            MAYBE
+            UNCERTAIN_CHOICE
         } else {
             continue;
         };
-        if let Some(chosen) = after(place, CHOSEN) {
-            let turn = if negated(&words, place) { -1.0 } else { 1.0 };
-            cues.choose += turn * certain * chosen.sign() * chosen.weight;
+        if let Some(chosen) = after(position, MAX_AFTER_CHOICE) {
+            let sign = if is_negated(&words, position) {
+                -1.0
+            } else {
+                1.0
+            };
+            cues.choose += sign * certainty * chosen.sign() * chosen.weight;
         }
     }
     cues

@@ -1,8 +1,8 @@
-//! A passage as numbers: odd ones, which change their sign when the objects are swapped, and even ones, which do not.
+//! The features of a passage for the stance towards two objects. Odd features change their sign when the objects are swapped; even ones do
+//! not change.
 
-use super::Objects;
 use super::cues::cues;
-use super::mentions::Mention;
+use super::mentions::{Mention, Objects};
 use crate::evidence::sentiment::Vader;
 use crate::topic::lexicon::comparison::{
     ALIKE, BETTER, CLAUSE_BREAKS, COMPARING, CONDITIONS, CONTRASTS, OBJECT_STOP_WORDS,
@@ -11,9 +11,9 @@ use crate::topic::lexicon::comparison::{
 use crate::topic::lexicon::opinion::FIRST_PERSON;
 use crate::topic::words::{Sentence, count};
 
-/// Odd features that need no encoder; [`LEANING`] joins them where there is one.
+/// Names of the odd features of the words, which tell for which object a passage is. With the encoder [`LEANING`] is added.
 pub(crate) const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
-/// What tells a passage that takes a stance from one that does not.
+/// Names of the even features of the words that tell whether a passage takes a stance. With the encoder [`PREFERRING`] and [`SUREST`] are added.
 pub(crate) const TAKES: [&str; 16] = [
     "mentions of the rarer object",
     "mentions of the more frequent object",
@@ -32,39 +32,43 @@ pub(crate) const TAKES: [&str; 16] = [
     "comparatives, either way",
     "choices, either way",
 ];
-/// What tells a neutral stance from one for an object.
+/// Names of the even features of the words that tell a neutral stance from one for an object. With the encoder [`ONE_SIDED`] is added.
 pub const NEUTRAL: [&str; 3] = [
     "share of mentions, either way",
     "words of likeness",
     "sentences with both objects",
 ];
-/// Mean of the sentences' leanings by the pair encoder, each made to saturate.
+/// Name of an odd feature: the mean over the sentences of tanh of their leaning by the pair encoder.
 pub(crate) const LEANING: &str = "leaning of sentences";
-/// Their sum over the root of their number, as that of chance would grow: one-sided passages have a large one.
+/// Name of an even feature: the absolute sum of the leanings, divided by the square root of their number. Leanings by chance would grow as
+/// this root does; the sum of a one-sided passage grows faster.
 pub(crate) const ONE_SIDED: &str = "one-sided leaning";
-/// Expected number of sentences that prefer an object, by the encoder; logarithm of it and one.
+/// Name of an even feature: ln(1 + n), where n is the expected number of sentences that prefer an object, by the encoder.
 pub(crate) const PREFERRING: &str = "sentences that prefer";
-/// The surest of them.
+/// Name of an even feature: the largest probability that a sentence prefers an object, by the encoder.
 pub(crate) const SUREST: &str = "surest preference";
 
-/// What the pair encoder says of a sentence that names an object.
+/// The pair encoder's reading of a sentence that names an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Log-odds of the first object against the second, if it prefers one.
+    /// The log-odds of the first object against the second, if the sentence prefers one.
     pub leaning: f64,
-    /// P(it prefers one).
+    /// The probability that the sentence prefers one of the objects.
     pub prefers: f64,
 }
 
-/// A passage's features, each array in the order of its names.
+/// The features of a passage for the three models, each in the order of its names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
+    /// In the order of [`super::which_names`].
     pub which: Vec<f64>,
+    /// In the order of [`super::takes_names`].
     pub takes: Vec<f64>,
+    /// In the order of [`super::neutral_names`].
     pub neutral: Vec<f64>,
 }
 
-/// What accumulates over the sentences.
+/// Sums and counts over the sentences. Arrays have one value for each object.
 #[derive(Default)]
 struct Sums {
     mentions: [f64; 2],
@@ -88,13 +92,15 @@ struct Sums {
 }
 
 impl Sums {
-    fn feel(&mut self, object: usize, sentiment: f64) {
+    /// Adds the sentiment of a text about an object, in [-1, 1].
+    fn add_sentiment(&mut self, object: usize, sentiment: f64) {
         self.sentiment[object] += sentiment;
         self.positive += sentiment.max(0.0);
         self.negative += (-sentiment).max(0.0);
     }
 
-    fn count(&mut self, sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) {
+    /// Adds what is counted in a sentence.
+    fn add_counts(&mut self, sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) {
         let tokens = &sentence.tokens;
         for token in sentence.words() {
             self.words += 1.0;
@@ -122,18 +128,24 @@ impl Sums {
         self.choose += cues.choose;
     }
 
-    /// In a sentence of both objects each clause speaks of the one it names, or of the one named before.
-    fn feel_clauses(&mut self, sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) {
+    /// Adds the sentiment of a sentence that names both objects: that of each clause counts for the object that it names or, if it names
+    /// none, for the object of the clause before it. A clause that names both counts for none.
+    fn add_sentiment_of_clauses(
+        &mut self,
+        sentence: &Sentence<'_>,
+        mentions: &[Mention],
+        vader: Vader,
+    ) {
         self.naming_both += 1.0;
         let mut about = None;
         let mut start = 0;
         for end in 1..=sentence.tokens.len() {
-            let parts = sentence.tokens.get(end);
-            if parts.is_some_and(|t| !CLAUSE_BREAKS.contains(&t.lower.as_str())) {
+            let separator = sentence.tokens.get(end);
+            if separator.is_some_and(|t| !CLAUSE_BREAKS.contains(&t.lower.as_str())) {
                 continue;
             }
             let clause = start..end;
-            // the word that parts two clauses belongs to neither
+            // the token between two clauses belongs to neither
             start = end + 1;
             let named = |object| {
                 let inside = |m: &&Mention| clause.contains(&m.first) || clause.contains(&m.last);
@@ -148,36 +160,36 @@ impl Sums {
             if let Some(object) = about {
                 let words = sentence.tokens.get(clause).unwrap_or_default();
                 let words: Vec<&str> = words.iter().map(|t| t.text).collect();
-                self.feel(object, vader.compound(&words.join(" ")));
+                self.add_sentiment(object, vader.compound(&words.join(" ")));
             }
         }
     }
 }
 
-/// The features of a passage. `readings`: of each of [`Objects::masked`]'s sentences; none without an encoder.
+/// The features of a passage. `readings` are those of the sentences of [`Objects::masked`], in their order; none without an encoder.
 pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) -> Features {
     let vader = Vader::new();
     let mut sums = Sums::default();
     let sentences = objects.read(passage);
-    // sentences that name neither object speak of the last one named, ever less
+    // A sentence that names neither object counts by half for the object that the sentence before it named, the next one by a quarter, and so on.
     let mut last: Option<(usize, f64)> = None;
     for (sentence, mentions) in &sentences {
-        sums.count(sentence, mentions, vader);
+        sums.add_counts(sentence, mentions, vader);
         let named = |object| mentions.iter().any(|m| m.object == object);
         match (named(0), named(1)) {
             (true, true) => {
-                sums.feel_clauses(sentence, mentions, vader);
+                sums.add_sentiment_of_clauses(sentence, mentions, vader);
                 last = None;
             }
             (false, false) => {
                 if let Some((object, share)) = &mut last {
-                    sums.feel(*object, *share * vader.compound(sentence.text));
+                    sums.add_sentiment(*object, *share * vader.compound(sentence.text));
                     *share /= 2.0;
                 }
             }
             (first, _) => {
                 let object = usize::from(!first);
-                sums.feel(object, vader.compound(sentence.text));
+                sums.add_sentiment(object, vader.compound(sentence.text));
                 last = Some((object, 0.5));
             }
         }
@@ -185,7 +197,7 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
     let mut features = sums.features(sentences.len().max(1) as f64);
     if let Some(readings) = readings {
         let number = readings.len().max(1) as f64;
-        // a sentence that prefers none leans by nothing
+        // a sentence that prefers neither object has no leaning
         let leaning = |r: &Reading| r.prefers * r.leaning;
         let mean = readings.iter().map(|r| leaning(r).tanh()).sum::<f64>() / number;
         features.which.push(mean);

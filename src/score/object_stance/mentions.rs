@@ -1,12 +1,16 @@
-//! Where a passage speaks of which of two objects.
+//! The mentions of two objects in a passage.
 
 use crate::topic::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
 use crate::topic::words::{Sentence, Token, sentences, tokens};
 
-/// Tokens between two words of an object that is still named: "goat and sheep milk".
-const GAP: usize = 2;
+/// Maximum distance, in tokens, of two words of an object in one mention: "goat and sheep" are two apart in "goat and sheep milk".
+const MAX_GAP: usize = 2;
 
-/// A word without plural, possession, -ing and -ed: as coarse as the objects' few words allow.
+/// Maximum number of characters of a masked sentence.
+const MASKED_CHARACTERS: usize = 600;
+
+/// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because it is only
+/// compared with the few words of two objects.
 pub(super) fn stem(word: &str) -> String {
     let mut stem = word.to_lowercase().replace('’', "'");
     if let Some(bare) = stem.strip_suffix("'s").or_else(|| stem.strip_suffix('\'')) {
@@ -47,39 +51,40 @@ pub(super) fn stem(word: &str) -> String {
 /// The words by which a text names each of two objects.
 #[derive(Clone, Debug)]
 pub struct Objects {
-    /// (stem, which word of the object it stands for), for the first and the second object.
+    /// For each object the stems of its words and of their other names, each with the index of the word that it stands for.
     terms: [Vec<(String, usize)>; 2],
-    /// How many words each object has that the other has not, at least 1.
+    /// The number of words that each object has alone, at least 1.
     sizes: [f64; 2],
 }
 
-/// An object named in a sentence.
+/// A mention of an object in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mention {
-    /// Places of its first and last token in the sentence.
+    /// Index of its first token in the sentence.
     pub first: usize,
+    /// Index of its last token, inclusive.
     pub last: usize,
-    /// 0 or 1.
+    /// The object: 0 or 1.
     pub object: usize,
-    /// Share of the object's own words that are there, in (0, 1].
+    /// Share of the object's words in the mention, in (0, 1].
     pub weight: f64,
 }
 
 impl Mention {
-    /// 1 for the first object, -1 for the second.
+    /// 1.0 for the first object, -1.0 for the second.
     pub fn sign(&self) -> f64 {
         if self.object == 0 { 1.0 } else { -1.0 }
     }
 }
 
 impl Objects {
-    /// Of two objects as a topic names them ("cow milk", "goat milk"). Words that both share tell nothing and are not
-    /// looked for, unless there are no others.
+    /// From the names of two objects in a topic ("cow milk", "goat milk"). Words that both have cannot tell them apart and are not looked
+    /// for, unless an object has no others.
     pub fn new(first: &str, second: &str) -> Self {
         let content = |object: &str| {
             let words: Vec<Token<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
-            let told = |t: &&Token<'_>| !OBJECT_STOP_WORDS.contains(&t.lower.as_str());
-            let mut stems: Vec<String> = words.iter().filter(told).map(|t| stem(t.text)).collect();
+            let names = |t: &&Token<'_>| !OBJECT_STOP_WORDS.contains(&t.lower.as_str());
+            let mut stems: Vec<String> = words.iter().filter(names).map(|t| stem(t.text)).collect();
             if stems.is_empty() {
                 stems = words.iter().map(|t| stem(t.text)).collect();
             }
@@ -129,7 +134,7 @@ impl Objects {
         }
     }
 
-    /// The same objects in the other order.
+    /// The same objects in the opposite order.
     pub fn swapped(&self) -> Self {
         let [a, b] = self.terms.clone();
         Objects {
@@ -138,8 +143,8 @@ impl Objects {
         }
     }
 
-    /// The sentences of a text with what each names. "The former" and "the latter" stand for the objects of the last
-    /// sentence that named both.
+    /// The sentences of a text with their mentions. "Former" and "latter" are mentions of the objects of the last sentence that named
+    /// both, in its order.
     pub(super) fn read<'a>(&self, text: &'a str) -> Vec<(Sentence<'a>, Vec<Mention>)> {
         let mut former = None;
         let read = |sentence: Sentence<'a>| {
@@ -153,11 +158,12 @@ impl Objects {
         sentences(text).into_iter().map(read).collect()
     }
 
-    /// In the order of the sentence; words of one object close together are one mention.
+    /// The mentions in a sentence, in its order. Different words of one object form one mention if they are close together. `former` is the object
+    /// that "former" stands for, if any.
     fn mentions(&self, sentence: &Sentence<'_>, former: Option<usize>) -> Vec<Mention> {
         let mut mentions: Vec<Mention> = Vec::new();
         let mut seen: Vec<usize> = Vec::new();
-        for (place, token) in sentence.tokens.iter().enumerate().filter(|(_, t)| t.word) {
+        for (position, token) in sentence.tokens.iter().enumerate().filter(|(_, t)| t.word) {
             let stem = stem(token.text);
             let found = (0..2).find_map(|n| {
                 let term = self.terms[n].iter().find(|(term, _)| *term == stem)?;
@@ -174,20 +180,20 @@ impl Objects {
             match (mentions.last_mut(), word) {
                 (Some(open), Some(word))
                     if open.object == object
-                        && place - open.last <= GAP
+                        && position - open.last <= MAX_GAP
                         && !seen.is_empty()
                         && !seen.contains(&word) =>
                 {
-                    open.last = place;
+                    open.last = position;
                     seen.push(word);
                     open.weight = seen.len() as f64 / self.sizes[object];
                 }
                 _ => {
-                    // a pronoun stands for the whole object, and nothing joins it
+                    // "former" and "latter" stand for the whole object; no word joins their mention
                     seen = word.into_iter().collect();
                     mentions.push(Mention {
-                        first: place,
-                        last: place,
+                        first: position,
+                        last: position,
                         object,
                         weight: word.map_or(1.0, |_| 1.0 / self.sizes[object]),
                     });
@@ -197,8 +203,8 @@ impl Objects {
         mentions
     }
 
-    /// Each sentence that names an object, with the names replaced by `OBJA` and `OBJB`, and then by `OBJB` and `OBJA`:
-    /// the texts whose vectors the [`Model`](super::Model) asks for, cut after 600 characters.
+    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place of the
+    /// first and the second object, then with the two exchanged. Texts are cut after 600 characters.
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
         let mut masked = Vec::new();
         for (sentence, mentions) in self.read(text) {
@@ -213,7 +219,7 @@ impl Objects {
                         done = last.end;
                     }
                     out.push_str(&text[done..sentence.start + sentence.text.len()]);
-                    out.chars().take(600).collect()
+                    out.chars().take(MASKED_CHARACTERS).collect()
                 }));
             }
         }

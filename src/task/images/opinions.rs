@@ -220,7 +220,7 @@ impl PoolTexts {
                 .as_ref()
                 .and_then(|all| all.get(at))
                 .map(Vec::as_slice);
-            Some(model.opened(name, claim, text, logits))
+            Some(model.stances_with_explanation(name, claim, text, logits))
         };
         (0..self.texts.len() / 2)
             .map(|at| {

@@ -211,7 +211,10 @@ fn bases(
             .then_with(|| top[*a].doc.cmp(&top[*b].doc))
     });
     let ordered: Vec<&str> = order.iter().map(|at| texts[*at].as_str()).collect();
-    for (at, is_repeat) in order.iter().zip(rerank::repeats(&ordered, resemblance)) {
+    for (at, is_repeat) in order
+        .iter()
+        .zip(rerank::near_duplicates(&ordered, resemblance))
+    {
         if is_repeat {
             bases[*at] = NEAR_DUPLICATE_BASE;
         }
