@@ -1,4 +1,4 @@
-//! From text to terms.
+//! From text to terms: documents, queries, highlighting and proximity all use the terms of one [`Analyzer`].
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,18 +13,18 @@ use tantivy::tokenizer::{
 
 use super::stop_words;
 
-/// A longer token is no word (a data URL, a hash).
-const MAX_TOKEN_BYTES: usize = 40;
+/// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
+const DEFAULT_LONGEST: usize = 40;
 
-/// Words whose terms are remembered: the vocabulary of a text is small, and stemming is slow. More would cost memory: some
-/// 30 MB for each thread that builds an index.
-const KEPT_WORDS: usize = 1 << 18;
+/// Maximum number of words whose terms are cached. The cache pays because stemming is slow and most words of a text are frequent ones. It
+/// takes up to about 30 MB for each thread that builds an index.
+const CACHED_WORDS: usize = 1 << 18;
 
-/// What stands between the words of a shingle. No word contains it, since words are letters and digits, and it is no white space,
-/// at which the index splits.
-const SHINGLE_JOINT: char = '_';
+/// The character between the terms of a shingle. Words consist of letters and digits, so none contains it. It is not white space, because
+/// the index splits terms at white space.
+const SHINGLE_SEPARATOR: char = '_';
 
-/// The terms of a text, in order, with repetitions.
+/// The terms of a text, in their order and with repetitions.
 pub fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     let mut stream = analyzer.token_stream(text);
@@ -32,7 +32,8 @@ pub fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     terms
 }
 
-/// Writes the terms of a text into `joined`, one after the other with a blank between them, as the index takes them: how many there are.
+/// Replaces the content of `joined` by the terms of a text, separated by spaces, which is the form that the index takes. Returns the number
+/// of terms.
 pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut String) -> u32 {
     joined.clear();
     let mut count = 0;
@@ -47,7 +48,7 @@ pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut 
     count
 }
 
-/// Words that are left out.
+/// A list of words that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StopList {
     #[default]
@@ -56,7 +57,7 @@ pub enum StopList {
     Short,
     /// [`stop_words::LUCENE`], 33 words.
     Lucene,
-    /// [`stop_words::LONG`], Snowball's.
+    /// [`stop_words::LONG`], the list of Snowball.
     Long,
 }
 
@@ -68,7 +69,7 @@ impl StopList {
         (StopList::Long, "long"),
     ];
 
-    /// The words.
+    /// The words of the list, in lower case.
     pub fn words(self) -> &'static [&'static str] {
         match self {
             StopList::None => &[],
@@ -79,16 +80,16 @@ impl StopList {
     }
 }
 
-/// What takes the ending off a word.
+/// An algorithm that reduces words to stems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Stemmer {
     #[default]
     None,
-    /// Harman's S stemmer (1991, "How effective is suffixing?"): plurals alone.
+    /// Harman's S stemmer (1991, "How effective is suffixing?"), which only removes plural endings.
     Minimal,
-    /// Porter (1980).
+    /// Porter's stemmer (1980).
     Porter,
-    /// Snowball's English, also called Porter 2.
+    /// The English stemmer of Snowball, also called Porter 2.
     Snowball,
 }
 
@@ -112,45 +113,49 @@ impl Stemmer {
     }
 }
 
-/// Harman's three rules, the first that fits.
+/// The S stemmer: of Harman's three rules, the first whose ending the word has.
 fn without_plural(word: &str) -> String {
-    let kept = |not: &[&str]| !not.iter().any(|ending| word.ends_with(ending));
+    let has_none = |endings: &[&str]| !endings.iter().any(|ending| word.ends_with(ending));
     if let Some(stem) = word.strip_suffix("ies") {
-        return match kept(&["eies", "aies"]) {
-            true => format!("{stem}y"),
-            false => word.to_owned(),
+        return if has_none(&["eies", "aies"]) {
+            format!("{stem}y")
+        } else {
+            word.to_owned()
         };
     }
     if let Some(stem) = word.strip_suffix("es") {
-        return match kept(&["aes", "ees", "oes"]) {
-            true => format!("{stem}e"),
-            false => word.to_owned(),
+        return if has_none(&["aes", "ees", "oes"]) {
+            format!("{stem}e")
+        } else {
+            word.to_owned()
         };
     }
     match word.strip_suffix('s') {
-        Some(stem) if kept(&["us", "ss"]) && word.len() > 1 => stem.to_owned(),
+        Some(stem) if has_none(&["us", "ss"]) && word.len() > 1 => stem.to_owned(),
         _ => word.to_owned(),
     }
 }
 
-/// How a text collection's texts and the queries to it become terms: runs of letters and digits, in
-/// lower case, those of the wanted lengths that are not stop words, stemmed, and sequences of them.
+/// The rules by which the texts of a collection and the queries to it become terms.
 ///
-/// Its text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii"; what is left out
-/// is none, none, 1-40, 1 and none. It is stored with an index.
+/// Words are runs of letters and digits in lower case. Words of other lengths than wanted and stop words are left out, the others are
+/// stemmed, and sequences of them (shingles) may be terms too.
+///
+/// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii". A missing part has its
+/// default: none, none, 1-40, 1 and none. The text form is stored with an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Analyzer {
     pub stop: StopList,
     pub stemmer: Stemmer,
-    /// Letters and digits of the shortest word that is kept, before stemming.
+    /// Minimum length of a word, in characters before stemming.
     pub shortest: usize,
-    /// Of the longest.
+    /// Maximum length of a word, in characters before stemming; at most 1000.
     pub longest: usize,
-    /// Sequences of up to that many terms are terms too, joined by an underscore: 1 for single
-    /// words alone. Words that were left out leave no gap.
+    /// Maximum number of words in a term, from 1 (no shingles) to 5. The words of a shingle are joined by underscores. Words that are left
+    /// out leave no gap.
     pub shingles: usize,
-    /// Letters lose their accents ("café" becomes "cafe") before stop words are looked for.
+    /// Whether letters lose their accents ("café" becomes "cafe"). This is done before stop words are looked for.
     pub fold: bool,
 }
 
@@ -160,7 +165,7 @@ impl Default for Analyzer {
             stop: StopList::None,
             stemmer: Stemmer::None,
             shortest: 1,
-            longest: MAX_TOKEN_BYTES,
+            longest: DEFAULT_LONGEST,
             shingles: 1,
             fold: false,
         }
@@ -181,10 +186,10 @@ impl fmt::Display for Analyzer {
             self.longest,
             self.shingles
         )?;
-        match self.fold {
-            true => f.write_str(" fold=ascii"),
-            false => Ok(()),
+        if self.fold {
+            f.write_str(" fold=ascii")?;
         }
+        Ok(())
     }
 }
 
@@ -239,7 +244,7 @@ impl FromStr for Analyzer {
     }
 }
 
-/// What has that name.
+/// The value with that name.
 fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T> {
     all.iter()
         .find(|(_, word)| *word == name)
@@ -251,16 +256,16 @@ fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T> {
 }
 
 impl Analyzer {
-    /// What reads texts by these rules.
+    /// The tokenizer that applies these rules. It caches terms, so that it should be used for many texts.
     pub fn build(&self) -> TextAnalyzer {
-        TextAnalyzer::from(Words {
+        TextAnalyzer::from(WordTokenizer {
             rules: self.clone(),
-            known: KnownWords::default(),
+            cache: TermCache::default(),
             token: Token::default(),
         })
     }
 
-    /// What becomes of a word in lower case; none if it is left out.
+    /// The term of a word in lower case; none if the word is left out.
     fn term(&self, word: &str) -> Option<Box<str>> {
         if !(self.shortest..=self.longest).contains(&word.chars().count()) {
             return None;
@@ -273,32 +278,34 @@ impl Analyzer {
     }
 }
 
-/// The word in the letters of ASCII, as far as Lucene's table of them goes.
+/// The word with its letters replaced by those of ASCII, as far as Lucene's table (`ASCIIFoldingFilter`) has them.
 fn without_accents(word: &str) -> String {
     let filter = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter);
     terms(&mut filter.build(), word).concat()
 }
 
-/// The analyzer at work: its rules, and what they made of the words seen so far.
+/// The tokenizer: the rules and the cache of terms.
 #[derive(Clone)]
-struct Words {
+struct WordTokenizer {
     rules: Analyzer,
-    known: KnownWords,
+    cache: TermCache,
     token: Token,
 }
 
-/// The terms of words seen before; an empty term for a word that is left out. Nearly all words and terms have at most 15 bytes: they
-/// lie in the table itself, so that a look-up reads memory in one place and not in three.
+/// A cache from words to their terms. The term of a word that is left out is empty.
+///
+/// Nearly all words and terms have at most 15 bytes. They are stored in the table itself, so that a look-up reads memory in one place
+/// instead of three.
 #[derive(Clone, Default)]
-struct KnownWords {
+struct TermCache {
     short: FxHashMap<[u64; 2], [u64; 2]>,
     long: FxHashMap<Box<str>, Box<str>>,
 }
 
-impl KnownWords {
-    /// Appends the term of a word to `text`. False if the word was not seen before.
+impl TermCache {
+    /// Appends the term of a word to `text`. Returns false if the word is not in the cache.
     fn look_up(&self, word: &str, text: &mut String) -> bool {
-        let short = short(word).and_then(|word| self.short.get(&word));
+        let short = packed(word).and_then(|word| self.short.get(&word));
         if let Some(term) = short {
             let (bytes, length) = unpacked(*term);
             text.push_str(std::str::from_utf8(&bytes[..length]).unwrap_or_default());
@@ -311,11 +318,12 @@ impl KnownWords {
         true
     }
 
-    fn remember(&mut self, word: &str, term: &str) {
-        if self.short.len() + self.long.len() >= KEPT_WORDS {
+    /// Adds a word and its term, unless the cache is full.
+    fn insert(&mut self, word: &str, term: &str) {
+        if self.short.len() + self.long.len() >= CACHED_WORDS {
             return;
         }
-        match (short(word), short(term)) {
+        match (packed(word), packed(term)) {
             (Some(word), Some(term)) => {
                 self.short.insert(word, term);
             }
@@ -326,8 +334,8 @@ impl KnownWords {
     }
 }
 
-/// A text of at most 15 bytes as two numbers, its length in the last byte.
-fn short(text: &str) -> Option<[u64; 2]> {
+/// A text of at most 15 bytes, packed into two numbers with its length in the last byte. None for a longer text.
+fn packed(text: &str) -> Option<[u64; 2]> {
     let mut bytes = [0; 16];
     bytes
         .get_mut(..15)?
@@ -338,7 +346,7 @@ fn short(text: &str) -> Option<[u64; 2]> {
     Some([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
 }
 
-/// The bytes of a [`short`] text and its length.
+/// The inverse of [`packed`]: the bytes and their number.
 fn unpacked([low, high]: [u64; 2]) -> ([u8; 16], usize) {
     let mut bytes = [0; 16];
     let (halves, _) = bytes.as_chunks_mut::<8>();
@@ -347,26 +355,29 @@ fn unpacked([low, high]: [u64; 2]) -> ([u8; 16], usize) {
     (bytes, usize::from(bytes[15]).min(15))
 }
 
-/// The terms of one text.
-struct Terms<'a> {
-    words: &'a mut Words,
+/// The stream of the terms of one text.
+struct TermStream<'a> {
+    tokenizer: &'a mut WordTokenizer,
     text: &'a str,
-    at: usize,
+    /// Byte offset of what is not read yet.
+    position: usize,
+    /// The last word that was read.
     word: String,
-    /// The last terms, for shingles, and how many of them the next shingle has.
+    /// The last terms of single words, for shingles.
     last: VecDeque<String>,
+    /// Number of words of the next shingle; 0 before the first term.
     next_shingle: usize,
 }
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = Terms<'a>;
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = TermStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Terms<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
         self.token.reset();
-        Terms {
-            words: self,
+        TermStream {
+            tokenizer: self,
             text,
-            at: 0,
+            position: 0,
             word: String::new(),
             last: VecDeque::new(),
             next_shingle: 0,
@@ -374,19 +385,19 @@ impl Tokenizer for Words {
     }
 }
 
-impl Terms<'_> {
-    /// Makes the next word that is kept the token.
+impl TermStream<'_> {
+    /// Makes the term of the next word that is kept the current token. Returns false at the end of the text.
     fn next_term(&mut self) -> bool {
-        while let Some((from, to)) = next_word(self.text, &mut self.at, &mut self.word) {
-            let Words {
+        while let Some((from, to)) = next_word(self.text, &mut self.position, &mut self.word) {
+            let WordTokenizer {
                 rules,
-                known,
+                cache,
                 token,
-            } = &mut *self.words;
+            } = &mut *self.tokenizer;
             token.text.clear();
-            if !known.look_up(&self.word, &mut token.text) {
+            if !cache.look_up(&self.word, &mut token.text) {
                 let term = rules.term(&self.word).unwrap_or_default();
-                known.remember(&self.word, &term);
+                cache.insert(&self.word, &term);
                 token.text.push_str(&term);
             }
             if token.text.is_empty() {
@@ -401,59 +412,60 @@ impl Terms<'_> {
     }
 }
 
-/// Reads the next run of letters and digits from `at` on, in lower case, into `word`: where it begins and ends.
-fn next_word(text: &str, at: &mut usize, word: &mut String) -> Option<(usize, usize)> {
+/// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` behind it. Returns the
+/// byte offsets of its start and end; none at the end of the text.
+fn next_word(text: &str, position: &mut usize, word: &mut String) -> Option<(usize, usize)> {
     word.clear();
     let bytes = text.as_bytes();
-    let beyond_ascii = |at: usize| text.get(at..).and_then(|rest| rest.chars().next());
+    let beyond_ascii = |offset: usize| text.get(offset..).and_then(|rest| rest.chars().next());
     let from = loop {
-        match bytes.get(*at)? {
-            byte if byte.is_ascii_alphanumeric() => break *at,
-            byte if byte.is_ascii() => *at += 1,
-            _ => match beyond_ascii(*at)? {
-                letter if letter.is_alphanumeric() => break *at,
-                other => *at += other.len_utf8(),
+        match bytes.get(*position)? {
+            byte if byte.is_ascii_alphanumeric() => break *position,
+            byte if byte.is_ascii() => *position += 1,
+            _ => match beyond_ascii(*position)? {
+                letter if letter.is_alphanumeric() => break *position,
+                other => *position += other.len_utf8(),
             },
         }
     };
     loop {
-        let rest = bytes.get(*at..).unwrap_or_default();
+        let rest = bytes.get(*position..).unwrap_or_default();
         let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric());
-        let run = *at..*at + run.count();
+        let run = *position..*position + run.count();
         let lower = word.len();
-        *at = run.end;
+        *position = run.end;
         word.push_str(text.get(run).unwrap_or_default());
         if let Some(added) = word.get_mut(lower..) {
             added.make_ascii_lowercase();
         }
-        match bytes.get(*at) {
+        match bytes.get(*position) {
             Some(byte) if !byte.is_ascii() => {}
             _ => break,
         }
-        match beyond_ascii(*at) {
+        match beyond_ascii(*position) {
             Some(letter) if letter.is_alphanumeric() => {
                 word.extend(letter.to_lowercase());
-                *at += letter.len_utf8();
+                *position += letter.len_utf8();
             }
             _ => break,
         }
     }
-    Some((from, *at))
+    Some((from, *position))
 }
 
-impl TokenStream for Terms<'_> {
+impl TokenStream for TermStream<'_> {
     fn advance(&mut self) -> bool {
-        let most = self.words.rules.shingles;
+        let most = self.tokenizer.rules.shingles;
         if most == 1 {
             return self.next_term();
         }
         if self.next_shingle > 1 && self.next_shingle <= self.last.len() {
             let from = self.last.len() - self.next_shingle;
-            let text = &mut self.words.token.text;
+            let text = &mut self.tokenizer.token.text;
             text.clear();
             for term in self.last.iter().skip(from) {
                 if !text.is_empty() {
-                    text.push(SHINGLE_JOINT);
+                    text.push(SHINGLE_SEPARATOR);
                 }
                 text.push_str(term);
             }
@@ -466,17 +478,17 @@ impl TokenStream for Terms<'_> {
         if self.last.len() == most {
             self.last.pop_front();
         }
-        self.last.push_back(self.words.token.text.clone());
+        self.last.push_back(self.tokenizer.token.text.clone());
         self.next_shingle = 2;
         true
     }
 
     fn token(&self) -> &Token {
-        &self.words.token
+        &self.tokenizer.token
     }
 
     fn token_mut(&mut self) -> &mut Token {
-        &mut self.words.token
+        &mut self.tokenizer.token
     }
 }
 
@@ -490,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_an_analyzer_does_its_work() {
+    fn each_part_of_an_analyzer_is_applied() {
         let text = "The STUDIES' generalizations aren't wrong, are they? Ünits";
         for (rules, expected) in [
             (
@@ -514,7 +526,7 @@ mod tests {
             read("fold=ascii stem=snowball", "Über Cafés"),
             ["uber", "cafe"]
         );
-        // Porter (1980) and its revision part here; Harman's exceptions
+        // Porter's stemmer and its revision differ here
         assert_eq!(read("stem=porter", "news fairly"), ["new", "fairli"]);
         assert_eq!(read("stem=snowball", "news fairly"), ["news", "fair"]);
         assert_eq!(
@@ -525,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn shingles_are_sequences_of_what_is_kept() {
+    fn shingles_are_sequences_of_kept_words() {
         assert_eq!(
             read("stop=short shingles=3", "a ban of the death penalty"),
             [
@@ -566,12 +578,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read(text in "\\PC{0,200}", shingles in 1usize..4) {
+        fn any_text_has_terms_that_the_index_can_split(text in "\\PC{0,200}", shingles in 1usize..4) {
             for stem in ["none", "minimal", "porter", "snowball"] {
                 let rules = format!("stop=long stem={stem} shingles={shingles}");
                 let terms = read(&rules, &text);
                 proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
-                // what the index splits at white space is what was written
+                // splitting at white space, as the index does, gives the same terms
                 let mut joined = String::new();
                 let mut analyzer = rules.parse::<Analyzer>().unwrap().build();
                 let count = write_terms(&mut analyzer, &text, &mut joined);

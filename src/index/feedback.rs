@@ -1,4 +1,4 @@
-//! A query widened by what the best documents say: pseudo-relevance feedback.
+//! Pseudo-relevance feedback: a query is expanded with terms of the best documents that it finds.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use super::search::{Part, Query};
 use super::{analyzer, search::Cut, similarity::Similarity};
 use crate::trec::ScoredDoc;
 
-/// How much feedback changes a query (RM3: Abdul-Jaleel and others 2004, "UMass at TREC 2004").
+/// The parameters of RM3 (Abdul-Jaleel et al. 2004, "UMass at TREC 2004").
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rm3 {
-    /// So many documents from the top are read.
+    /// Number of documents at the top of the ranking that terms are taken from.
     pub documents: usize,
-    /// So many terms are taken from them.
+    /// Number of terms that are taken from them.
     pub terms: usize,
-    /// The share of the query's own terms in the new one, from 0 (RM1) to 1 (no feedback).
+    /// The weight of the original query in the expanded one, from 0 (RM1) to 1 (no feedback).
     pub original: f64,
 }
 
 impl Default for Rm3 {
-    /// Anserini's.
+    /// The defaults of Anserini.
     fn default() -> Self {
         Rm3 {
             documents: 10,
@@ -33,12 +33,15 @@ impl Default for Rm3 {
 }
 
 impl Rm3 {
-    /// The query's terms and the feedback's, each set adding up to 1 and mixed: RM1's weight of a term is
-    /// the sum over the documents of its share in the document times the document's share of the scores.
-    /// Scores of 0 and below count as the smallest above. Equal weights are cut in the order of the terms.
+    /// The expanded query. The weights of the original terms and those of the feedback terms are each normalised to a sum of 1, and then
+    /// mixed.
     ///
-    /// `documents`: from the top, with the terms of the field that is searched. The result is in the
-    /// order of the query, then by weight.
+    /// `query` has terms with weights. `documents` are the best documents in the order of the ranking, each with its score and the terms
+    /// of the field that is searched. The weight of a feedback term (RM1) is the sum over the documents of its relative frequency in the
+    /// document times the document's share of the scores. Scores of 0 and below count as the smallest positive one. Among equal weights the
+    /// alphabetically first terms are kept.
+    ///
+    /// The result has the terms of the query in their order, then the others by decreasing weight.
     pub fn expand(
         &self,
         query: &[(String, f64)],
@@ -61,20 +64,24 @@ impl Rm3 {
             }
         }
         let mut model: Vec<(&str, f64)> = model.into_iter().collect();
-        // stable, and the terms come in their order
+        // the sort is stable and the terms are in alphabetical order
         model.sort_by(|a, b| b.1.total_cmp(&a.1));
         model.truncate(self.terms);
-        let asked: f64 = query.iter().map(|(_, weight)| weight).sum();
-        let found: f64 = model.iter().map(|(_, weight)| weight).sum();
+        let query_total: f64 = query.iter().map(|(_, weight)| weight).sum();
+        let model_total: f64 = model.iter().map(|(_, weight)| weight).sum();
         let share = |weight: f64, sum: f64| if sum > 0.0 { weight / sum } else { 0.0 };
-        // with nothing to feed back the query stays whole
-        let original = if found > 0.0 { self.original } else { 1.0 };
+        // without feedback terms the original query keeps all the weight
+        let original = if model_total > 0.0 {
+            self.original
+        } else {
+            1.0
+        };
         let mut mixed: Vec<(String, f64)> = query
             .iter()
-            .map(|(term, weight)| (term.clone(), original * share(*weight, asked)))
+            .map(|(term, weight)| (term.clone(), original * share(*weight, query_total)))
             .collect();
         for (term, weight) in model {
-            let weight = (1.0 - original) * share(weight, found);
+            let weight = (1.0 - original) * share(weight, model_total);
             match mixed.iter_mut().find(|(known, _)| known == term) {
                 Some((_, sum)) => *sum += weight,
                 None => mixed.push((term.to_owned(), weight)),
@@ -86,9 +93,11 @@ impl Rm3 {
 }
 
 impl Corpus {
-    /// The query with each of its parts expanded from the best documents' text in the part's field.
-    /// A part that must match keeps its terms, and the new ones come in a part of their own. Errors as
-    /// [`Corpus::search`].
+    /// The query with each of its parts expanded from the text that the best documents have in the part's field. A part that must match
+    /// keeps its terms, and the new terms form another part, so that they do not have to match.
+    ///
+    /// # Errors
+    /// As [`Corpus::search`]; or a document cannot be read.
     pub fn with_feedback(
         &self,
         query: &Query,
@@ -109,9 +118,10 @@ impl Corpus {
             let mut kept = Part::new(part.field, part.weight).must();
             for (term, weight) in &terms {
                 let known = part.terms().iter().any(|(own, _)| own == term);
-                match part.must && known {
-                    true => kept.add(term, *weight),
-                    false => new.add(term, *weight),
+                if part.must && known {
+                    kept.add(term, *weight);
+                } else {
+                    new.add(term, *weight);
                 }
             }
             let parts = [kept, new].into_iter();
@@ -122,19 +132,23 @@ impl Corpus {
         Ok(expanded)
     }
 
-    /// The documents' scores, and their terms in a field, analysed anew from the stored text.
+    /// The score of each document and its terms in a field. The terms are made from the stored text, because the index does not list the
+    /// terms of a document.
+    ///
+    /// # Errors
+    /// A document cannot be read.
     pub(crate) fn terms_of(
         &self,
         ranking: &[ScoredDoc],
         field: usize,
     ) -> Result<Vec<(f64, Vec<String>)>> {
-        let mut reader = self.meta().analyzer.build();
+        let mut analyzer = self.meta().analyzer.build();
         ranking
             .iter()
             .map(|found| {
                 let document = self.document(&found.doc)?;
                 let text = document.texts.get(field).map_or("", String::as_str);
-                Ok((found.score, analyzer::terms(&mut reader, text)))
+                Ok((found.score, analyzer::terms(&mut analyzer, text)))
             })
             .collect()
     }
@@ -149,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_expanded_by_hand() {
+    fn the_worked_example_of_an_expanded_query() {
         let rm3 = Rm3 {
             documents: 2,
             terms: 2,
             original: 0.6,
         };
         let query = [("tax".to_owned(), 3.0), ("cut".to_owned(), 1.0)];
-        // the third is not read; shares of the scores 3/4 and 1/4
+        // the third document is not used; the shares of the scores are 3/4 and 1/4
         let documents = [
             (3.0, terms("tax job tax job")),
             (1.0, terms("job wage")),

@@ -1,23 +1,22 @@
-//! Several rankings of one topic made one.
+//! Fusion of several rankings of one topic.
 
 use std::collections::BTreeMap;
 
 use crate::trec::{DocId, ScoredDoc};
 
-/// How rankings are joined. A document that a ranking lacks gets nothing from it.
+/// How rankings are fused. A document that is missing from a ranking gets nothing from it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fusion {
     /// Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): `weight / (k + rank)`, k = 60 in the paper.
     Rrf { k: f64 },
-    /// Scores, each ranking's put between 0 (its last) and 1 (its first), times its weight.
+    /// `weight × score`, with the scores of each ranking scaled to [0, 1] by their minimum and maximum; if all are equal, each becomes 1.
     MinMax,
-    /// Borda's count: `weight × (n - rank + 1) / n` in a ranking of n.
+    /// Borda count: `weight × (n - rank + 1) / n` in a ranking of n documents.
     Borda,
 }
 
-/// Joins rankings, the best document first in each, with a weight each. The result is in the order of the
-/// new scores, equal ones by document id.
+/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
 pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
     let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
     for (ranking, weight) in rankings {
@@ -31,7 +30,6 @@ pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<Scor
             let rank = f64::from(rank);
             let score = match fusion {
                 Fusion::Rrf { k } => 1.0 / (k + rank),
-                // all alike: all first
                 Fusion::MinMax if high <= low => 1.0,
                 Fusion::MinMax => (found.score - low) / (high - low),
                 Fusion::Borda => (n - rank + 1.0) / n,
@@ -46,7 +44,7 @@ pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<Scor
             score,
         })
         .collect();
-    // stable, and the documents come by id
+    // the sort is stable and the documents are in the order of their ids
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     fused
 }
@@ -64,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_joining_by_hand() {
+    fn the_worked_example_of_each_fusion() {
         let one = ranking(&[("a", 10.0), ("b", 6.0), ("c", 2.0)]);
         let two = ranking(&[("c", 1.0), ("d", 0.0)]);
         let fused = |fusion| fuse(&[(&one, 1.0), (&two, 2.0)], fusion);
@@ -91,7 +89,7 @@ mod tests {
             Fusion::MinMax,
             &[("c", 2.0), ("a", 1.0), ("b", 0.5), ("d", 0.0)],
         );
-        // equal counts: by id
+        // a and d have equal counts and are sorted by id
         let borda = [
             ("c", 1.0 / 3.0 + 2.0),
             ("a", 1.0),

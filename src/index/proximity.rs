@@ -1,7 +1,7 @@
-//! Query terms that stand near each other in a document's text.
+//! A bonus for documents in which query terms are near each other.
 //!
-//! The index keeps no positions: they would make it half as large again and the building slower for what
-//! only the top of a ranking needs. So the best documents are read again from their stored texts.
+//! The index has no positions, which would make it about 1.5 times as large and slower to build. They are needed only for the top of a
+//! ranking, where the stored texts of the documents are read instead.
 
 use anyhow::Result;
 
@@ -9,20 +9,20 @@ use super::corpus::Corpus;
 use super::search::Query;
 use crate::trec::ScoredDoc;
 
-/// How much nearness counts.
+/// The parameters of the bonus.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proximity {
-    /// Two terms are near if at most so many terms apart (1: side by side).
+    /// Maximum distance, in terms, of two terms that are near each other; 1 for adjacent terms.
     pub window: usize,
-    /// What a document gains in which all are near, as a share of the best score.
+    /// The bonus of a document in which all pairs are near, as a share of the absolute value of the best score.
     pub weight: f64,
-    /// So many documents from the top are read; the others keep their scores.
+    /// Number of documents at the top of the ranking that can get a bonus; the others keep their scores.
     pub depth: usize,
 }
 
-/// The share, from 0 to 1, of the pairs of neighbouring query terms that stand within `window` of each
-/// other somewhere in the text, in either order. 0 for a query of fewer than two different terms.
+/// The share, in [0, 1], of the pairs of adjacent query terms that are within `window` terms of each other somewhere in the text, in either
+/// order. A pair that occurs several times in the query counts once, and pairs of the same term do not count. 0 for a query without pairs.
 pub fn nearness(query: &[&str], text: &[String], window: usize) -> f64 {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (a, b) in query.iter().zip(query.iter().skip(1)) {
@@ -35,11 +35,11 @@ pub fn nearness(query: &[&str], text: &[String], window: usize) -> f64 {
     }
     let near = |(a, b): &&(&str, &str)| {
         let (mut last_a, mut last_b) = (None::<usize>, None::<usize>);
-        text.iter().enumerate().any(|(at, term)| {
+        text.iter().enumerate().any(|(position, term)| {
             if term == a {
-                last_a = Some(at);
+                last_a = Some(position);
             } else if term == b {
-                last_b = Some(at);
+                last_b = Some(position);
             } else {
                 return false;
             }
@@ -50,8 +50,11 @@ pub fn nearness(query: &[&str], text: &[String], window: usize) -> f64 {
 }
 
 impl Corpus {
-    /// The ranking with what nearness in the field of the query's first part adds to its top; equal scores
-    /// by document id. Errors: a document cannot be read.
+    /// The ranking with the bonus added to the scores of its top, sorted by decreasing score, ties by document id. The terms of the query's
+    /// first part are looked for in that part's field.
+    ///
+    /// # Errors
+    /// A document cannot be read.
     pub fn with_proximity(
         &self,
         mut ranking: Vec<ScoredDoc>,
@@ -79,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbouring_terms_are_looked_for_within_the_window() {
+    fn adjacent_query_terms_are_looked_for_within_the_window() {
         let text: Vec<String> = "gun x x control x x x law gun law"
             .split(' ')
             .map(str::to_owned)

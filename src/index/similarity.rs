@@ -1,58 +1,57 @@
-//! How much a term in a document says for it: the formulas of the field, on exact lengths.
+//! The formulas by which a query's terms score a document, computed on exact document lengths.
 //!
-//! A score is a sum over the query's terms of `weight × score(tf, length)`, and for
-//! [`Similarity::Dirichlet`] of one number more, which depends on the document's length alone. Terms that
-//! the collection does not have are not part of a query.
+//! A document's score is the sum over the query's terms of `weight × score(tf, length)`. [`Similarity::Dirichlet`] adds a term that depends
+//! on the document's length only. Query terms that do not occur in the collection are ignored.
+//!
+//! In the formulas, N is the number of documents, df that of documents with the term, cf the number of its occurrences in the collection,
+//! tf that in the document, `length` the number of terms of the document and `tokens` that of the collection.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// A formula and its parameters; in a recipe `{ name = "bm25", k1 = 1.2, b = 0.75 }`.
+/// A formula with its parameters. In a recipe it is written `{ name = "bm25", k1 = 1.2, b = 0.75 }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Similarity {
-    /// Robertson and others as in Lucene since version 8, without the factor k1 + 1:
+    /// BM25 (Robertson et al.) as in Lucene since version 8, without the factor k1 + 1:
     /// `idf · tf / (tf + k1 (1 - b + b · length / mean length))` with
-    /// `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. bm25s calls it "lucene".
+    /// `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. The Python package bm25s calls it "lucene".
     Bm25 { k1: f64, b: f64 },
-    /// Robertson, Zaragoza and Taylor (2004), "Simple BM25 extension to multiple weighted fields": a
-    /// term's frequencies in the fields, each over `1 - b + b · length / mean length` of its field and
-    /// times its field's weight, are added up before they saturate: `idf · tf / (tf + k1)`. A term's df
-    /// is its largest in any of the fields, as in Lucene's `CombinedFieldQuery`.
+    /// BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"): `idf · tf / (tf + k1)`, where tf
+    /// is the sum over the fields of the field's weight times the frequency in the field, divided by `1 - b + b · length / mean length` of
+    /// the field. The df of a term is the largest of its df in the fields, as in Lucene's `CombinedFieldQuery`.
     Bm25f {
         k1: f64,
-        /// By field, in the index's order; the last one goes for further fields.
+        /// One value for each field, in the order of the index; the last one is used for further fields.
         b: Vec<f64>,
     },
-    /// Query likelihood with Dirichlet priors (Zhai and Lafferty 2004), for each of the query's terms, in
-    /// the document or not: `ln(1 + tf / (mu · p)) + ln(mu / (mu + length))`, `p = cf / tokens`: the
-    /// likelihood without what is the same for all documents.
+    /// Query likelihood with a Dirichlet prior (Zhai and Lafferty 2004): `ln(1 + tf / (mu · p)) + ln(mu / (mu + length))` with `p = cf /
+    /// tokens`, for every term of the query, whether the document has it or not. Factors that are the same for all documents are left out.
     Dirichlet { mu: f64 },
-    /// Lucene's `LMDirichletSimilarity`: the same summand with `p = (cf + 1) / (tokens + 1)`, but only
-    /// for terms that are in the document, and never below 0. So the length of a document
-    /// costs it once for each term it has, not for each that was asked for.
+    /// Lucene's `LMDirichletSimilarity`: the same term with `p = (cf + 1) / (tokens + 1)`, but only for query terms that the document has,
+    /// and at least 0. So a long document is penalised once for each query term that it has, not for each term of the query.
     LuceneDirichlet { mu: f64 },
-    /// Query likelihood mixed with the collection's (Jelinek and Mercer; Lucene's
-    /// `LMJelinekMercerSimilarity`): `ln(1 + (1 - lambda) · tf / length / (lambda · p))`, `p = (cf + 1) / (tokens + 1)`.
+    /// Query likelihood with linear interpolation (Jelinek and Mercer; Lucene's `LMJelinekMercerSimilarity`):
+    /// `ln(1 + (1 - lambda) · tf / length / (lambda · p))`, `p = (cf + 1) / (tokens + 1)`.
     JelinekMercer { lambda: f64 },
     /// Lucene's `ClassicSimilarity` (since version 8): `√tf · idf / √length`, `idf = 1 + ln((N + 1) / (df + 1))`.
     TfIdf,
-    /// Divergence from randomness without a parameter (Amati and others 2007, TREC blog track; Terrier's `DPH`):
+    /// Divergence from randomness without parameters (Amati et al. 2007, TREC blog track; Terrier's `DPH`):
     /// `(1 - f)² / (tf + 1) · (tf · log2(tf · mean length / length · N / cf) + log2(2π · tf · (1 - f)) / 2)`, `f = tf / length`.
     Dph,
 }
 
-/// What is counted of one field of a collection.
+/// The statistics of one field of a collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FieldCounts {
-    /// Documents in the collection, with text in this field or not.
+    /// Number of documents of the collection, including those without text in this field.
     pub documents: u64,
-    /// Terms in this field, of all documents together.
+    /// Number of terms in this field, over all documents.
     pub tokens: u64,
 }
 
 impl FieldCounts {
-    /// The mean length, 1 where there is nothing (no document of such a field is ever scored).
+    /// The mean length of the field; 1 for an empty field, of which no document is ever scored.
     fn mean_length(self) -> f64 {
         match self.tokens {
             0 => 1.0,
@@ -61,16 +60,16 @@ impl FieldCounts {
     }
 }
 
-/// What is counted of one term in one field.
+/// The statistics of one term in one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermCounts {
-    /// Documents that have it.
+    /// Number of documents that have the term.
     pub df: u64,
-    /// How often it is there.
+    /// Number of occurrences of the term.
     pub cf: u64,
 }
 
-/// A formula with all that does not depend on the document put in.
+/// A formula for one term, with all values filled in that do not depend on the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TermScore {
     Bm25 { idf: f64, floor: f64, slope: f64 },
@@ -82,45 +81,49 @@ pub enum TermScore {
 }
 
 impl Similarity {
-    /// Errors: a parameter out of its range.
+    /// # Errors
+    /// A parameter is out of its range.
     pub fn check(&self) -> Result<()> {
         let unit = |b: f64| (0.0..=1.0).contains(&b);
         match self {
             Similarity::Bm25 { k1, b } => {
                 ensure!(
                     *k1 >= 0.0 && k1.is_finite(),
-                    "bm25: k1 is at least 0, not {k1}"
+                    "bm25: k1 must be at least 0, not {k1}"
                 );
-                ensure!(unit(*b), "bm25: b is from 0 to 1, not {b}");
+                ensure!(unit(*b), "bm25: b must be from 0 to 1, not {b}");
             }
             Similarity::Bm25f { k1, b } => {
                 ensure!(
                     *k1 >= 0.0 && k1.is_finite(),
-                    "bm25f: k1 is at least 0, not {k1}"
+                    "bm25f: k1 must be at least 0, not {k1}"
                 );
-                ensure!(!b.is_empty(), "bm25f: b is needed for at least one field");
+                ensure!(
+                    !b.is_empty(),
+                    "bm25f: b must have a value for at least one field"
+                );
                 ensure!(
                     b.iter().all(|b| unit(*b)),
-                    "bm25f: each b is from 0 to 1, not {b:?}"
+                    "bm25f: each b must be from 0 to 1, not {b:?}"
                 );
             }
             Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => {
                 ensure!(
                     *mu > 0.0 && mu.is_finite(),
-                    "dirichlet: mu is above 0, not {mu}"
+                    "dirichlet: mu must be above 0, not {mu}"
                 );
             }
             Similarity::JelinekMercer { lambda } => ensure!(
                 *lambda > 0.0 && *lambda <= 1.0,
-                "jelinek-mercer: lambda is above 0 and at most 1, not {lambda}"
+                "jelinek-mercer: lambda must be above 0 and at most 1, not {lambda}"
             ),
             Similarity::TfIdf | Similarity::Dph => {}
         }
         Ok(())
     }
 
-    /// The formula for one term of one field; BM25F's takes the frequency that [`Similarity::occurrence`]s of
-    /// all fields come to, and no length.
+    /// The formula for one term of one field. For BM25F the frequency that is scored must be the sum of [`Similarity::occurrence`] over the
+    /// occurrences in all fields, and the length is ignored.
     pub fn term(&self, field: FieldCounts, term: TermCounts) -> TermScore {
         let n = field.documents as f64;
         let p = (term.cf as f64 + 1.0) / (field.tokens as f64 + 1.0);
@@ -151,8 +154,8 @@ impl Similarity {
         }
     }
 
-    /// What one occurrence in a field adds to BM25F's frequency of a term: the factor for a document
-    /// of that length, without the field's weight. 1 for other formulas.
+    /// What one occurrence of a term in a field adds to the frequency that BM25F scores, for a document whose field has that length and
+    /// without the field's weight. 1 for other formulas.
     pub(crate) fn occurrence(&self, field: usize, counts: FieldCounts, length: u32) -> f64 {
         match self {
             Similarity::Bm25f { b, .. } => {
@@ -163,7 +166,7 @@ impl Similarity {
         }
     }
 
-    /// `ln(mu / (mu + length))` of both of Dirichlet's formulas; none for others.
+    /// The term `ln(mu / (mu + length))` of the two formulas with a Dirichlet prior; none for others.
     pub fn length_score(&self, length: u32) -> Option<f64> {
         match *self {
             Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => {
@@ -173,7 +176,7 @@ impl Similarity {
         }
     }
 
-    /// Whether the formula asks how often a term is in the collection.
+    /// Whether the formula needs the number of occurrences of a term in the collection ([`TermCounts::cf`]).
     pub(crate) fn uses_cf(&self) -> bool {
         match self {
             Similarity::Dirichlet { .. }
@@ -184,26 +187,26 @@ impl Similarity {
         }
     }
 
-    /// Whether the length score is added once for each term asked for, in the document or not.
+    /// Whether [`Similarity::length_score`] is added for every term of the query, whether the document has it or not.
     pub(crate) fn adds_length(&self) -> bool {
         matches!(self, Similarity::Dirichlet { .. })
     }
 
-    /// Whether a term's frequencies in all fields make one score.
+    /// Whether the frequencies of a term in all fields are combined into one score.
     pub(crate) fn combines_fields(&self) -> bool {
         matches!(self, Similarity::Bm25f { .. })
     }
 }
 
-/// Lucene's: never negative.
+/// The inverse document frequency of BM25 in Lucene, which is never negative.
 fn idf(documents: u64, df: u64) -> f64 {
     let df = df as f64;
     (1.0 + (documents as f64 - df + 0.5) / (df + 0.5)).ln()
 }
 
 impl TermScore {
-    /// The most that the score can be, in any document of at least as many terms as occurrences; none where that is not known, or where
-    /// a score can be below 0. `max_tf` is the most often that the term is in a document.
+    /// An upper bound of the score in any document whose length is at least its number of occurrences; none if no bound is known, or if
+    /// scores can be negative. `max_tf` is the largest number of occurrences of the term in a document, if known.
     pub(crate) fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
         match *self {
             TermScore::Bm25 { idf, .. } => Some(idf),
@@ -216,7 +219,7 @@ impl TermScore {
         }
     }
 
-    /// The score of a term that is `tf > 0` times in a document of `length` terms.
+    /// The score of a term that occurs `tf > 0` times in a document of `length` terms.
     #[inline(always)]
     pub fn score(&self, tf: f64, length: u32) -> f64 {
         let length = f64::from(length);
@@ -230,7 +233,7 @@ impl TermScore {
             TermScore::TfIdf { idf } => idf * (tf / length).sqrt(),
             TermScore::Dph { spread } => {
                 let f = tf / length;
-                // a document that is this term alone: the limit
+                // the limit for a document that consists of this term alone
                 if f >= 1.0 {
                     return 0.0;
                 }
@@ -246,8 +249,8 @@ impl TermScore {
 mod tests {
     use super::*;
 
-    /// The worked example: 10 documents of 60 terms together, a term in 3 of them, 5 times in all,
-    /// twice in a document of 8 terms. The values are `tests/reference/similarity.py`'s.
+    /// A term that occurs twice in a document of 8 terms, and 5 times in 3 of 10 documents that have 60 terms together. The expected values
+    /// come from `tests/reference/similarity.py`.
     #[test]
     fn the_worked_example() {
         let field = FieldCounts {
@@ -262,7 +265,7 @@ mod tests {
         }
         let dirichlet = Similarity::Dirichlet { mu: 100.0 };
         assert!((dirichlet.length_score(8).unwrap() - -0.076_961_041_136_128_32).abs() < 1e-12);
-        // so that the sum over one term is the formula of the paper
+        // BM25F over a single field is BM25
         let bm25f = Similarity::Bm25f {
             k1: 1.2,
             b: vec![0.75],
@@ -291,25 +294,25 @@ mod tests {
     ];
 
     #[test]
-    fn lucene_scores_no_term_below_0_and_dirichlet_does() {
+    fn a_score_of_lucene_is_never_negative_and_one_of_dirichlet_can_be() {
         let field = FieldCounts {
             documents: 10,
             tokens: 1000,
         };
         let common = TermCounts { df: 10, cf: 400 };
-        // once in 100 terms is less than the collection's 400 in 1000
+        // the term is rarer in the document (1 of 100 terms) than in the collection (400 of 1000)
         let lucene = Similarity::LuceneDirichlet { mu: 10.0 }.term(field, common);
         assert_eq!(lucene.score(1.0, 100), 0.0);
         let dirichlet = Similarity::Dirichlet { mu: 10.0 };
         let sum =
             dirichlet.term(field, common).score(1.0, 100) + dirichlet.length_score(100).unwrap();
         assert!(sum < 0.0);
-        // a document of nothing but the term has no information for DPH
+        // DPH gives nothing to a document that consists of the term alone
         assert_eq!(Similarity::Dph.term(field, common).score(3.0, 3), 0.0);
     }
 
     #[test]
-    fn recipes_name_formulas_and_ranges_are_checked() {
+    fn formulas_are_read_from_recipes_and_their_parameters_are_checked() {
         let read = |text: &str| toml::from_str::<Similarity>(text);
         assert_eq!(
             read("name = \"bm25\"\nk1 = 3.2\nb = 0.2").unwrap(),

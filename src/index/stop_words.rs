@@ -1,7 +1,7 @@
-//! Lists of words that carry no topic.
+//! Stop lists: frequent words that say nothing about the topic of a text. All are in lower case.
 
-/// 24 words without which hardly a sentence is written: articles, "to be", the commonest
-/// prepositions and conjunctions. Negations and question words stay.
+/// A list of 24 words: articles, forms of "to be" and the most frequent prepositions and conjunctions. Negations and question words are not
+/// on it.
 pub(crate) const SHORT: [&str; 24] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on",
     "or", "that", "the", "this", "to", "was", "were", "will", "with",
@@ -14,9 +14,8 @@ pub(crate) const LUCENE: [&str; 33] = [
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// Snowball's English list (`snowballstem.org/algorithms/english/stop.txt`, BSD-3-Clause, Copyright
-/// (c) 2001 Dr Martin Porter, (c) 2002 Richard Boulton), its contractions as the two words into
-/// which an apostrophe parts them here.
+/// The English list of Snowball (`snowballstem.org/algorithms/english/stop.txt`, BSD-3-Clause, Copyright (c) 2001 Dr Martin Porter, (c)
+/// 2002 Richard Boulton). Its contractions are listed as the two words into which the analyzer splits them at the apostrophe.
 pub(crate) const LONG: [&str; 147] = [
     "i",
     "me",
@@ -142,7 +141,7 @@ pub(crate) const LONG: [&str; 147] = [
     "than",
     "too",
     "very",
-    // what contractions leave: I'm, you're, he's, I've, I'd, I'll, isn't, let's
+    // the parts of contractions: I'm, you're, he's, I've, I'd, I'll, isn't, let's
     "m",
     "re",
     "s",

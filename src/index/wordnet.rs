@@ -1,5 +1,5 @@
-//! Synonyms from an installed copy of WordNet (Princeton; Miller 1995): its `index.*` and `data.*` files, as
-//! wndb(5WN) describes them.
+//! Synonyms from an installed copy of WordNet (Princeton; Miller 1995). The format of its `index.*` and `data.*` files is described in
+//! wndb(5WN).
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,43 +12,47 @@ use super::analyzer;
 use super::search::Part;
 use crate::topic::words::alphanumeric_words;
 
-/// The parts of speech, by the ends of their files' names.
-const PARTS: [&str; 4] = ["noun", "verb", "adj", "adv"];
+/// The parts of speech, as the extensions of the file names.
+const PARTS_OF_SPEECH: [&str; 4] = ["noun", "verb", "adj", "adv"];
 
-/// Where copies are installed.
-const PLACES: [&str; 3] = [
+/// The directories in which systems install WordNet.
+const DIRECTORIES: [&str; 3] = [
     "/usr/share/wordnet",
     "/usr/local/WordNet-3.0/dict",
     "/usr/local/share/wordnet",
 ];
 
-/// A copy of WordNet.
+/// A copy of WordNet, read into memory.
 pub struct WordNet {
     parts: Vec<PartOfSpeech>,
 }
 
 struct PartOfSpeech {
-    /// Where each lemma's synsets are in `data`, the commonest sense first.
+    /// For each lemma the byte offsets of its synsets in `data`, the most frequent sense first.
     lemmas: HashMap<String, Vec<usize>>,
+    /// The content of the data file.
     data: Vec<u8>,
 }
 
 impl WordNet {
-    /// The directory with the copy: `$WNSEARCHDIR` if it is set, else where systems install it. None: there is no copy.
+    /// The directory with the copy: `$WNSEARCHDIR` if it is set, otherwise one of the usual directories. None if it has no copy.
     pub fn find() -> Option<PathBuf> {
-        let places = match std::env::var_os("WNSEARCHDIR") {
-            Some(named) => vec![PathBuf::from(named)],
-            None => PLACES.map(PathBuf::from).to_vec(),
+        let directories = match std::env::var_os("WNSEARCHDIR") {
+            Some(directory) => vec![PathBuf::from(directory)],
+            None => DIRECTORIES.map(PathBuf::from).to_vec(),
         };
-        places
+        directories
             .into_iter()
             .find(|dir| dir.join("index.noun").is_file())
     }
 
-    /// Reads a copy. Errors: one of its files is missing or not what it should be.
+    /// Reads the copy in a directory.
+    ///
+    /// # Errors
+    /// A file cannot be read, or an index has a malformed line.
     pub fn open(dir: &Path) -> Result<Self> {
         let mut parts = Vec::new();
-        for part in PARTS {
+        for part in PARTS_OF_SPEECH {
             let read = |file: PathBuf| {
                 fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
             };
@@ -56,7 +60,7 @@ impl WordNet {
             let index = read(path.clone())?;
             let index = String::from_utf8_lossy(&index);
             let mut lemmas = HashMap::new();
-            // the licence's lines begin with blanks
+            // lines of the licence begin with a space
             for line in index.lines().filter(|line| !line.starts_with(' ')) {
                 let Some((lemma, synsets)) = index_line(line) else {
                     bail!("{} is no WordNet index: {line:?}", path.display());
@@ -71,14 +75,14 @@ impl WordNet {
         Ok(WordNet { parts })
     }
 
-    /// Words that mean the same as one in its commonest senses, at most `senses` of each part of speech:
-    /// lower case, several words parted by blanks, each once, without the word itself.
+    /// The synonyms of a word in its most frequent senses, at most `senses` senses of each part of speech. They are in lower case, each
+    /// once, without the word itself; a synonym can consist of several words separated by spaces.
     pub(crate) fn synonyms(&self, word: &str, senses: usize) -> Vec<String> {
         let word = word.to_lowercase().replace(' ', "_");
         let mut found: Vec<String> = Vec::new();
         for PartOfSpeech { lemmas, data } in &self.parts {
             let synsets = lemmas.get(&word).into_iter().flatten().take(senses);
-            for synonym in synsets.flat_map(|at| synset(data, *at)) {
+            for synonym in synsets.flat_map(|offset| synset(data, *offset)) {
                 if synonym != word && !found.contains(&synonym) {
                     found.push(synonym);
                 }
@@ -90,8 +94,8 @@ impl WordNet {
             .collect()
     }
 
-    /// Adds the synonyms of a text's words to a query's part, each term once and with that weight, as far
-    /// as the part does not have it. Its analyzer makes terms of them.
+    /// Adds the synonyms of the words of a text to a part of a query. `analyzer` turns them into terms; terms that the part does not have
+    /// yet are added once, with the given weight.
     pub fn expand(
         &self,
         part: &mut Part,
@@ -110,21 +114,22 @@ impl WordNet {
     }
 }
 
-/// `lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…`
+/// The lemma and the synset offsets of a line `lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…`; none if the
+/// line is malformed.
 fn index_line(line: &str) -> Option<(&str, Vec<usize>)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let count: usize = fields.get(2)?.parse().ok()?;
     let from = fields.len().checked_sub(count)?;
-    // the numbers before the offsets are there too
+    // at least six fields are before the offsets
     (from >= 6).then_some(())?;
     let offsets = fields.get(from..)?.iter().map(|offset| offset.parse().ok());
     Some((fields.first()?, offsets.collect::<Option<_>>()?))
 }
 
-/// The words of the synset at that byte: `offset lex_filenum ss_type w_cnt word lex_id [word lex_id…] p_cnt …`,
-/// w_cnt in hexadecimal. Adjectives have their place in brackets: "ill(p)".
-fn synset(data: &[u8], at: usize) -> Vec<String> {
-    let line = data.get(at..).unwrap_or_default();
+/// The words, in lower case, of the synset whose line begins at a byte offset: `offset lex_filenum ss_type w_cnt word lex_id [word lex_id…]
+/// p_cnt …` with `w_cnt` in hexadecimal. The syntactic marker of adjectives ("ill(p)") is removed. Empty if there is no such line.
+fn synset(data: &[u8], offset: usize) -> Vec<String> {
+    let line = data.get(offset..).unwrap_or_default();
     let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split_whitespace().skip(3);
@@ -143,7 +148,7 @@ fn synset(data: &[u8], at: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A copy of four synsets.
+    /// A copy of WordNet with three synsets.
     fn copy() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let licence = "  1 This software and database is being provided to you\n";
@@ -152,7 +157,7 @@ mod tests {
         let (a, b) = (licence.len(), licence.len() + first.len());
         let index =
             format!("{licence}car n 2 1 @ 2 1 {a:08} {b:08}  \nauto n 1 1 @ 1 0 {a:08}  \n");
-        for part in PARTS {
+        for part in PARTS_OF_SPEECH {
             let (index, data) = match part {
                 "noun" => (index.clone(), format!("{licence}{first}{second}")),
                 "adj" => (
@@ -168,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn synonyms_come_by_sense() {
+    fn synonyms_are_found_by_sense() {
         let dir = copy();
         let wordnet = WordNet::open(dir.path()).unwrap();
         assert_eq!(wordnet.synonyms("Car", 1), ["auto", "motor car"]);
@@ -202,9 +207,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_read(line in "\\PC{0,60}", at in 0usize..80) {
+        fn any_line_is_read_without_panic(line in "\\PC{0,60}", offset in 0usize..80) {
             index_line(&line);
-            synset(line.as_bytes(), at);
+            synset(line.as_bytes(), offset);
         }
     }
 }

@@ -42,8 +42,8 @@ pub fn count_words(text: &str) -> (usize, usize, usize) {
     counts
 }
 
-/// The features words, claim words, numbers, graphic and side, in this order, as they are weighted. Words and graphic are in [-0.5, 0.5], the
-/// others in [0, 1].
+/// The features words, claim words, numbers, graphic and side, in this order, as they are weighted. Words and graphic are in [-0.5, 0.5],
+/// the others in [0, 1].
 pub fn argument_features(f: &PictureFeatures) -> [f64; 5] {
     let saturating = |count: usize, full: f64| (count as f64 / full).min(1.0);
     [

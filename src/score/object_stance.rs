@@ -1,8 +1,9 @@
 //! The stance of a passage towards two objects (Touché 2022, Task 2): FIRST, SECOND, NEUTRAL or NO.
 //!
 //! A cascade of three logistic models answers three questions: does the passage take a stance? If so, is the stance neutral? If not, for
-//! which object is it? When the objects are swapped, the features of the last model change their sign, and it has no bias; the features of the
-//! others do not change. So swapped objects have exactly swapped probabilities. `collection-tools train object-stance` learns the weights.
+//! which object is it? When the objects are swapped, the features of the last model change their sign, and it has no bias; the features of
+//! the others do not change. So swapped objects have exactly swapped probabilities. `collection-tools train object-stance` learns the
+//! weights.
 
 mod cues;
 mod features;
@@ -21,8 +22,8 @@ use super::linear::{Linear, LinearText};
 use crate::reading::pair::Logits;
 use crate::trec::{Explanation, ObjectStance};
 
-/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence with the
-/// two exchanged.
+/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
+/// with the two exchanged.
 pub(crate) type MaskedLogits = [Logits; 2];
 
 /// The claim with which the pair encoder reads a masked sentence.
@@ -62,8 +63,8 @@ pub struct Cascade {
     pub neutral: Linear,
     /// P(the stance is for the first object), if it is for one of them.
     pub which: Linear,
-    /// Factors of the probability of FIRST and SECOND, and of that of NEUTRAL, in the decision for one stance; above 0. They are above 1 for
-    /// stances rarer than NO, because macro-F1 rewards a rare stance more than its probability does.
+    /// Factors of the probability of FIRST and SECOND, and of that of NEUTRAL, in the decision for one stance; above 0. They are above 1
+    /// for stances rarer than NO, because macro-F1 rewards a rare stance more than its probability does.
     pub factors: [f64; 2],
 }
 
@@ -109,8 +110,8 @@ impl Cascade {
     /// The cascade with or without the features of the pair encoder.
     ///
     /// # Errors
-    /// A feature is missing or unknown, a factor is not above 0, or swapped objects would not have swapped probabilities: the bias or a mean of
-    /// `which` is not 0.
+    /// A feature is missing or unknown, a factor is not above 0, or swapped objects would not have swapped probabilities: the bias or a
+    /// mean of `which` is not 0.
     pub fn new(text: CascadeText, encoder: bool) -> Result<Self> {
         ensure!(
             text.factors.iter().all(|f| f.is_finite() && *f > 0.0),
@@ -182,8 +183,9 @@ impl Model {
         })
     }
 
-    /// The stance of a passage. `logits` are the pair encoder's for [`PREFERENCE`] with each text of [`Objects::masked`], in its order. Without
-    /// them the words alone decide, by the weights of a cascade of their own. In a text of at most 60 words the encoder alone decides.
+    /// The stance of a passage. `logits` are the pair encoder's for [`PREFERENCE`] with each text of [`Objects::masked`], in its order.
+    /// Without them the words alone decide, by the weights of a cascade of their own. In a text of at most 60 words the encoder alone
+    /// decides.
     pub fn belief(
         &self,
         objects: &Objects,

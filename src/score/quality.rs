@@ -1,8 +1,8 @@
 //! How well a text is written, by the three criteria of Task 1: style of speech, structure of sentences and ease of reading, and
 //! freedom from profanity and typos.
 //!
-//! A logistic model of a few features that a reader can check and that do not depend on the topic. `collection-tools train quality` learns its
-//! weights from quality judgements.
+//! A logistic model of a few features that a reader can check and that do not depend on the topic. `collection-tools train quality` learns
+//! its weights from quality judgements.
 
 mod lists;
 
@@ -91,7 +91,8 @@ fn count_beginnings(words: &[&Token<'_>], list: &[&str]) -> f64 {
     words.iter().filter(matches).count() as f64
 }
 
-/// The features of a text in the order of [`FEATURES`]. All are bounded, so that an unusual text does not leave the range that the model knows.
+/// The features of a text in the order of [`FEATURES`]. All are bounded, so that an unusual text does not leave the range that the model
+/// knows.
 pub fn features(text: &str) -> Vec<f64> {
     let sentences = sentences(text);
     let words: Vec<&Token<'_>> = sentences.iter().flat_map(Sentence::words).collect();

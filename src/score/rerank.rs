@@ -49,8 +49,8 @@ pub struct Weights {
 
 /// The opinions on each candidate, in the order of the candidates.
 ///
-/// Retrieval, sentence and cross are scaled to [0, 1] by their minimum and maximum among the candidates; the others are in [0, 1] already. An opinion
-/// without weight, or that no candidate has, is left out. If none remains, retrieval is the only one.
+/// Retrieval, sentence and cross are scaled to [0, 1] by their minimum and maximum among the candidates; the others are in [0, 1] already.
+/// An opinion without weight, or that no candidate has, is left out. If none remains, retrieval is the only one.
 pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
     let retrieval = min_max_scaled(candidates.iter().map(|c| Some(c.retrieval)));
     let sentence = min_max_scaled(candidates.iter().map(|c| c.sentence));

@@ -33,8 +33,8 @@ pub struct Selected {
 
 /// The PRO list, then the CON list.
 ///
-/// Of images of the same picture only the one with the highest worth is kept. Without `overlap` no document is in both lists, and documents are
-/// assigned to the lists so that the sum of their worths is as large as possible. With it each list takes the documents of the highest
+/// Of images of the same picture only the one with the highest worth is kept. Without `overlap` no document is in both lists, and documents
+/// are assigned to the lists so that the sum of their worths is as large as possible. With it each list takes the documents of the highest
 /// worth. The smaller id wins ties.
 pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
     let candidates = distinct(candidates);
@@ -189,8 +189,8 @@ fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item 
     })
 }
 
-/// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease as those of
-/// [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
+/// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease as those
+/// of [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
 pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
     ranking.retain(|found| found.score.abs() < 1e9);
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));

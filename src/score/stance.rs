@@ -1,7 +1,7 @@
 //! P(pro) and P(con) of an image towards a topic. They need not add up to 1, because an image may support both sides or none.
 //!
-//! The text in the picture has the largest weight, then the words around the picture, then the similarity to arguments of both sides and
-//! to the prompts for CLIP. [`super::text_stance`] computes the stance of the texts towards the topic's claim; it takes into account whether
+//! The text in the picture has the largest weight, then the words around the picture, then the similarity to arguments of both sides and to
+//! the prompts for CLIP. [`super::text_stance`] computes the stance of the texts towards the topic's claim; it takes into account whether
 //! the claim is for or against its subject.
 
 use super::belief;

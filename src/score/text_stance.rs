@@ -1,9 +1,9 @@
 //! Does a text support a claim, attack it, or neither? P(pro), P(con) and P(neither) for a claim and a text.
 //!
 //! The pair encoder reads the beginning of the text as a whole and its first sentences one by one: arguments begin with what they argue
-//! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are added
-//! with weights that were fitted on the development parts of the labelled collections, so that the results are calibrated probabilities.
-//! Without the encoder the words decide alone. `collection-tools train text-stance` learns all weights.
+//! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are
+//! added with weights that were fitted on the development parts of the labelled collections, so that the results are calibrated
+//! probabilities. Without the encoder the words decide alone. `collection-tools train text-stance` learns all weights.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -199,7 +199,8 @@ impl Model {
     /// The model of a weight file.
     ///
     /// # Errors
-    /// A feature is missing or unknown, or PRO and CON would not be exchanged by the opposite claim: the bias or a mean of the sides is not 0.
+    /// A feature is missing or unknown, or PRO and CON would not be exchanged by the opposite claim: the bias or a mean of the sides is not
+    /// 0.
     pub fn new(text: ModelText) -> Result<Model> {
         let sides = Linear::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
@@ -247,7 +248,8 @@ impl Model {
         }
     }
 
-    /// The explanation of [`Model::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder read.
+    /// The explanation of [`Model::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder
+    /// read.
     pub fn explain(
         &self,
         name: &str,

@@ -183,8 +183,8 @@ const KINDS: &[(Role, &str, &[&str])] = &[
 
 /// The groups of one topic: [`Role::Topic`], [`Role::Pro`] and [`Role::Con`], in this order.
 ///
-/// A question mark at the end of `title` is dropped so that the title can be used inside a sentence. If the topic states the claim of a side
-/// (`pro`, `con`), that side's group has prompts for it too.
+/// A question mark at the end of `title` is dropped so that the title can be used inside a sentence. If the topic states the claim of a
+/// side (`pro`, `con`), that side's group has prompts for it too.
 pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
     let title = title.trim().trim_end_matches(['?', ' ']);
     let side = |role, name, templates, claim: Option<&str>| {
@@ -205,8 +205,8 @@ pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) ->
     ]
 }
 
-/// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for all
-/// topics.
+/// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for
+/// all topics.
 pub(crate) fn kind_groups() -> Vec<Group> {
     KINDS
         .iter()

@@ -9,7 +9,8 @@
 //! | [`alphanumeric_words`] | Don, t | cutting, edge | C | dropped |
 //! | [`apostrophe_words`] | Don't | cutting, edge | C | dropped, except apostrophes |
 //!
-//! The terms of the text index are made by `index::analyzer`, and VADER and AFINN (`evidence::sentiment`) split as their authors' programs do.
+//! The terms of the text index are made by `index::analyzer`, and VADER and AFINN (`evidence::sentiment`) split as their authors' programs
+//! do.
 
 /// A word or a punctuation mark.
 #[derive(Clone, Debug)]

@@ -39,8 +39,8 @@ fn is_negated(words: &[&str], position: usize) -> bool {
         .any(|word| negates(word) || NEGATIVE_WORDS.contains(word))
 }
 
-/// The direction of the word at a position: 1 for a comparative like "better", -1 for one like "worse", 0 for any other word. That of "more" and
-/// "less" depends on the word after them.
+/// The direction of the word at a position: 1 for a comparative like "better", -1 for one like "worse", 0 for any other word. That of
+/// "more" and "less" depends on the word after them.
 fn direction(words: &[&str], position: usize, vader: Vader) -> f64 {
     let word = words[position];
     if BETTER.contains(&word) {

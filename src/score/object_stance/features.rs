@@ -13,7 +13,8 @@ use crate::topic::words::{Sentence, count};
 
 /// Names of the odd features of the words, which tell for which object a passage is. With the encoder [`LEANING`] is added.
 pub(crate) const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
-/// Names of the even features of the words that tell whether a passage takes a stance. With the encoder [`PREFERRING`] and [`SUREST`] are added.
+/// Names of the even features of the words that tell whether a passage takes a stance. With the encoder [`PREFERRING`] and [`SUREST`] are
+/// added.
 pub(crate) const TAKES: [&str; 16] = [
     "mentions of the rarer object",
     "mentions of the more frequent object",
@@ -171,7 +172,8 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
     let vader = Vader::new();
     let mut sums = Sums::default();
     let sentences = objects.read(passage);
-    // A sentence that names neither object counts by half for the object that the sentence before it named, the next one by a quarter, and so on.
+    // A sentence that names neither object counts by half for the object that the sentence before it named, the next one by a quarter, and
+    // so on.
     let mut last: Option<(usize, f64)> = None;
     for (sentence, mentions) in &sentences {
         sums.add_counts(sentence, mentions, vader);

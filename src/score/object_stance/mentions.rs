@@ -9,8 +9,8 @@ const MAX_GAP: usize = 2;
 /// Maximum number of characters of a masked sentence.
 const MASKED_CHARACTERS: usize = 600;
 
-/// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because it is only
-/// compared with the few words of two objects.
+/// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because
+/// it is only compared with the few words of two objects.
 pub(super) fn stem(word: &str) -> String {
     let mut stem = word.to_lowercase().replace('’', "'");
     if let Some(bare) = stem.strip_suffix("'s").or_else(|| stem.strip_suffix('\'')) {
@@ -158,8 +158,8 @@ impl Objects {
         sentences(text).into_iter().map(read).collect()
     }
 
-    /// The mentions in a sentence, in its order. Different words of one object form one mention if they are close together. `former` is the object
-    /// that "former" stands for, if any.
+    /// The mentions in a sentence, in its order. Different words of one object form one mention if they are close together. `former` is the
+    /// object that "former" stands for, if any.
     fn mentions(&self, sentence: &Sentence<'_>, former: Option<usize>) -> Vec<Mention> {
         let mut mentions: Vec<Mention> = Vec::new();
         let mut seen: Vec<usize> = Vec::new();
@@ -203,8 +203,8 @@ impl Objects {
         mentions
     }
 
-    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place of the
-    /// first and the second object, then with the two exchanged. Texts are cut after 600 characters.
+    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in
+    /// place of the first and the second object, then with the two exchanged. Texts are cut after 600 characters.
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
         let mut masked = Vec::new();
         for (sentence, mentions) in self.read(text) {

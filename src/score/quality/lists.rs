@@ -1,5 +1,5 @@
-//! The word lists of the quality of texts. They are used by [`super::features`] alone, and the learned weights (`models/own/quality.toml`) belong
-//! to exactly these words. No published source is recorded for them.
+//! The word lists of the quality of texts. They are used by [`super::features`] alone, and the learned weights (`models/own/quality.toml`)
+//! belong to exactly these words. No published source is recorded for them.
 
 /// Slang, filler words and abbreviations of chats.
 pub(super) const SLANG: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Words that compare two things, choose one of them or call them alike.
 //!
-//! All lists but [`WEIGHING`] are features of the stance towards two objects; its learned weights (`models/own/object-stance.toml`) belong to
-//! exactly these words.
+//! All lists but [`WEIGHING`] are features of the stance towards two objects; its learned weights (`models/own/object-stance.toml`) belong
+//! to exactly these words.
 
 /// Words that weigh one thing against another. Their number says how much a passage compares, which is one of the opinions by which
 /// passages are re-ranked. It mixes words that the lists below keep apart.
