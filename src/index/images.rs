@@ -110,9 +110,10 @@ fn bring_up_to_date(
     let replace = corpus.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
     let update = locked.update(replace, effort)?;
     removed.keys().for_each(|id| update.remove(id));
-    let wanted: Vec<usize> = match replace {
-        true => (0..stored.len()).collect(),
-        false => suspects,
+    let wanted: Vec<usize> = if replace {
+        (0..stored.len()).collect()
+    } else {
+        suspects
     };
     let ids: Vec<&DocId> = wanted.iter().map(|at| &stored[*at].0).collect();
     let is_changed = |id: &str, hash| indexed.get(id) != Some(&hash);

@@ -84,19 +84,20 @@ fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
             batch.push(pixels);
         }
     }
-    let mut vectors = match batch.is_empty() {
-        true => Vec::new(),
-        false => clip
-            .get()?
+    let vectors = if batch.is_empty() {
+        Vec::new()
+    } else {
+        clip.get()?
             .embed_images(&batch)
-            .context("CLIP failed on a batch of images")?,
-    }
-    .into_iter();
+            .context("CLIP failed on a batch of images")?
+    };
+    let mut vectors = vectors.into_iter();
     for (at, member) in members.iter_mut().enumerate() {
         if let (Some(producer), Some(record)) = (member.clip_producer.take(), &mut member.record) {
-            let vector = match owners.contains(&at) {
-                true => vectors.next(),
-                false => None,
+            let vector = if owners.contains(&at) {
+                vectors.next()
+            } else {
+                None
             };
             record.clip = Some(ChannelOutput {
                 producer,

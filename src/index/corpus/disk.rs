@@ -93,9 +93,10 @@ impl Directory for SealedDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        match path == Path::new(META) {
-            true => self.0.atomic_write(path, &sealed(data)?),
-            false => self.0.atomic_write(path, data),
+        if path == Path::new(META) {
+            self.0.atomic_write(path, &sealed(data)?)
+        } else {
+            self.0.atomic_write(path, data)
         }
     }
 
@@ -159,10 +160,10 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
         .map(|file| -> Result<u64> {
             let directory = index.directory();
             let open = |error: OpenReadError| index_error(dir, &error.into());
-            match directory.validate_checksum(file).map_err(open)? {
-                true => Ok(directory.open_read(file).map_err(open)?.len() as u64),
-                false => Err(damaged(dir, file, MISMATCH)),
+            if !directory.validate_checksum(file).map_err(open)? {
+                return Err(damaged(dir, file, MISMATCH));
             }
+            Ok(directory.open_read(file).map_err(open)?.len() as u64)
         })
         .sum::<Result<u64>>()?;
     Ok(Verified {

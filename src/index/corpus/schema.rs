@@ -69,16 +69,15 @@ impl Fields {
             TextOptions::default().set_indexing_options(indexing)
         };
         let column = TextOptions::default().set_fast("raw").set_stored();
-        let id = match kind.is_updated() {
+        let id = if kind.is_updated() {
             // documents are deleted by id, so the id has to be indexed
-            true => {
-                let whole = TextFieldIndexing::default()
-                    .set_tokenizer("raw")
-                    .set_index_option(IndexRecordOption::Basic)
-                    .set_fieldnorms(false);
-                schema.add_text_field(ID, column.set_indexing_options(whole))
-            }
-            false => schema.add_text_field(ID, column),
+            let whole = TextFieldIndexing::default()
+                .set_tokenizer("raw")
+                .set_index_option(IndexRecordOption::Basic)
+                .set_fieldnorms(false);
+            schema.add_text_field(ID, column.set_indexing_options(whole))
+        } else {
+            schema.add_text_field(ID, column)
         };
         let mut fields = Vec::new();
         for name in kind.fields() {

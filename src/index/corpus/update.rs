@@ -78,17 +78,13 @@ impl LockedIndex {
     /// Begins an update of the existing index; with `replace`, of an empty index that replaces it at the commit.
     pub fn update(&self, replace: bool, effort: Effort) -> Result<PendingUpdate> {
         let fields = Fields::new(self.wanted.kind);
-        let (index, replacement) = match replace {
-            true => {
-                let built = disk::build_directory(&self.dir)?;
-                (build::create(built.path(), &fields)?, Some(built))
-            }
-            false => {
-                let directory = SealedDirectory::open(&self.dir)?;
-                let index =
-                    Index::open(directory).map_err(|error| index_error(&self.dir, &error))?;
-                (index, None)
-            }
+        let (index, replacement) = if replace {
+            let built = disk::build_directory(&self.dir)?;
+            (build::create(built.path(), &fields)?, Some(built))
+        } else {
+            let directory = SealedDirectory::open(&self.dir)?;
+            let index = Index::open(directory).map_err(|error| index_error(&self.dir, &error))?;
+            (index, None)
         };
         let writer = build::writer(&index, effort)?;
         // a killed update leaves files, and tantivy does not write over them: the file of deleted documents has the number of the
