@@ -52,7 +52,7 @@ golden:
 # Compares riposte with Pillow, lxml, BeautifulSoup, VADER, RapidOCR, tesseract, onnxruntime, torch and sentence-transformers on the same
 # images, texts and cores, and with a whole extraction in Python; the table goes to benches/results/. Use a quiet machine. COLLECTION=DIR is
 # a collection of real images; WORDS=truth.json and PAIRS=DIR give the words in some of them (benches/ocr_peers.py); TEXTS=FILE gives
-# sentences, one a line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=BINARY adds the riposte of another commit;
+# sentences, one per line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=BINARY adds the riposte of another commit;
 # ONLY=decode,ocr runs some parts. Takes an hour, most of it for whole extractions and the index of texts.
 # `cargo bench -p benches --bench stages` times the stages of riposte alone on the sample.
 COLLECTION ?= sample
@@ -64,7 +64,7 @@ bench: bench-ready
 	$(BENCH_PY) $(if $(ONLY),--only $(ONLY)) $(if $(WORDS),--words $(WORDS)) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(TEXTS),--texts $(TEXTS)) \
 	  $(if $(ANSERINI),--anserini $(ANSERINI)) $(if $(BEFORE),--before $(BEFORE))
 
-# Measures and plots seconds an image and peak memory of extraction as a collection grows. Takes an hour or more; SIZES makes it shorter.
+# Measures and plots seconds per image and peak memory of extraction as a collection grows. Takes an hour or more; SIZES makes it shorter.
 SIZES ?= 500,1000,2000,4000
 bench-growth: bench-ready
 	$(BENCH_PY) --only growth --sizes $(SIZES)

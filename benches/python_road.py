@@ -71,7 +71,7 @@ def main() -> None:
     encoder, analyzer = peers.sentence_encoder(args.models), SentimentIntensityAnalyzer()
     reader = peers.rapidocr(args.threads) if args.ocr == "rapidocr" else None
     read_page = peers.read_lxml if args.parser == "lxml" else peers.read_soup
-    todo = documents(args.collection, args.limit)
+    selected = documents(args.collection, args.limit)
 
     ready = used()
     waiting, vectors, sentences, words = [], 0, 0, 0
@@ -89,7 +89,7 @@ def main() -> None:
         waiting.clear()
         return len(rows)
 
-    for document in todo:
+    for document in selected:
         texts, mains = [], []
         if path := image_file(document):
             with timed("decode"):
@@ -115,7 +115,7 @@ def main() -> None:
     vectors += embed() if waiting else 0
     end = used()
     print(json.dumps({
-        "images": len(todo), "vectors": vectors, "sentences": sentences, "words": words,
+        "images": len(selected), "vectors": vectors, "sentences": sentences, "words": words,
         "start": {key: ready[key] - start[key] for key in start},
         "work": {key: end[key] - ready[key] for key in start},
         "stages": stages,

@@ -42,7 +42,7 @@ pub struct Options {
     /// Find documents of fewer than 20 words and duplicates too
     #[arg(long)]
     all: bool,
-    /// Number of documents a topic
+    /// Number of documents per topic
     #[arg(long, default_value_t = 1000)]
     top: usize,
     /// Number of times that each query is asked

@@ -24,7 +24,7 @@ pub struct Options {
     /// The topics, which are copied as they are
     #[arg(long)]
     topics: PathBuf,
-    /// More links between images and pages, one a line: image file name, tab, page file name
+    /// More links between images and pages, one per line: image file name, tab, page file name
     #[arg(long)]
     links: Option<PathBuf>,
     /// Where to write: a new or an empty directory

@@ -48,7 +48,7 @@ impl Fonts {
         }
     }
 
-    /// The width of a line in pixels at `size` pixels an em.
+    /// The width of a line in pixels at `size` pixels per em.
     fn width(&self, face: Face, text: &str, size: f32) -> f32 {
         let font = self.get(face);
         let em = font.units_per_em().unwrap_or(1000.0);
@@ -235,7 +235,7 @@ impl<'f> Canvas<'f> {
         self.stroke(line_path(points, false), ink, width);
     }
 
-    /// A gradient from one colour above to another below in `bands` even steps. Few steps compress well.
+    /// A gradient from one colour above to another below in `bands` equal steps. Pictures with few steps compress well.
     pub fn sky(&mut self, a: Area, above: Rgb, below: Rgb, bands: usize) {
         let bands = bands.max(2);
         let height = a.h / bands as f32;
@@ -246,7 +246,7 @@ impl<'f> Canvas<'f> {
         }
     }
 
-    /// A line of text whose baseline begins at (x, y); `size` is in pixels an em.
+    /// A line of text whose baseline begins at (x, y); `size` is in pixels per em.
     pub fn line(&mut self, text: &str, x: f32, y: f32, size: f32, style: LetterStyle) {
         let fonts = self.fonts;
         let font = fonts.get(style.face);
@@ -289,7 +289,7 @@ impl<'f> Canvas<'f> {
         self.line(text, x - width / 2.0, y, size, style);
     }
 
-    /// Text that is wrapped into a box and centred in its height, as large as fits, up to `largest` pixels an em.
+    /// Text that is wrapped into a box and centred in its height, as large as fits, up to `largest` pixels per em.
     pub fn text(&mut self, text: &str, into: Area, largest: f32, align: Align, style: LetterStyle) {
         const LEADING: f32 = 1.22;
         let mut size = largest;

@@ -16,7 +16,7 @@ pub struct Options {
     dir: PathBuf,
 }
 
-/// Prints one fault a line and the number of faults of each kind. The result is whether there are none.
+/// Prints one fault per line and the number of faults of each kind. The result is whether there are none.
 pub fn run(options: &Options) -> Result<bool> {
     let dir = &options.dir;
     let collection = ImageCollection::open(dir)?;

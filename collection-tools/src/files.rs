@@ -1,4 +1,4 @@
-//! The files of a collection: what `generate`, `subset` and `build` write alike.
+//! Writes the files of a collection, for `generate`, `subset` and `build`.
 
 use std::fs;
 use std::path::Path;

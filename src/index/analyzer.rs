@@ -136,7 +136,7 @@ fn without_plural(word: &str) -> String {
     }
 }
 
-/// The rules by which the texts of a collection and the queries to it become terms.
+/// How the texts of a collection, and the queries, are turned into terms.
 ///
 /// Words are runs of letters and digits in lower case. Words of other lengths than wanted and stop words are left out, the others are
 /// stemmed, and sequences of them (shingles) may be terms too.

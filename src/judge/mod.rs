@@ -17,7 +17,7 @@ use stances::Confusion;
 /// A year of the image task that has judgements by topic and stance. Rules and grades differ slightly between the years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edition {
-    /// Topics 1 to 50, image ids of 16 hexadecimal digits. Grade 1 means yes.
+    /// The topics have the numbers 1 to 50, and image ids have 16 hexadecimal digits. Grade 1 means yes.
     Touche2022,
     /// Topics 51 to 100, image ids of 24 hexadecimal digits (16 in the published sample). Each grade from 1 on means yes.
     Touche2023,

@@ -1,7 +1,7 @@
 //! The learned weights of images: whether they argue ([`super::argument`]) and for which side ([`super::stance`]).
 //!
 //! They were set by hand and then fitted to labelled pictures, with a penalty for leaving the values set by hand
-//! (`collection-tools train images`). Those of CLIP were set by hand alone, because no CLIP model was available.
+//! (`train images`). Those of CLIP were set by hand alone, because no CLIP model was available.
 
 use std::sync::LazyLock;
 

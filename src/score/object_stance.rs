@@ -2,7 +2,7 @@
 //!
 //! A cascade of three logistic models answers three questions: does the passage take a stance? If so, is the stance neutral? If not, for
 //! which object is it? When the objects are swapped, the features of the last model change their sign, and it has no bias; the features of
-//! the others do not change. So swapped objects have exactly swapped probabilities. `collection-tools train object-stance` learns the
+//! the others do not change. So swapped objects have exactly swapped probabilities. `train object-stance` learns the
 //! weights.
 
 mod cues;

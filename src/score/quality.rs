@@ -1,7 +1,7 @@
 //! How well a text is written, by the three criteria of Task 1: style of speech, structure of sentences and ease of reading, and
 //! freedom from profanity and typos.
 //!
-//! A logistic model of a few features that a reader can check and that do not depend on the topic. `collection-tools train quality` learns
+//! A logistic model of a few features that a reader can check and that do not depend on the topic. `train quality` learns
 //! its weights from quality judgements.
 
 mod lists;

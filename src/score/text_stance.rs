@@ -3,7 +3,7 @@
 //! The pair encoder reads the beginning of the text as a whole and its first sentences one by one: arguments begin with what they argue
 //! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are
 //! added with weights that were fitted on the development parts of the labelled collections, so that the results are calibrated
-//! probabilities. Without the encoder the words decide alone. `collection-tools train text-stance` learns all weights.
+//! probabilities. Without the encoder the words decide alone. `train text-stance` learns all weights.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! The pair encoder against transformers (tests/reference/encoders.py), and the door to it.
+//! The pair encoder compared with transformers (tests/reference/encoders.py), and `riposte stance`.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Sentence vectors against sentence-transformers' (tests/reference/encoders.py).
+//! Sentence vectors compared with those of sentence-transformers (tests/reference/encoders.py).
 
 use std::fs::{self, File};
 use std::path::Path;

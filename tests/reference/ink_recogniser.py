@@ -3,7 +3,7 @@
 
 It has the input and output of the real one: grey pixels (batch, 1, 64, width) in [-0.5, 0.5], and log-probabilities (width / 4,
 batch, 97). A step whose 64 × 4 pixels have a mean below 0.35 contains ink and reads as "x" of the default alphabet, any other
-step as blank, so that a line of three bars reads "xxx".
+step as blank, so that a line of text reads as one "x" for each stroke.
 
     python -m venv venv && venv/bin/pip install onnx && venv/bin/python tests/reference/ink_recogniser.py
 """

@@ -6,7 +6,7 @@
 
 Made with Pillow 13.0 and the font of the crate epaint_default_fonts 0.37 (fonts/Ubuntu-Light.ttf). Each line of text has a
 strip of 224 pixels in height with its baseline at 160; a pixel is the share of it that ink covers, 0 to 255. The letters are four times
-as large as on the posters (39.25 pixels an em), so that the test can turn them without losing their shapes.
+as large as on the posters (39.25 pixels per em), so that the test can turn them without losing their shapes.
 """
 
 import sys

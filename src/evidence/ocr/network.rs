@@ -280,7 +280,7 @@ mod tests {
             .join(name)
     }
 
-    /// The input of collection-tools/convnet_reference.py.
+    /// The input of tests/reference/convnet.py.
     fn image(height: usize, width: usize) -> FeatureMap {
         let mut image = FeatureMap::filled(height, width, 3, 0.0);
         for (pixel, colours) in image.data.chunks_mut(3).enumerate() {

@@ -216,7 +216,7 @@ fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec
     Ok(given)
 }
 
-/// The recogniser's characters: those in its metadata, one a line, and then the space, which is not listed.
+/// The recogniser's characters: those in its metadata, one per line, and then the space, which is not listed.
 fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
     let output = expect_ranks(recogniser, 4, 3)?;
     let listed = recogniser

@@ -92,7 +92,7 @@ pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
             list.push(result);
             if list.len() == DEPTH + 1 {
                 let what = format!("document {} of topic {topic}", list.len());
-                findings.error(Rule::Depth, what, "at most 1,000 documents a topic");
+                findings.error(Rule::Depth, what, "at most 1,000 documents per topic");
             }
         }
     }

@@ -12,24 +12,31 @@ use super::graph::{attribute_int, attribute_ints, attribute_text};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights};
 use super::steps::Operator;
 
-/// The constant operands of a convolution node.
-struct ConvWeights {
-    /// (output channels, input channels of a group, rows, columns); for a transposed convolution the first two are swapped.
+/// The operands of a convolution node.
+struct ConvOperands<'n> {
+    /// The name of the input.
+    input: &'n String,
+    window: Window,
+    /// The dimensions of the weights: (output channels, input channels of a group, rows, columns); for a transposed convolution the first two are swapped.
     dims: [usize; 4],
     data: Vec<f32>,
     bias: Option<Vec<f32>>,
 }
 
 impl Compiler<'_> {
-    /// None if the weights or the bias are not constants of the graph.
-    fn weights(&self, node: &NodeProto) -> Option<ConvWeights> {
+    /// None if the weights or the bias are not constants of the graph, or the convolution is of a kind that [`Self::window`] refuses.
+    fn operands<'n>(&self, node: &'n NodeProto) -> Option<ConvOperands<'n>> {
         let weights = self.graph.constants.get(node.input.get(1)?.as_str())?;
         let bias = match node.input.get(2).filter(|name| !name.is_empty()) {
             Some(name) => Some(self.graph.constants.get(name.as_str())?.data.clone()),
             None => None,
         };
-        Some(ConvWeights {
-            dims: weights.dims.as_slice().try_into().ok()?,
+        let dims: [usize; 4] = weights.dims.as_slice().try_into().ok()?;
+        let [_, _, rows, columns] = dims;
+        Some(ConvOperands {
+            input: node.input.first()?,
+            window: Self::window(node, (rows, columns))?,
+            dims,
             data: weights.data.clone(),
             bias,
         })
@@ -62,21 +69,17 @@ impl Compiler<'_> {
     /// # Errors
     /// Weights, bias and input contradict each other.
     pub(super) fn conv(&mut self, node: &NodeProto) -> Result<()> {
-        let Some(input) = node.input.first() else {
-            return Ok(());
-        };
-        let Some(ConvWeights {
+        let Some(ConvOperands {
+            input,
+            window,
             dims,
             mut data,
             bias,
-        }) = self.weights(node)
+        }) = self.operands(node)
         else {
             return Ok(());
         };
         let [out_channels, group_channels, rows, columns] = dims;
-        let Some(window) = Self::window(node, (rows, columns)) else {
-            return Ok(());
-        };
         let groups = attribute_int(node, "group").unwrap_or(1) as usize;
         let depthwise = groups == out_channels && group_channels == 1 && groups > 1;
         if !depthwise && groups != 1 || dims.contains(&0) {
@@ -175,21 +178,17 @@ impl Compiler<'_> {
     /// # Errors
     /// Weights, bias and input contradict each other.
     pub(super) fn conv_transpose(&mut self, node: &NodeProto) -> Result<()> {
-        let Some(input) = node.input.first() else {
-            return Ok(());
-        };
-        let Some(ConvWeights {
+        let Some(ConvOperands {
+            input,
+            window,
             dims,
             mut data,
             bias,
-        }) = self.weights(node)
+        }) = self.operands(node)
         else {
             return Ok(());
         };
         let [in_channels, out_channels, rows, columns] = dims;
-        let Some(window) = Self::window(node, (rows, columns)) else {
-            return Ok(());
-        };
         let supported = (rows, columns) == (2, 2)
             && !dims.contains(&0)
             && window.stride == (2, 2)
