@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tests of a release build and ends with a list of the tests that did not run, and why. What could be fetched for them is
-# required (RIPOSTE_REQUIRE, tests/it/support/need.rs), so that a test which could have run cannot pass without running.
+# required (RIPOSTE_REQUIRE, tests/need), so that a test which could have run cannot pass without running.
 set -eu
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}

@@ -89,7 +89,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The worker_seconds collection.
+    /// The whole collection.
     pub const WHOLE: Shard = Shard {
         number: 1,
         count: 1,

@@ -85,7 +85,7 @@ pub struct Backend {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// StoredDocument while the store is open for writing, so that there is one writer.
+    /// A lock that is held while the store is open for writing, so that there is one writer.
     _lock: Option<File>,
 }
 

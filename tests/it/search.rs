@@ -9,13 +9,14 @@ use riposte::index::feedback::Rm3;
 use riposte::index::proximity::Proximity;
 use riposte::index::search::{Cut, Part, Query};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
+use riposte::index::wordnet::WordNet;
 use riposte::trec::{DocId, ScoredDoc};
 use serde_json::{Value, json};
 
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, argument_collection};
 use crate::support::files::json as read_json;
-use crate::support::need::{Data, need};
+use crate::support::need::{Data, InstalledWordNet, need};
 use crate::support::reference;
 
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
@@ -530,4 +531,13 @@ fn feedback_and_proximity_use_the_stored_texts() {
     };
     let expanded = corpus.with_feedback(&must, &BM25, rm3, ALL).unwrap();
     assert!(!ids(&corpus.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
+}
+
+#[test]
+fn an_installed_wordnet_knows_that_a_car_is_an_automobile() {
+    let Some(dir) = need(InstalledWordNet) else {
+        return;
+    };
+    let synonyms = WordNet::open(&dir).unwrap().synonyms("car", 1);
+    assert_eq!(synonyms, ["auto", "automobile", "machine", "motorcar"]);
 }

@@ -1,42 +1,27 @@
 //! The committed weights are what the commands in their first lines make of the data today.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use clap::Parser;
+use need::{Data, Kind, Request, Thing, need};
 
 use crate::base_model::BaseModel;
 use crate::{Cli, run};
 
-/// The development data, which RIPOSTE_DATA names; none, and the test is listed as not run, where there is none.
-fn data() -> Option<PathBuf> {
-    let dir = std::env::var_os("RIPOSTE_DATA").filter(|dir| !dir.is_empty());
-    if dir.is_none() {
-        skip("RIPOSTE_DATA names no development data", Some("data"));
-    }
-    dir.map(PathBuf::from)
-}
+/// The encoder that training stands on.
+struct Encoder;
 
-/// Notes in the file that RIPOSTE_SKIPPED names that this test did not run; a failure if RIPOSTE_REQUIRE names the kind of thing
-/// that is missing.
-fn skip(reason: &str, kind: Option<&str>) {
-    let required = std::env::var("RIPOSTE_REQUIRE").unwrap_or_default();
-    let is_required = kind.is_some_and(|kind| required.split(',').any(|word| word.trim() == kind));
-    assert!(
-        !is_required,
-        "{reason}, and RIPOSTE_REQUIRE={required} requires it"
-    );
-    let thread = std::thread::current();
-    let line = format!("{}: {reason}\n", thread.name().unwrap_or("train"));
-    eprint!("skipped: {line}");
-    if let Some(file) = std::env::var_os("RIPOSTE_SKIPPED").filter(|file| !file.is_empty()) {
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(file)
-            .unwrap();
-        file.write_all(line.as_bytes()).unwrap();
+impl Thing for Encoder {
+    type Found = ();
+
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Models)
+    }
+
+    fn find(&self) -> Result<(), String> {
+        let base = BaseModel::find(None);
+        base.map(drop).map_err(|missing| format!("{missing:#}"))
     }
 }
 
@@ -56,7 +41,7 @@ fn committed(name: &str) -> String {
 
 #[test]
 fn training_quality_gives_the_committed_file() {
-    let Some(data) = data() else { return };
+    let Some(data) = need(Data("")) else { return };
     let made = trained("quality", &data);
     assert_eq!(made, committed("quality.toml"));
     // the README says that the model beats length alone: shares of pairs in the right order, for topics left out
@@ -88,15 +73,13 @@ fn numbers(text: &str) -> (String, Vec<f64>) {
 /// Vectors differ in their last bits between processors, and so may the numbers by a little.
 #[test]
 fn training_object_stance_gives_the_committed_numbers() {
-    if std::env::var_os("RIPOSTE_TRAIN").is_none() {
-        skip("it takes minutes (RIPOSTE_TRAIN=1 asks for it)", None);
+    let minutes = Request {
+        variable: "RIPOSTE_TRAIN",
+        reason: "it takes minutes",
+    };
+    let (Some(_), Some(data), Some(())) = (need(minutes), need(Data("")), need(Encoder)) else {
         return;
-    }
-    let Some(data) = data() else { return };
-    if let Err(missing) = BaseModel::find(None) {
-        skip(&format!("{missing:#}"), Some("models"));
-        return;
-    }
+    };
     let (made_text, made) = numbers(&trained("object-stance", &data));
     let (committed_text, committed) = numbers(&committed("object-stance.toml"));
     assert_eq!(made_text, committed_text);
