@@ -52,8 +52,8 @@ golden:
 # Compares riposte with Pillow, lxml, BeautifulSoup, VADER, RapidOCR, tesseract, onnxruntime, torch and sentence-transformers on the same
 # images, texts and cores, and with a whole extraction in Python; the table goes to benches/results/. Use a quiet machine. COLLECTION=DIR is
 # a collection of real images; WORDS=truth.json and PAIRS=DIR give the words in some of them (benches/ocr_peers.py); TEXTS=FILE gives
-# sentences, one per line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=BINARY adds the riposte of another commit;
-# ONLY=decode,ocr runs some parts. Takes an hour, most of it for whole extractions and the index of texts.
+# sentences, one per line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=DIR adds the programs riposte and
+# riposte-bench of another commit; ONLY=decode,ocr runs some parts. Takes an hour, most of it for whole extractions and the index of texts.
 # `cargo bench -p benches --bench stages` times the stages of riposte alone on the sample.
 COLLECTION ?= sample
 ROUNDS ?= 5

@@ -11,9 +11,9 @@ says how long that takes), but do count in whole extraction and in ranking. A pe
 the reason.
 
 Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages); extract (whole extraction compared with
-python_road.py, memory, busy cores); ranking (24,000 images, 50 topics; with --before BINARY compared with the riposte of another commit);
-index (bench_text.py); and growth (thousands of images; takes an hour or more, and runs only if it is named). The results go to
-benches/results/DATE-COMMIT.md, and with every round to the .json beside it.
+python_road.py, memory, busy cores); ranking (24,000 images, 50 topics); index (bench_text.py); and growth (thousands of images; takes an
+hour or more, and runs only if it is named). With --before DIR, the programs of another commit take part in all of them but growth. The results
+go to benches/results/DATE-COMMIT.md, and with every round to the .json beside it.
 """
 
 import argparse
@@ -44,6 +44,8 @@ PACKAGES = ("pillow", "lxml", "beautifulsoup4", "vaderSentiment", "rapidocr-onnx
             "sentence-transformers", "bm25s", "numba", "numpy")
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm")
 CLIP = "clip-vit-base-patch32"
+# the contestant whose programs --before names
+BEFORE = "riposte before"
 # the table warns if other programs took more than this share of the cores
 QUIET = 0.03
 
@@ -315,6 +317,15 @@ class Bench:
                 raise RuntimeError(f"cannot make a CLIP with random weights: {made.stderr.strip()[-200:]}")
         return place
 
+    # programs
+
+    def commits(self) -> list[str]:
+        """This riposte, and the one of another commit if there is one."""
+        return ["riposte", BEFORE] if self.args.before else ["riposte"]
+
+    def program(self, who: str, program: Path) -> Path:
+        return self.args.before.resolve() / program.name if who == BEFORE else program
+
     # stages
 
     @contextlib.contextmanager
@@ -324,9 +335,11 @@ class Bench:
         clip = stage.startswith("clip") or stage == "resize"
         models = self.models_with_clip() if clip else self.models()
         threads = STAGES[stage].threads
-        ours = [BENCH, "stage", stage, items, "--models", models]
-        theirs = [sys.executable, ROOT / "benches/peers.py", stage, name, items, "--models", models, "--threads", str(threads)]
-        contestant = Contestant(name, ours if name == "riposte" else theirs, threads, self.work / f"{stage}-{name}.log")
+        if name in ("riposte", BEFORE):
+            command = [self.program(name, BENCH), "stage", stage, items, "--models", models]
+        else:
+            command = [sys.executable, ROOT / "benches/peers.py", stage, name, items, "--models", models, "--threads", str(threads)]
+        contestant = Contestant(name, command, threads, self.work / f"{stage}-{name}.log")
         try:
             yield contestant
         finally:
@@ -339,7 +352,7 @@ class Bench:
             return self.lack(name, "the collection has no items for it")
         with contextlib.ExitStack() as stack:
             contestants = []
-            for who in ("riposte", *stage.peers):
+            for who in (*self.commits(), *stage.peers):
                 contestant = stack.enter_context(self.contestant(name, who))
                 if "missing" in contestant.ready:
                     self.lack(f"{who} ({name})", contestant.ready["missing"])
@@ -361,7 +374,7 @@ class Bench:
         unit = f"ms/{stage.unit}"
         for who in ms:
             if who != "riposte":
-                self.rows.append(Row(name, what, unit, ms["riposte"], who, ms[who], note=said.get(who, "")).at_least(stage.peers[who]))
+                self.rows.append(Row(name, what, unit, ms["riposte"], who, ms[who], note=said.get(who, "")).at_least(stage.peers.get(who)))
         if len(ms) == 1:
             self.rows.append(Row(name, what, unit, ms["riposte"], note=said.get("riposte", "")))
 
@@ -414,10 +427,13 @@ class Bench:
         args, models, count = self.args, self.models_with_clip(), len(self.documents)
         # on one core, where no thread waits for another, and on all cores
         ours: dict[int, list[Usage]] = {threads: [] for threads in sorted({1, args.threads})}
+        before: dict[int, list[Usage]] = {threads: [] for threads in ours}
         roads: dict[tuple[int, str], list[dict]] = {(threads, ocr): [] for threads in ours for ocr in ("tesseract", "rapidocr")}
         for _ in range(args.whole_rounds):
             for threads in ours:
-                ours[threads].append(self.extracted(args.collection, models, threads, count))
+                for who in self.commits():
+                    usage = self.extracted(args.collection, models, threads, count, who)
+                    (before if who == BEFORE else ours)[threads].append(usage)
                 for ocr in [ocr for at, ocr in roads if at == threads]:
                     command = [sys.executable, ROOT / "benches/python_road.py", args.collection, "--models", models, "--ocr", ocr,
                                "--threads", threads, "--limit", count]
@@ -439,10 +455,14 @@ class Bench:
                 theirs = [r["work"]["wall_s"] / r["images"] for r in rounds]
                 row = Row("extract", what, "s/image", mine, f"Python, {ocr}", theirs, note=note)
                 self.rows.append(row.at_least(3.0 if threads == 1 else None))
-            if not here:
+            if args.before:
+                self.rows.append(Row("extract", what, "s/image", mine, BEFORE, [usage.wall_s / count for usage in before[threads]]))
+            if not here and not args.before:
                 self.rows.append(Row("extract", what, "s/image", mine))
         threads, usages = args.threads, ours[args.threads]
-        self.rows.append(Row("extract", f"extraction, peak memory, {cores(threads)}", "MB", [usage.peak_mb for usage in usages]).under(1500))
+        row = Row("extract", f"extraction, peak memory, {cores(threads)}", "MB", [usage.peak_mb for usage in usages],
+                  BEFORE if args.before else "", [usage.peak_mb for usage in before[threads]])
+        self.rows.append(row.under(1500))
         busy = [100 * usage.cpu_s / usage.wall_s / threads for usage in usages]
         self.rows.append(Row("extract", f"extraction: cores busy, {cores(threads)}", "%", busy, note="start and end counted"))
         if all(stages := [stage_seconds(usage.said) for usage in usages]):
@@ -453,11 +473,11 @@ class Bench:
         self.details["extract"] = {"riposte": {n: [usage.numbers() for usage in usages] for n, usages in ours.items()},
                                    "python": {f"{ocr}, {cores(n)}": rounds for (n, ocr), rounds in roads.items()}}
 
-    def extracted(self, collection: Path, models: Path, threads: int, limit: int) -> Usage:
+    def extracted(self, collection: Path, models: Path, threads: int, limit: int, who: str = "riposte") -> Usage:
         for file in self.work.glob("fresh.sqlite*"):
             file.unlink()
-        command = [RIPOSTE, "extract", "-i", collection, "--evidence", self.work / "fresh.sqlite", "--models", models, "--threads", threads,
-                   "--limit", limit]
+        command = [self.program(who, RIPOSTE), "extract", "-i", collection, "--evidence", self.work / "fresh.sqlite", "--models", models,
+                   "--threads", threads, "--limit", limit]
         # exit code 1: parts of the collection are broken and were passed over
         return measured(command, threads, self.work, fine=(0, 1))
 
@@ -475,9 +495,7 @@ class Bench:
         if topics is None:
             topics = self.work / "topics.xml"
             topics.write_text(fifty_topics((base / "topics.xml").read_text(encoding="utf-8")), encoding="utf-8")
-        binaries, name = {"riposte": RIPOSTE}, "riposte before"
-        if args.before:
-            binaries[name] = args.before.resolve()
+        binaries = {who: self.program(who, RIPOSTE) for who in self.commits()}
 
         def run_by(who: str, command: list, threads: int) -> Usage:
             try:
@@ -539,14 +557,14 @@ class Bench:
             row = Row("ranking", what, "s", seconds[when]["riposte"], note=note)
             self.rows.append(row if when == anew else row.under(5))
             if args.before:
-                row = Row("ranking", what, "s", seconds[when]["riposte"], name, seconds[when][name], note=f"start counted{said}")
-                self.rows.append(row.at_least({anew: 1.0, before: 2.0}.get(when)))
+                row = Row("ranking", what, "s", seconds[when]["riposte"], BEFORE, seconds[when][BEFORE], note=f"start counted{said}")
+                self.rows.append(row)
         peaks = {who: [max(peak) for peak in zip(*([u.peak_mb for u in found[who]] for found in usages.values()))] for who in binaries}
-        row = Row("ranking", "ranking, peak memory", "MB", peaks["riposte"], name if args.before else "", peaks.get(name, []))
+        row = Row("ranking", "ranking, peak memory", "MB", peaks["riposte"], BEFORE if args.before else "", peaks.get(BEFORE, []))
         self.rows.append(row.under(800))
         self.details["ranking"] = {when: [u.numbers() for u in found["riposte"]] for when, found in usages.items()}
         if args.before:
-            self.details["ranking before"] = {when: [u.numbers() for u in found[name]] for when, found in usages.items()}
+            self.details["ranking before"] = {when: [u.numbers() for u in found[BEFORE]] for when, found in usages.items()}
 
     # the text index
 
@@ -560,6 +578,7 @@ class Bench:
             report.unlink(missing_ok=True)
             command = [sys.executable, ROOT / "benches/bench_text.py", BENCH, kind, folder, self.work / "index", "--json", report]
             command += ["--lucene", self.args.anserini] if self.args.anserini else []
+            command += ["--before", self.program(BEFORE, BENCH)] if self.args.before else []
             subprocess.run([str(part) for part in command], check=True, stdout=sys.stderr)
             found = json.loads(report.read_text(encoding="utf-8"))
             self.details[f"index of {count:,} generated {kind}"] = found
@@ -569,13 +588,15 @@ class Bench:
         """The rows of a report of bench_text.py, which has one number for each measurement; times of queries are medians."""
         ours, rows = found["riposte"], []
         peers_here = {}
-        for peer in ("bm25s", "lucene"):
+        for peer in ("before", "bm25s", "lucene"):
+            if peer == "before" and not self.args.before:
+                continue
             if isinstance(found[peer], dict):
                 peers_here[peer] = found[peer]
             else:
                 self.lack(f"{peer} (index of {of})", found[peer])
-        names = {"bm25s": "bm25s", "lucene": "Lucene, 2 threads"}
-        asked = {"bm25s": "bm25s with numba, BM25", "lucene": "Lucene"}
+        names = {"before": BEFORE, "bm25s": "bm25s", "lucene": "Lucene, 2 threads"}
+        asked = {"before": BEFORE, "bm25s": "bm25s with numba, BM25", "lucene": "Lucene"}
         for key, what, unit in (("build_s", "file to index", "s"), ("peak_mb", "building, peak memory", "MB"), ("index_mb", "index", "MB")):
             for peer, theirs in peers_here.items():
                 if theirs[key] is not None and ours[key] is not None:
@@ -791,7 +812,7 @@ def main() -> None:
     parser.add_argument("--topics", type=Path, help="topics of the ranking (default: fifty made from the generated ones)")
     parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed (default: 200)")
     parser.add_argument("--ranking-images", type=int, default=24000, help="number of images that they are copied to (default: 24000)")
-    parser.add_argument("--before", type=Path, metavar="BINARY", help="the riposte of another commit, which ranks the same images in turn")
+    parser.add_argument("--before", type=Path, metavar="DIR", help="the programs riposte and riposte-bench of another commit, which take part")
     parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="numbers of generated arguments and passages")
     parser.add_argument("--anserini", type=Path, help="a jar with Lucene 9 and Jackson: Anserini's fat jar")
     parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="numbers of generated images for growth")
@@ -802,8 +823,8 @@ def main() -> None:
     args = parser.parse_args()
     if unknown := set(args.only) - {*PARTS, "growth"}:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
-    if args.before and not args.before.is_file():
-        parser.error("--before does not name a file")
+    if args.before and (lacks := [program.name for program in (RIPOSTE, BENCH) if not (args.before / program.name).is_file()]):
+        parser.error(f"--before: {args.before} has no {' and no '.join(lacks)}")
     args.whole_rounds = args.whole_rounds or min(args.rounds, 3)
 
     bench = Bench(args)

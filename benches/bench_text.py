@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares riposte's text index with bm25s and Lucene on the same documents: build time, size, peak memory, query times.
 
-    bench_text.py RIPOSTE_BENCH KIND DIR WORK [--lucene JAR] [--rounds N] [--json FILE]
+    bench_text.py RIPOSTE_BENCH KIND DIR WORK [--lucene JAR] [--before RIPOSTE_BENCH] [--rounds N] [--json FILE]
 
-RIPOSTE_BENCH is the program riposte-bench, KIND is arguments or passages, DIR is a collection made by `collection-tools generate-KIND`,
-and JAR contains Lucene 9 and Jackson, as Anserini's fat jar does.
+RIPOSTE_BENCH is the program riposte-bench, with --before that of another commit; KIND is arguments or passages, DIR is a collection made by
+`collection-tools generate-KIND`, and JAR contains Lucene 9 and Jackson, as Anserini's fat jar does.
 
 All three read the same documents, drop stop words, stem English words, keep their index on disk, and rank documents for the title of
 each topic by BM25 with k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread; the time
@@ -156,6 +156,7 @@ def main():
     for name in ('riposte_bench', 'kind', 'folder', 'work'):
         parser.add_argument(name)
     parser.add_argument('--lucene', metavar='JAR')
+    parser.add_argument('--before', metavar='RIPOSTE_BENCH')
     parser.add_argument('--rounds', type=int, default=20)
     parser.add_argument('--json', metavar='FILE')
     args = parser.parse_args()
@@ -169,6 +170,8 @@ def main():
                           check=True, capture_output=True, text=True)
     report = {'kind': args.kind, 'riposte': ours, 'bm25s': json.loads(peer.stdout),
               'lucene': lucene(args.lucene, args.kind, args.folder, place('lucene'), args.rounds)}
+    if args.before:
+        report['before'] = riposte(args.before, args.kind, args.folder, place('before'), args.rounds)
     if args.json:
         with open(args.json, 'w') as file:
             json.dump(report, file, indent=1)
@@ -193,6 +196,8 @@ def show(report):
     print('  ratio: the other system divided by riposte, at the same depth; above 1 where riposte takes less')
     print(f'  bm25s: reading the file takes {bm25s["read_s"]:.1f} s of its build time; its index has one field and no texts; its query '
           'times are those with numba, and those of BM25 in the rows of Dirichlet')
+    if before := report.get('before'):
+        print('  the other commit divided by riposte: ' + ', '.join(f'{label} {times(before[key], ours[key])}' for label, key, _ in rows))
     if lucene:
         print(f'  Lucene {lucene["lucene"]} on Java {lucene["java"]}: {lucene["segments"]} segments; its peak memory while searching, '
               f'{number(lucene["search_peak_mb"])} MB')
