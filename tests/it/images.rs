@@ -440,3 +440,21 @@ fn images_are_compared_with_arguments_for_both_sides() {
     // the vectors of the query texts are stored: the run is the same without the models
     assert_eq!(run(&["--arguments", text(&file)], false).0, with);
 }
+
+#[test]
+fn without_vectors_no_topic_is_said_to_lack_arguments() {
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("evidence.sqlite");
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    write_arguments_on_cars(home.path());
+    let file = home.path().join("args-me.json");
+    let out = home.path().join("out");
+    let mut args = vec!["images", "-q", "-i", text(sample()), "-o", text(&out)];
+    args.extend(["--evidence", text(&evidence), "--arguments", text(&file)]);
+    let said = stderr(&succeed(&mut riposte(home.path(), &args)));
+    assert!(
+        said.contains("likeness to arguments is off: it needs vectors"),
+        "{said}"
+    );
+    assert!(!said.contains("too few arguments"), "{said}");
+}

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::super::approach::{RelevanceChannel, StanceRecipe};
-use super::super::likeness::{ArgumentSentence, ArgumentVectors, Arguments, argument_sentences};
+use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
 use crate::evidence::Channel;
 use crate::evidence::store::Store;
@@ -132,19 +132,34 @@ impl Embeddings {
         notes: &mut Vec<String>,
         on_progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
+        if self
+            .topics
+            .iter()
+            .all(|t| t.words.is_none() && t.clip.is_none())
+        {
+            notes.push(
+                "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
+                    .to_owned(),
+            );
+            return Ok(());
+        }
         for (topic, question) in self.topics.iter_mut().zip(questions) {
             ensure!(on_progress(0), STOPPED);
             let sentences = argument_sentences(arguments, question, reader)?;
             let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
+            let (mut words, mut clip) = (None, None);
             if topic.words.is_some() {
-                let vectors = embed(store, reader, QueryEncoder::Sentence, &texts, notes)?;
-                topic.arguments = argument_vectors(&sentences, vectors);
+                words = embed(store, reader, QueryEncoder::Sentence, &texts, notes)?;
             }
             if topic.clip.is_some() {
-                let vectors = embed(store, reader, QueryEncoder::Clip, &texts, notes)?;
-                topic.clip_arguments = argument_vectors(&sentences, vectors);
+                clip = embed(store, reader, QueryEncoder::Clip, &texts, notes)?;
             }
-            if topic.arguments.is_none() && topic.clip_arguments.is_none() {
+            let are_embedded = words.is_some() || clip.is_some();
+            let compare = |vectors| ArgumentVectors::new(sentences.clone(), vectors?);
+            topic.arguments = compare(words);
+            topic.clip_arguments = compare(clip);
+            // without vectors, `embed` has noted why
+            if are_embedded && topic.arguments.is_none() && topic.clip_arguments.is_none() {
                 notes.push(format!(
                     "too few arguments for both sides of \"{}\": likeness to arguments is off for this topic",
                     question.claim
@@ -153,13 +168,6 @@ impl Embeddings {
         }
         Ok(())
     }
-}
-
-fn argument_vectors(
-    sentences: &[ArgumentSentence],
-    vectors: Option<Vec<Vec<f32>>>,
-) -> Option<ArgumentVectors> {
-    ArgumentVectors::new(sentences.to_vec(), vectors?)
 }
 
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
