@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test miri golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -29,6 +29,22 @@ test: lint doc
 # (rustup +nightly component add miri rust-src).
 miri:
 	$(CARGO) miri test --lib nn::conv
+
+# Checks that all packages compile with the Rust version that Cargo.toml states. With a toolchain of that version, the tests have shown
+# it; with another one, rustup has to have it (rustup toolchain install VERSION).
+MINIMUM_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+minimum-rust:
+	@case "$$(rustc --version)" in \
+	"rustc $(MINIMUM_RUST)."*) echo "this is Rust $(MINIMUM_RUST), the minimum version" ;; \
+	*) if $(CARGO) +$(MINIMUM_RUST) --version >/dev/null 2>&1; then \
+	     $(CARGO) +$(MINIMUM_RUST) check --workspace --all-targets --target-dir target/minimum-rust; \
+	   else echo "not checked: there is no toolchain of Rust $(MINIMUM_RUST), the minimum version"; fi ;; \
+	esac
+
+# Checks the licences and the origins of all dependencies (deny.toml), without a network. Advisories need one: cargo deny check advisories.
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check bans licenses sources; \
+	else echo "not checked: cargo-deny is not installed (cargo install cargo-deny)"; fi
 
 # Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
 screenshots:

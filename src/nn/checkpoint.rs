@@ -4,7 +4,9 @@
 //! configuration requires. candle's own loaders fill some missing tensors with random numbers instead.
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use half::{bf16, f16};
@@ -19,7 +21,8 @@ pub(crate) type ExpectedTensor = (String, Vec<usize>);
 /// An open `model.safetensors` whose header has every expected tensor in its expected shape.
 pub struct Checkpoint {
     path: PathBuf,
-    file: Mmap,
+    /// Read and not mapped: the pages of a map would count as memory of this process beside the packed weights.
+    file: Mutex<File>,
     /// The offset of the tensors' bytes in the file.
     data: usize,
     header: Metadata,
@@ -33,16 +36,18 @@ impl Checkpoint {
     /// The file is missing or damaged, or a tensor is missing or has another shape or number type; the message names it.
     pub fn open(dir: &Path, expected: &[ExpectedTensor]) -> Result<Self> {
         let path = dir.join("model.safetensors");
-        let file = map(&path).with_context(|| format!("opening {}", path.display()))?;
-        let (length, header) = SafeTensors::read_metadata(&file)
-            .map_err(|error| header_error(error, file.len()))
+        let opening = || format!("opening {}", path.display());
+        let file = File::open(&path).with_context(opening)?;
+        let map = map(&file).with_context(opening)?;
+        let (length, header) = SafeTensors::read_metadata(&map)
+            .map_err(|error| header_error(error, map.len()))
             .with_context(|| format!("reading the header of {}", path.display()))?;
         check(&header, expected)
             .with_context(|| format!("comparing {} with its config.json", path.display()))?;
         Ok(Checkpoint {
             path,
             data: 8 + length,
-            file,
+            file: Mutex::new(file),
             header,
         })
     }
@@ -59,11 +64,24 @@ impl Checkpoint {
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
         let info = self.header.info(name).context("it is missing")?;
         let (from, to) = info.data_offsets;
-        let bytes = self.file.get(self.data + from..self.data + to);
-        floats(info.dtype, bytes.context("it ends after the file")?)
-            .context("its number type is not a float")
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start((self.data + from) as u64))?;
+        let mut numbers = Vec::with_capacity(info.shape.iter().product());
+        let mut block = vec![0; BLOCK];
+        let mut left = to - from;
+        while left > 0 {
+            let block = &mut block[..left.min(BLOCK)];
+            file.read_exact(block)?;
+            left -= block.len();
+            let read = floats(info.dtype, block).context("its number type is not a float")?;
+            numbers.extend(read);
+        }
+        Ok(numbers)
     }
 }
+
+/// Bytes of a tensor that are read at once. It is a multiple of the size of every number, so that no number is cut.
+const BLOCK: usize = 1 << 20;
 
 /// The numbers of a tensor in little-endian `bytes`; `None` if `dtype` is not one of [`is_float`].
 pub fn floats(dtype: Dtype, bytes: &[u8]) -> Option<Vec<f32>> {
@@ -91,13 +109,12 @@ fn is_float(dtype: Dtype) -> bool {
 
 #[expect(
     unsafe_code,
-    reason = "a map avoids a second copy of all weights in memory while they are packed"
+    reason = "the safetensors crate wants the whole file as a slice, although it reads only the header"
 )]
-fn map(path: &Path) -> Result<Mmap> {
-    let file = File::open(path)?;
-    // SAFETY: the map is read-only and private to this process. The bytes must not change while it exists; model files are written once,
-    // under a temporary name, and then renamed, so riposte itself never changes one in place.
-    Ok(unsafe { Mmap::map(&file)? })
+fn map(file: &File) -> Result<Mmap> {
+    // SAFETY: the map is read-only and private to this process. The bytes must not change while it exists, which is as long as the header is
+    // parsed; model files are written once, under a temporary name, and then renamed, so riposte itself never changes one in place.
+    Ok(unsafe { Mmap::map(file)? })
 }
 
 fn check(header: &Metadata, expected: &[ExpectedTensor]) -> Result<()> {

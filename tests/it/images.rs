@@ -447,10 +447,16 @@ fn without_vectors_no_topic_is_said_to_lack_arguments() {
     let evidence = home.path().join("evidence.sqlite");
     fs::copy(golden_evidence(), &evidence).unwrap();
     write_arguments_on_cars(home.path());
+    // the vectors of the sample's own topics are stored with its evidence, those of this one are not
+    let topics = home.path().join("topics.xml");
+    let title = "Should private cars be banned from all city centres?";
+    let topic = format!("<topic><number>1</number><title>{title}</title></topic>");
+    fs::write(&topics, format!("<topics>{topic}</topics>")).unwrap();
     let file = home.path().join("args-me.json");
     let out = home.path().join("out");
     let mut args = vec!["images", "-q", "-i", text(sample()), "-o", text(&out)];
     args.extend(["--evidence", text(&evidence), "--arguments", text(&file)]);
+    args.extend(["--topics", text(&topics)]);
     let said = stderr(&succeed(&mut riposte(home.path(), &args)));
     assert!(
         said.contains("likeness to arguments is off: it needs vectors"),
