@@ -67,8 +67,8 @@ impl Checkpoint {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start((self.data + from) as u64))?;
         let mut numbers = Vec::with_capacity(info.shape.iter().product());
-        let mut block = vec![0; BLOCK];
         let mut left = to - from;
+        let mut block = vec![0; BLOCK.min(left)];
         while left > 0 {
             let block = &mut block[..left.min(BLOCK)];
             file.read_exact(block)?;

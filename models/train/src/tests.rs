@@ -9,7 +9,7 @@ use need::{Data, Kind, Request, Thing, need};
 use crate::base_model::BaseModel;
 use crate::{Cli, run};
 
-/// The encoder that training stands on.
+/// The published encoder that the vectors of training are made with.
 struct Encoder;
 
 impl Thing for Encoder {
@@ -77,7 +77,8 @@ fn training_object_stance_gives_the_committed_numbers() {
         variable: "RIPOSTE_TRAIN",
         reason: "it takes minutes",
     };
-    let (Some(_), Some(data), Some(())) = (need(minutes), need(Data("")), need(Encoder)) else {
+    let Some(_) = need(minutes) else { return };
+    let (Some(data), Some(())) = (need(Data("")), need(Encoder)) else {
         return;
     };
     let (made_text, made) = numbers(&trained("object-stance", &data));

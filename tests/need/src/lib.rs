@@ -45,7 +45,7 @@ pub trait Thing {
     fn find(&self) -> Result<Self::Found, String>;
 }
 
-/// The browser: what `CHROMIUM` names, else the first of its usual names on the path.
+/// The browser that `CHROMIUM` names or, if it is not set, the first program on the path that has one of its usual names.
 pub struct Chromium;
 
 impl Thing for Chromium {
