@@ -5,7 +5,10 @@
 
 // the documentation is for those who work on riposte, and shows private items too (`make doc`)
 #![allow(rustdoc::private_intra_doc_links)]
+// these macros panic if nothing can be written: `cli` prints messages and results in its own way
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
+pub mod disk;
 pub mod trec;
 
 pub mod collection;

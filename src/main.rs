@@ -1,12 +1,36 @@
-//! The command `riposte`: exit codes 0 done, 1 done with faults, 2 could not.
+//! The command `riposte`. Its exit code is an interface:
+//!
+//! | command | 0: done | 1: done, with faults, which are named | 2: could not, or nothing to do |
+//! |---|---|---|---|
+//! | images | run written | faults in documents, topics or --arguments | no image, no readable topic, no readable argument |
+//! | extract | evidence stored | faults in documents | no image |
+//! | controversial, comparative | run written | faults in documents or topics | no readable topic; no document that can be ranked |
+//! | index | index up to date | faults in documents | no document |
+//! | read | all images read | some images cannot be decoded | none can be decoded |
+//! | stance | all answered | a line of --jsonl is broken; its answer is null | an empty topic or text; no line of --jsonl can be answered |
+//! | merge | merged | – | the shards contain no document |
+//! | models fetch | all there | some files could not be fetched | none could be fetched |
+//! | verify | all runs are valid | a run is not valid, or a topic is broken | a file cannot be read |
+//! | evaluate | measures printed | a line of a run or of judgements is broken; a run has no line | no judgement; a file cannot be read |
+//! | inspect | report written | a line of a run, judgements or topics is broken | a run has no line; a file cannot be read |
+//!
+//! Outputs that cannot be written, an option that makes no sense and damage on disk are 2 everywhere, and found before the work where
+//! that is possible. 130: stopped by a second Ctrl-C.
+
+#![deny(clippy::print_stderr, clippy::print_stdout)]
 
 use std::process::ExitCode;
+
+use riposte::trec::escaped_lines;
 
 fn main() -> ExitCode {
     match riposte::cli::run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("riposte: {error:#}");
+            riposte::cli::say_line(&format!(
+                "riposte: {}",
+                escaped_lines(&format!("{error:#}"))
+            ));
             ExitCode::from(2)
         }
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::files::{JudgementsFile, read_judgements, read_run};
+use super::files::{JudgementsFile, check_distinct, check_writable, read_judgements, read_run};
 use super::{EvaluateArgs, Format, print};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
@@ -17,7 +17,7 @@ use crate::judge::measure::{
 use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
-use crate::trec::{LineError, run};
+use crate::trec::{LineError, escaped, escaped_lines, run};
 
 /// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
@@ -39,6 +39,8 @@ struct EvaluatedRun {
     details: Vec<Detail>,
     errors: Vec<LineError>,
     remarks: Vec<String>,
+    /// Whether no line can be read.
+    is_empty: bool,
 }
 
 /// What is printed besides the values of the measures.
@@ -63,13 +65,19 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         errors += read.errors;
         let JudgementsFile { name, qrels, .. } = read;
         judgements.push(Judgements {
-            name,
+            name: escaped(&name).to_string(),
             qrels,
             measures: Vec::new(),
         });
     }
     let (runs, measures) = runs_and_measures(args)?;
     choose_measures(&mut judgements, &measures)?;
+    if let Some(file) = &args.prototext {
+        check_writable(file)?;
+        let mut inputs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
+        inputs.push(Path::new(&args.qrels));
+        check_distinct(&[("--prototext", file)], &inputs)?;
+    }
 
     let names = run_names(&runs);
     let runs = runs
@@ -79,10 +87,14 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
         for error in &run.errors {
-            eprintln!("{}: {error}", run.path.display());
+            say!("{}: {error}", escaped(&run.path.to_string_lossy()));
         }
         for remark in &run.remarks {
-            eprintln!("{}: {remark}", run.path.display());
+            say!(
+                "{}: {}",
+                escaped(&run.path.to_string_lossy()),
+                escaped(remark)
+            );
         }
         errors += run.errors.len();
     }
@@ -91,8 +103,9 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         std::fs::write(file, prototext)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
+    let runs_empty = runs.iter().any(|run| run.is_empty);
     print_runs(args, &judgements, runs, measures.is_empty())?;
-    Ok(u8::from(errors > 0))
+    Ok(u8::from(errors > 0 || runs_empty))
 }
 
 /// The edition of the image task in this year.
@@ -179,7 +192,7 @@ pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
     let last_components = |run: &PathBuf, count: usize| {
         let all: Vec<_> = run.components().collect();
         let last: PathBuf = all[all.len().saturating_sub(count)..].iter().collect();
-        last.display().to_string()
+        escaped(&last.to_string_lossy()).to_string()
     };
     for count in 1..depth.unwrap_or(1) {
         let names: Vec<String> = runs.iter().map(|run| last_components(run, count)).collect();
@@ -187,7 +200,9 @@ pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
             return names;
         }
     }
-    runs.iter().map(|run| run.display().to_string()).collect()
+    runs.iter()
+        .map(|run| escaped(&run.to_string_lossy()).to_string())
+        .collect()
 }
 
 impl EvaluatedRun {
@@ -207,6 +222,7 @@ impl EvaluatedRun {
             details: Vec::new(),
             errors: Vec::new(),
             remarks: Vec::new(),
+            is_empty: false,
         };
         let text = String::from_utf8_lossy(&bytes);
         let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
@@ -216,6 +232,11 @@ impl EvaluatedRun {
         }
         if !judgements.iter().all(is_of_images) {
             (texts, evaluated.errors) = run::read_texts(&text);
+        }
+        if images.is_empty() && texts.is_empty() {
+            evaluated.is_empty = true;
+            let what = "no line of a run can be read: everything counts as 0";
+            evaluated.remarks.push(what.to_owned());
         }
         let texts = TextRun::new(&texts);
         if texts.repeated > 0 {
@@ -320,9 +341,15 @@ fn print_runs(
     if let ([run], [_], true) = (runs.as_slice(), judgements, default_measures)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
     {
-        print(&format_args!("{}\n{evaluation}", run.path.display()))?;
+        let path = run.path.to_string_lossy();
+        print(&format_args!(
+            "{}\n{}",
+            escaped(&path),
+            escaped_lines(&evaluation.to_string())
+        ))?;
         if args.by_topic {
-            print(&format_args!("\n{}", evaluation.by_topic()))?;
+            let by_topic = evaluation.by_topic().to_string();
+            print(&format_args!("\n{}", escaped_lines(&by_topic)))?;
         }
         return Ok(());
     }
@@ -362,7 +389,8 @@ fn print_runs(
     }
     if args.by_topic {
         for (row, (name, _)) in table.rows.iter().enumerate() {
-            print(&format_args!("\n{name}\n{}", table.by_topic(row)))?;
+            let by_topic = table.by_topic(row).to_string();
+            print(&format_args!("\n{name}\n{}", escaped_lines(&by_topic)))?;
         }
     }
     Ok(())
@@ -384,6 +412,7 @@ fn print_cells(
                     topic,
                     value,
                 } = cell;
+                let topic = escaped(topic);
                 print(&format_args!(
                     "{run}\t{qrels}\t{measure}\t{topic}\t{value}\n"
                 ))

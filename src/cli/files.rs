@@ -1,26 +1,90 @@
 //! Default paths, and reading and writing of the files that users name.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-use crate::collection::{self, read_bytes};
+use crate::collection::{self, ReadTopics, read_bytes};
+use crate::disk;
+use crate::trec::escaped;
 use crate::trec::qrels::{self, GradedQrels, Qrels};
-use crate::trec::topic::Topic;
+
+/// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth.
+pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
 
 /// Reads the topics in `file`, or else those of the collection: `topics.xml`, or TIREx's `queries.jsonl` if there is no `topics.xml`.
-pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<Vec<Topic>> {
-    if let Some(file) = file {
-        return collection::read_topics(file);
-    }
+/// Prints what in it is broken.
+pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
     let queries = collection.join("queries.jsonl");
     let topics = collection.join("topics.xml");
     let use_queries = queries.is_file() && !topics.exists();
-    collection::read_topics(if use_queries { &queries } else { &topics })
+    let own = if use_queries { queries } else { topics };
+    let read = collection::read_topics_with_faults(file.unwrap_or(&own))?;
+    for fault in &read.faults {
+        say!("{fault}");
+    }
+    Ok(read)
+}
+
+/// Finds out before the work whether a file can be written: creates its directory, and a temporary file in it.
+pub(super) fn check_writable(file: &Path) -> Result<()> {
+    let writing = || format!("cannot write {}", file.display());
+    ensure!(!file.is_dir(), "{}: it is a directory", writing());
+    ensure!(
+        file.file_name().is_some(),
+        "{}: it names no file",
+        writing()
+    );
+    let dir = disk::parent(file);
+    fs::create_dir_all(dir).with_context(writing)?;
+    tempfile::tempfile_in(dir).with_context(writing)?;
+    Ok(())
+}
+
+/// Finds out before the work whether run.txt can be written to the output directory, which is created. Returns the path of run.txt.
+pub(super) fn check_run_writable(output: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(output)
+        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
+    let run = output.join("run.txt");
+    check_writable(&run)?;
+    Ok(run)
+}
+
+/// Checks that no file which a command writes is another one that it writes, or one that it reads. Outputs are given with their options.
+pub(super) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
+    for (n, (option, output)) in outputs.iter().enumerate() {
+        let place = place_of(output);
+        for (other, before) in outputs.iter().take(n) {
+            ensure!(
+                place_of(before) != place,
+                "{option} and {other} name the same file, {}",
+                output.display()
+            );
+        }
+        ensure!(
+            !inputs.iter().any(|input| place_of(input) == place),
+            "{option} would replace {}, which is read",
+            output.display()
+        );
+    }
+    Ok(())
+}
+
+/// The path of a file without links; the file itself need not exist.
+fn place_of(file: &Path) -> PathBuf {
+    let dir = || {
+        Some(
+            disk::parent(file)
+                .canonicalize()
+                .ok()?
+                .join(file.file_name()?),
+        )
+    };
+    let place = file.canonicalize().ok().or_else(dir);
+    place.unwrap_or_else(|| file.to_owned())
 }
 
 /// The evidence store that was asked for, or else the default one of the collection.
@@ -31,9 +95,12 @@ pub(crate) fn evidence_store(file: Option<&Path>, collection: &Path) -> Result<P
     }
 }
 
+/// Maximum number of bytes of a collection's name in the names of files in the cache.
+const MAX_NAME_BYTES: usize = 120;
+
 /// The path of an SQLite file for what is computed about a collection. Its name depends on the path of the collection. It is in the
-/// user's cache directory or, if that cannot be written (in a sandbox), in the directory for temporary files. Messages tell the
-/// user to choose another path with `option`.
+/// user's cache directory or, if that cannot be written (in a sandbox), in a directory of the user's own among the temporary files.
+/// Messages tell the user to choose another path with `option`.
 pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> {
     let path = collection
         .canonicalize()
@@ -43,7 +110,9 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
     let name = path
         .file_name()
         .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
-    let file = format!("{name}-{hash}.sqlite");
+    // names of indexes and of SQLite's own files are longer, and a file name has at most 255 bytes
+    let name = name.get(..name.floor_char_boundary(MAX_NAME_BYTES));
+    let file = format!("{}-{hash}.sqlite", name.unwrap_or_default());
     let is_writable =
         |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
     if let Ok(strategy) = etcetera::choose_base_strategy() {
@@ -52,14 +121,10 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
             return Ok(cache.join(file));
         }
     }
-    let temporary = std::env::temp_dir().join("riposte");
-    if !is_writable(&temporary) {
-        bail!(
-            "neither the cache directory nor {} can be written: choose another place with {option}",
-            temporary.display()
-        );
-    }
-    eprintln!(
+    let temporary = disk::private_directory(&std::env::temp_dir(), "riposte").with_context(|| {
+        format!("the cache directory cannot be written, and nothing can take its place: choose another place with {option}")
+    })?;
+    say!(
         "note: the cache directory cannot be written; using {}, which may be deleted ({option} chooses another place)",
         temporary.display()
     );
@@ -68,27 +133,7 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
 
 /// Writes a file completely or, after an error, not at all.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let writing = || format!("cannot write {}", path.display());
-    let dir = match path.parent() {
-        Some(dir) if !dir.as_os_str().is_empty() => dir,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".riposte-")
-        .tempfile_in(dir)
-        .with_context(writing)?;
-    file.write_all(bytes).with_context(writing)?;
-    file.as_file().sync_all().with_context(writing)?;
-    #[cfg(unix)]
-    {
-        // only its owner may read a temporary file, but others must be able to evaluate a run
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file()
-            .set_permissions(fs::Permissions::from_mode(0o644))
-            .with_context(writing)?;
-    }
-    file.persist(path).with_context(writing)?;
-    Ok(())
+    disk::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Reads a run: its path and its bytes. `run` is a file or, as on TIRA, a directory that contains run.txt, possibly in a directory
@@ -107,7 +152,7 @@ pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     } else {
         run.to_owned()
     };
-    let bytes = read_bytes(&path)?;
+    let bytes = read_bytes(&path, MAX_RUN_BYTES)?;
     Ok((path, bytes))
 }
 
@@ -156,9 +201,9 @@ pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
             (name.to_string_lossy().into_owned(), path)
         }
     };
-    let (qrels, errors) = qrels::read(&decode(read_bytes(path)?));
+    let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
     for error in &errors {
-        eprintln!("{}: {error}", path.display());
+        say!("{}: {error}", escaped(&path.to_string_lossy()));
     }
     let is_empty = match &qrels {
         Qrels::Images(images) => images.is_empty(),
@@ -183,10 +228,10 @@ fn note_topics_without_relevant_documents(path: &Path, grades: &GradedQrels) {
         .map(|(topic, _)| topic.0.as_str())
         .collect();
     if !topics.is_empty() {
-        eprintln!(
+        say!(
             "{}: no document is relevant to topic {}: it counts as 0, except in the organisers' nDCG",
-            path.display(),
-            topics.join(", ")
+            escaped(&path.to_string_lossy()),
+            escaped(&topics.join(", "))
         );
     }
 }

@@ -6,26 +6,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use super::files::{evidence_store, read_topics, write_atomically};
+use super::probe;
 use super::progress::EventPrinter;
-use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
+use super::texts::{
+    check_outputs, effort, index_base, print_all_verified, print_collection, print_verified,
+};
 use super::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs, print, topic_parts};
+use crate::collection::ReadTopics;
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::backend;
 use crate::evidence::picture;
-use crate::evidence::store::Store;
+use crate::evidence::store::Merged;
 use crate::index::corpus::Effort;
 use crate::task::approach::ImageApproach;
 use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
 use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
 use crate::task::images::Settings;
+use crate::task::text_run::ensure_documents;
 use crate::task::{default_tag, models};
-use crate::trec::{FaultKind, explained, run};
+use crate::trec::{FaultKind, escaped, explained, run};
 use crate::weights::{Models, Role};
 
 /// Number of faults that are listed without `--verbose`.
@@ -36,7 +41,12 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
     let approach = ImageApproach::find(&args.approach)?;
     let collection = open(options)?;
-    let topics = read_topics(args.topics.as_deref(), &options.input)?;
+    let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &options.input)?;
+    let run_file = check_outputs(
+        &args.output,
+        args.explain.as_deref(),
+        args.topics.as_deref(),
+    )?;
     let tag = args.tag.clone();
     let settings = Settings {
         tag: tag.unwrap_or_else(|| default_tag(&approach.name)),
@@ -47,21 +57,17 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let mut printer = EventPrinter::new(options.quiet);
     let effort = effort(options.threads)?;
     // opened before the extraction, which can take hours, so that errors are found early
-    let arguments = match &args.arguments {
-        Some(file) => {
-            check_arguments(&settings)?;
-            Some(open_arguments(file, options, effort, &mut printer)?)
-        }
-        None => None,
-    };
+    let mut code = u8::from(!faults.is_empty());
+    let mut arguments = None;
+    if let Some(file) = &args.arguments {
+        check_arguments(&settings)?;
+        let (opened, faulty) = open_arguments(file, options, effort, &mut printer)?;
+        code = code.max(faulty);
+        arguments = Some(opened);
+    }
     let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
-    std::fs::create_dir_all(&args.output).with_context(|| {
-        format!(
-            "cannot create the output directory {}",
-            args.output.display()
-        )
-    })?;
+    try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let request = ImageRequest {
         collection: &collection,
         topics: &topics,
@@ -69,6 +75,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         arguments: arguments.as_ref(),
         limit: options.limit,
         threads: options.threads,
+        rehash: options.rehash,
         effort,
         stop: &stop,
     };
@@ -78,9 +85,11 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         print_verified(done.verified);
     }
     for note in &done.ranking.notes {
-        eprintln!("note: {note}");
+        say!("note: {}", escaped(note));
     }
-    let run_file = args.output.join("run.txt");
+    if done.ranking.lines.is_empty() {
+        say!("note: no image is relevant to a topic: the run is empty");
+    }
     write_atomically(
         &run_file,
         run::write_images(&done.ranking.lines)?.as_bytes(),
@@ -91,64 +100,79 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     if !options.quiet {
         let stages = [("index", done.index_seconds), ("rank", done.rank_seconds)];
         print_table(&extraction, &done.summary, &stages)?;
-        eprintln!(
+        say!(
             "{} lines for {} topics in {}",
             done.ranking.lines.len(),
             topics.len(),
             run_file.display()
         );
     }
-    Ok(print_faults(options, &done.summary))
+    Ok(code.max(print_faults(options, &done.summary)))
 }
 
+/// Opens the arguments. Returns with them the exit code, 1 if some of them are broken.
+///
+/// # Errors
+/// None of them can be read.
 fn open_arguments(
     file: &Path,
     options: &ExtractionArgs,
     effort: Effort,
     printer: &mut EventPrinter,
-) -> Result<ArgumentSource> {
+) -> Result<(ArgumentSource, u8)> {
     let base = index_base(file, None)?;
     let arguments = ArgumentSource::open(file, &base, effort, &mut |event| printer.print(event))?;
     if options.verbose {
         print_all_verified(&arguments.indexes);
     }
-    print_collection(&arguments.indexes, options.quiet, options.verbose);
-    Ok(arguments)
+    let code = print_collection(&arguments.indexes, options.quiet, options.verbose);
+    if let Some(corpus) = arguments.indexes.first() {
+        ensure_documents(corpus, file).context("--arguments")?;
+    }
+    Ok((arguments, code))
 }
 
 /// `riposte extract`: computes the evidence and no run. Returns the exit code.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
+    if !args.probe.is_empty() {
+        return probe::probe(args);
+    }
     let options = &args.extraction;
     let collection = open(options)?;
     let mut printer = EventPrinter::new(options.quiet);
     let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
+    try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let extent = extent(
         args.shard.unwrap_or(Shard::WHOLE),
         options.limit,
         options.threads,
+        options.rehash,
     );
     let on_event = &mut |event| printer.print(event);
+    if !extraction.store.is_read_only() {
+        extraction.remove_damaged(on_event)?;
+    }
     let summary = extraction.extract(&collection, extent, &stop, on_event)?;
     if summary.stopped {
         bail!("stopped before the end; the same command goes on where it was");
     }
     if !options.quiet {
         print_table(&extraction, &summary, &[])?;
-        eprintln!("evidence in {}", extraction.store.path().display());
+        say!("evidence in {}", extraction.store.path().display());
     }
     Ok(print_faults(options, &summary))
 }
 
-/// `riposte read`: prints the text in image files. Returns the exit code: 1 if one of them cannot be decoded.
+/// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
         Ok(model) => models::load_ocr(&model, args.numeric.mode())?,
         Err(why) => bail!("{why}"),
     };
-    eprintln!("ocr: {}", backend::describe(reader.backends()));
-    let mut code = 0;
+    say!("ocr: {}", backend::describe(reader.backends()));
+    let mut failed = 0;
     for path in &args.images {
         let image = bytes_of(path)
             .map_err(anyhow::Error::msg)
@@ -156,8 +180,9 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
         let image = match image {
             Ok(image) => image.image,
             Err(error) => {
-                eprintln!("{}: {error:#}", path.display());
-                code = 1;
+                let message = format!("{}: {error:#}", path.display());
+                say!("{}", escaped(&message));
+                failed += 1;
                 continue;
             }
         };
@@ -173,23 +198,45 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
         let line = json!({"path": path, "ms": ms, "lines": lines});
         print(&format_args!("{line}\n"))?;
     }
-    Ok(code)
+    Ok(match failed {
+        0 => 0,
+        _ if failed == args.images.len() => 2,
+        _ => 1,
+    })
 }
 
 /// `riposte merge`: copies the evidence of shards into one store.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
-    let mut store = Store::open(&args.into)?;
+    let mut printer = EventPrinter::new(true);
+    let mut store = extraction::open_store(&args.into, &mut |event| printer.print(event))?;
+    let mut code = 0;
+    let mut found_any = false;
     for shard in &args.shards {
-        let documents = extraction::merge(&mut store, shard)?;
+        let Merged {
+            documents,
+            found,
+            is_damaged,
+            lost,
+        } = extraction::merge(&mut store, shard)?;
+        found_any |= found > 0;
         print(&format_args!(
             "{}: {documents} documents\n",
-            shard.display()
+            escaped(&shard.to_string_lossy())
         ))?;
+        if is_damaged {
+            say!(
+                "{} is damaged: of {lost} documents or more, evidence could not be read; `riposte extract` computes it anew",
+                escaped(&shard.to_string_lossy())
+            );
+            code = 1;
+        }
     }
-    Ok(0)
+    ensure!(found_any, "nothing to merge: no shard contains a document");
+    Ok(code)
 }
 
 fn open(args: &ExtractionArgs) -> Result<ImageCollection> {
+    ensure!(args.limit != Some(0), "--limit must be at least 1");
     let collection = ImageCollection::open(&args.input)?;
     if collection.entries().is_empty() {
         bail!(
@@ -200,18 +247,47 @@ fn open(args: &ExtractionArgs) -> Result<ImageCollection> {
     Ok(collection)
 }
 
+impl ExtractionArgs {
+    pub(super) fn extraction_options(&self) -> ExtractionOptions<'_> {
+        ExtractionOptions {
+            ocr: self.ocr.as_deref(),
+            clip: self.clip.as_deref(),
+            required: &self.require,
+            numeric: self.numeric.mode(),
+        }
+    }
+}
+
 fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
-    let options = ExtractionOptions {
-        ocr: args.ocr.as_deref(),
-        clip: args.clip.as_deref(),
-        required: &args.require,
-        numeric: args.numeric.mode(),
-    };
+    let options = args.extraction_options();
     let evidence = || evidence_store(args.evidence.as_deref(), &args.input);
     let models = Models::at(args.models.as_deref())?;
     Extraction::prepare(models, options, &evidence, &mut |event| {
         printer.print(event)
     })
+}
+
+/// Tries the documents in which riposte may have died, each in a process of its own.
+///
+/// # Errors
+/// The store or a process fails, or the user has stopped it.
+fn try_suspects(
+    extraction: &mut Extraction,
+    collection: &ImageCollection,
+    options: &ExtractionArgs,
+    stop: &AtomicBool,
+    printer: &mut EventPrinter,
+) -> Result<()> {
+    let stopped = extraction.try_suspects(
+        collection,
+        options.retry,
+        &mut |evidence, documents| probe::try_apart(options, evidence, documents, stop),
+        &mut |event| printer.print(event),
+    )?;
+    if stopped {
+        bail!("stopped before the end; the same command goes on where it was");
+    }
+    Ok(())
 }
 
 /// A flag that Ctrl-C sets. A second Ctrl-C ends the process at once.
@@ -222,7 +298,7 @@ fn watch_for_interrupt() -> Result<Arc<AtomicBool>> {
         if interrupted.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
+        say!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
     })
     .context("cannot watch for Ctrl-C")?;
     Ok(stop)
@@ -234,9 +310,10 @@ fn print_table(
     summary: &Summary,
     ranking_stages: &[(&'static str, f64)],
 ) -> Result<()> {
-    eprintln!(
+    say!(
         "{} images, {} of them new or changed",
-        summary.documents, summary.computed
+        summary.documents,
+        summary.computed
     );
     for channel in Channel::ALL {
         let count = summary.channels.get(&channel).copied().unwrap_or(0);
@@ -250,7 +327,7 @@ fn print_table(
             Channel::Ocr => extraction.ocr_backend()?,
             _ => String::new(),
         };
-        eprintln!(
+        say!(
             "  {:<9} {state:<6} {count:>6} images  {model}{backend}",
             channel.word()
         );
@@ -268,7 +345,7 @@ fn print_table(
             format!("{how} {count} ({naming} name the image)")
         })
         .collect();
-    eprintln!("  images' elements in pages: {}", elements.join(", "));
+    say!("  images' elements in pages: {}", elements.join(", "));
     let stages: Vec<String> = summary
         .seconds
         .iter()
@@ -276,9 +353,9 @@ fn print_table(
         .filter(|(_, seconds)| *seconds >= 0.05)
         .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
         .collect();
-    eprintln!("  thread-seconds: {}", stages.join(", "));
+    say!("  thread-seconds: {}", stages.join(", "));
     if summary.computed > 0 {
-        eprintln!(
+        say!(
             "  workers were busy {:.0}% of the time",
             100.0 * summary.busy
         );
@@ -299,17 +376,17 @@ fn print_faults(args: &ExtractionArgs, summary: &Summary) -> u8 {
         .iter()
         .map(|(kind, n)| format!("{} {n}", kind.word()))
         .collect();
-    eprintln!("{} faults: {}", summary.faults.len(), kinds.join(", "));
+    say!("{} faults: {}", summary.faults.len(), kinds.join(", "));
     let listed = if args.verbose {
         summary.faults.len()
     } else {
         LISTED_FAULTS
     };
     for fault in summary.faults.iter().take(listed) {
-        eprintln!("  {fault}");
+        say!("  {fault}");
     }
     if summary.faults.len() > listed {
-        eprintln!("  … (-v lists them all)");
+        say!("  … (-v lists them all)");
     }
     1
 }

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::files::evidence_store;
 use super::progress::EventPrinter;
 use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
 use super::{IndexArgs, Task, print, task_of};
-use crate::evidence::store::Store;
 use crate::index::corpus::{self, Corpus, Kind, Report};
+use crate::task::extraction::open_store;
 use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, directories, open_collection};
+use crate::task::text_run::ensure_documents;
 use crate::trec::TextTask;
 
 /// `riposte index`.
@@ -36,6 +37,9 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     if args.check {
         return check(&directories(&collection, &base, &approach));
     }
+    if args.rehash {
+        collection.forget_hashes(&base)?;
+    }
     let effort = effort(indexing.threads)?;
     let mut printer = EventPrinter::new(indexing.quiet);
     let on_event = &mut |event| printer.print(event);
@@ -51,6 +55,9 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
         print_all_verified(&indexes);
     }
     let code = print_collection(&indexes, true, indexing.verbose);
+    if let Some(corpus) = indexes.first() {
+        ensure_documents(corpus, &args.input).context("nothing to index")?;
+    }
     describe(indexes.all(), args.json)?;
     Ok(code)
 }
@@ -70,22 +77,29 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
     if args.check {
         return check(&[dir]);
     }
-    let mut store = Store::open(&evidence)?;
+    let effort = effort(args.indexing.threads)?;
+    let mut printer = EventPrinter::new(args.indexing.quiet);
+    let mut store = open_store(&evidence, &mut |event| printer.print(event))?;
     if args.rebuild {
         corpus::remove(&dir)?;
     }
-    let effort = effort(args.indexing.threads)?;
-    let mut printer = EventPrinter::new(args.indexing.quiet);
-    let (corpus, updated) = open_index(&mut store, effort, &mut |event| printer.print(event))?;
+    let (corpus, updated, _temporary) =
+        open_index(&mut store, effort, &mut |event| printer.print(event))?;
     if args.indexing.verbose {
         print_verified(corpus.verified());
     }
     if !args.indexing.quiet {
-        eprintln!(
+        say!(
             "{} documents added or changed, {} removed",
-            updated.added, updated.removed
+            updated.added,
+            updated.removed
         );
     }
+    ensure!(
+        corpus.documents() > 0,
+        "nothing to index: there is no document in {}",
+        evidence.display()
+    );
     describe(&[corpus], args.json)?;
     Ok(0)
 }

@@ -8,13 +8,14 @@ use serde::de::DeserializeOwned;
 
 use super::evaluate::{edition, run_names};
 use super::files::{
-    decode, evidence_store, read_judgements, read_run, read_topics, write_atomically,
+    check_distinct, check_writable, decode, evidence_store, read_judgements, read_run, read_topics,
+    write_atomically,
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
 use super::{InspectArgs, Task, print, task_of};
 use crate::collection::images::ImageCollection;
-use crate::collection::read_bytes;
+use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;
 use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
@@ -30,7 +31,11 @@ use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, LineError, Stance, TextTask, TopicId};
+use crate::trec::{DocId, LineError, Stance, TextTask, TopicId, escaped};
+
+/// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of some
+/// times as much with them.
+const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
@@ -86,8 +91,10 @@ impl RunLine for TextRunLine {
 impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
     /// Reads the inputs. `explains` says whether explanations belong to a run.
     fn read(args: &InspectArgs, explains: impl Fn(&[E], &[T]) -> bool) -> Result<Self> {
-        let topics = read_topics(args.topics.as_deref(), &args.input)?;
+        let (form, output) = check_output(args)?;
+        let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
         let (path, lines, mut errors) = read_lines::<T>(&args.run)?;
+        errors += faults.len();
         let mut names = vec![first_tag(&lines)];
         let mut against = None;
         if let Some(other) = &args.against {
@@ -106,11 +113,6 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
             notes.push(format!("{why}, so the report does not explain the scores."));
             Vec::new()
         });
-        let (form, output) = if args.single_file {
-            (Form::SingleFile, html_file(&args.output))
-        } else {
-            (Form::Directory, args.output.clone())
-        };
         Ok(ReportInputs {
             topics,
             lines,
@@ -184,12 +186,29 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
     }
 }
 
+/// The form and the path of the report. Finds out before the work whether it can be written.
+fn check_output(args: &InspectArgs) -> Result<(Form, PathBuf)> {
+    if !args.single_file {
+        // it is dropped again: a report is begun when there is something to write
+        ReportWriter::begin(&args.output)?;
+        return Ok((Form::Directory, args.output.clone()));
+    }
+    let output = html_file(&args.output);
+    check_writable(&output)?;
+    let mut inputs = vec![args.run.as_path()];
+    let files = [&args.against, &args.explain, &args.topics];
+    inputs.extend(files.into_iter().flatten().map(PathBuf::as_path));
+    inputs.extend(args.qrels.iter().map(Path::new));
+    check_distinct(&[("--output", &output)], &inputs)?;
+    Ok((Form::SingleFile, output))
+}
+
 /// Reads a run: its path, its lines, and the number of lines that cannot be read. These are printed.
 fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
     for error in &errors {
-        eprintln!("{}: {error}", path.display());
+        say!("{}: {error}", escaped(&path.to_string_lossy()));
     }
     ensure!(
         !lines.is_empty(),
@@ -234,7 +253,7 @@ fn read_explanations<E: DeserializeOwned>(
             ));
         }
     };
-    let read = explained::read(&decode(read_bytes(path)?));
+    let read = explained::read(&decode(read_bytes(path, MAX_EXPLANATION_BYTES)?));
     let problem = match read {
         Ok(explained) if explains_run(&explained) => return Ok(Ok(explained)),
         Ok(_) => "these explanations belong to another run".to_owned(),
@@ -244,7 +263,7 @@ fn read_explanations<E: DeserializeOwned>(
     match args.explain {
         Some(_) => bail!(problem),
         None => {
-            eprintln!("note: {problem}");
+            say!("note: {}", escaped(&problem));
             Ok(Err(
                 "The explanations beside the run are not of this run".into()
             ))

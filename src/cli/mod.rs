@@ -1,10 +1,19 @@
 //! The command line: parses what was typed, calls a task, and prints the result.
 
+/// Prints a line to standard error, like `eprintln!`, but goes on if it cannot be written.
+macro_rules! say {
+    ($($line:tt)*) => {
+        $crate::cli::say_line(&format!($($line)*))
+    };
+}
+
+mod approaches;
 mod evaluate;
 mod files;
 mod images;
 mod index;
 mod inspect;
+mod probe;
 mod progress;
 mod stance;
 mod texts;
@@ -19,11 +28,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::nn::conv::NumericMode;
-use crate::task::approach::ImageApproach;
-use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
+use crate::trec::escape::unfit_field;
 use crate::weights::{self, Models};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
@@ -92,9 +100,15 @@ struct ExtractionArgs {
     /// Use only the first N images
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Read all files and compare their contents with those of last time, even if sizes and times say that they have not changed
+    #[arg(long)]
+    rehash: bool,
     /// Number of threads, by default one per core
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Try the documents again in which riposte died, each first in a process of its own
+    #[arg(long)]
+    retry: bool,
     /// Print only notes, faults and errors
     #[arg(short, long)]
     quiet: bool,
@@ -177,6 +191,9 @@ struct TextArgs {
     /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
+    /// Read the whole collection to see whether it has changed, even if the times of its files have not
+    #[arg(long)]
+    rehash: bool,
     #[command(flatten)]
     indexing: IndexingArgs,
 }
@@ -216,6 +233,9 @@ struct IndexArgs {
     /// Rebuild the index, even if it is up to date or damaged
     #[arg(long, conflicts_with = "check")]
     rebuild: bool,
+    /// Read the whole collection to see whether it has changed, even if the times of its files have not (text tasks)
+    #[arg(long, conflicts_with = "check")]
+    rehash: bool,
     /// Describe each index as a JSON object
     #[arg(long, conflicts_with = "check")]
     json: bool,
@@ -230,6 +250,9 @@ struct ExtractArgs {
     /// Process only shard I (from 1) of N shards of the collection
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
+    /// Compute these documents and store nothing: riposte calls itself so, to see whether it dies in them
+    #[arg(long, value_name = "ID", value_delimiter = ',', hide = true)]
+    probe: Vec<String>,
 }
 
 #[derive(Args)]
@@ -458,7 +481,7 @@ pub fn run() -> Result<u8> {
         Command::Stance(args) => stance::stance(&args),
         Command::Merge(args) => images::merge(&args),
         Command::Models(command) => models(command),
-        Command::Approaches => approaches(),
+        Command::Approaches => approaches::approaches(),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Inspect(args) => inspect::inspect(&args),
@@ -470,7 +493,7 @@ fn models(command: ModelsCommand) -> Result<u8> {
     match command {
         ModelsCommand::Fetch { names, models } => {
             let models = Models::at(models.as_deref())?;
-            let report = weights::fetch(&models, &names, &weights::Progress::stderr())?;
+            let report = weights::fetch(&models, &names, &weights::Progress::stderr(say_line))?;
             print(&report)?;
             Ok(report.exit_code())
         }
@@ -481,32 +504,10 @@ fn models(command: ModelsCommand) -> Result<u8> {
     }
 }
 
-/// `riposte approaches`.
-fn approaches() -> Result<u8> {
-    for approach in ImageApproach::all()? {
-        print_approach("images", &approach.name, &approach.source, "")?;
-    }
-    for task in [TextTask::Controversial, TextTask::Comparative] {
-        for approach in TextApproach::all(task)? {
-            let TextApproach {
-                name,
-                source,
-                unknown,
-                ..
-            } = approach;
-            print_approach(task.word(), &name, &source, &unknown)?;
-        }
-    }
-    Ok(0)
-}
-
-fn print_approach(task: &str, name: &str, source: &str, unknown: &str) -> Result<()> {
-    print(&format_args!("{task:<13}  {name:<21}  {source}\n"))?;
-    if !unknown.is_empty() {
-        let label = "unpublished or different here";
-        print(&format_args!("{:<38}{label}: {unknown}\n", ""))?;
-    }
-    Ok(())
+/// Prints a line to standard error. A failure to write it, on a full disk or to a closed pipe, is ignored: no message may end a run.
+pub fn say_line(line: &str) {
+    // in one piece, so that the lines of several processes do not mix
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Prints a result on stdout. It is no error if the reader closes the pipe early, as `head` does.
@@ -545,8 +546,8 @@ fn parse_level(text: &str) -> Result<(String, f64)> {
 }
 
 fn parse_tag(text: &str) -> Result<String> {
-    if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        bail!("a tag is a single word");
+    if let Some(why) = unfit_field(text) {
+        bail!("a tag is a single word, and this one {why}");
     }
     Ok(text.to_owned())
 }

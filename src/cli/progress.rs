@@ -6,6 +6,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::index::corpus;
 use crate::task::{Event, Stage};
+use crate::trec::escaped;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -70,14 +71,14 @@ impl StageProgress {
                     format!(" of {}, about {left} left", self.total)
                 }
             };
-            eprintln!("{}: {done}{left} {detail}", self.label);
+            say!("{}: {done}{left} {detail}", self.label);
         }
         self.bar.set_message(detail);
     }
 
     /// Prints a note above the bar.
     fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("note: {text}"));
+        self.bar.suspend(|| say!("note: {text}"));
     }
 
     /// Removes the bar.
@@ -129,6 +130,9 @@ impl EventPrinter {
             Event::Index(corpus::Event::Outdated(why)) => {
                 self.note(&format!("rebuilding the index, because {why}"));
             }
+            Event::Index(corpus::Event::Damaged(what)) => {
+                self.note(&format!("rebuilding the index: {what}"));
+            }
             Event::Index(corpus::Event::Progress { documents, faults }) => {
                 if let Some(progress) = &mut self.progress {
                     progress.show(documents as usize, counted(faults as usize, "faults"));
@@ -143,9 +147,10 @@ impl EventPrinter {
     }
 
     fn note(&self, text: &str) {
+        let text = escaped(text).to_string();
         match &self.progress {
-            Some(progress) => progress.note(text),
-            None => eprintln!("note: {text}"),
+            Some(progress) => progress.note(&text),
+            None => say!("note: {text}"),
         }
     }
 }

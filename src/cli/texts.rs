@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::files::{default_store, read_topics, write_atomically};
+use super::files::{
+    check_distinct, check_run_writable, check_writable, default_store, read_topics,
+    write_atomically,
+};
 use super::progress::EventPrinter;
 use super::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
+use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::default_tag;
 use crate::task::text_approach::TextApproach;
@@ -58,7 +62,7 @@ pub(crate) fn print_verified(verified: Verified) {
         bytes,
         seconds,
     } = verified;
-    eprintln!(
+    say!(
         "  index verified: {files} files, {:.1} MB, {seconds:.3} s",
         bytes as f64 / 1e6
     );
@@ -74,9 +78,14 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
 fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
     let indexing = &args.indexing;
     let approach = TextApproach::find(task, &args.approach)?;
-    let topics = read_topics(args.topics.as_deref(), &args.input)?;
+    let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
     let tag = args.tag.clone();
     let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
+    let run_file = check_outputs(
+        &args.output,
+        args.explain.as_deref(),
+        args.topics.as_deref(),
+    )?;
     let mut printer = EventPrinter::new(indexing.quiet);
     let request = TextRequest {
         task,
@@ -91,24 +100,26 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
         models: &Models::at(args.models.as_deref())?,
         effort: effort(indexing.threads)?,
         output: &args.output,
+        rehash: args.rehash,
     };
     let done = text_run::run(request, &mut |event| printer.print(event))?;
 
     if indexing.verbose {
         print_all_verified(&done.indexes);
     }
-    let run_file = args.output.join("run.txt");
     write_atomically(&run_file, run::write_texts(&done.lines)?.as_bytes())?;
     if let Some(path) = &args.explain {
         write_atomically(path, &explained::write(&done.explained)?)?;
     }
     let code = print_collection(&done.indexes, indexing.quiet, indexing.verbose);
+    let code = code.max(u8::from(!faults.is_empty()));
     if !indexing.quiet {
-        eprintln!(
+        say!(
             "  seconds: index {:.1}, rank {:.1}",
-            done.index_seconds, done.rank_seconds
+            done.index_seconds,
+            done.rank_seconds
         );
-        eprintln!(
+        say!(
             "{} lines for {} topics in {}",
             done.lines.len(),
             topics.len(),
@@ -116,6 +127,22 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
         );
     }
     Ok(code)
+}
+
+/// Finds out before the work whether the run and the file that --explain names can be written. Returns the path of the run.
+pub(crate) fn check_outputs(
+    output: &Path,
+    explain: Option<&Path>,
+    topics: Option<&Path>,
+) -> Result<PathBuf> {
+    let run = check_run_writable(output)?;
+    let mut outputs = vec![("--output", run.as_path())];
+    if let Some(explain) = explain {
+        check_writable(explain)?;
+        outputs.push(("--explain", explain));
+    }
+    check_distinct(&outputs, topics.as_slice())?;
+    Ok(run)
 }
 
 /// Prints what a collection contains, and its faults. Returns the exit code.
@@ -132,7 +159,7 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
         ..
     } = corpus.meta();
     if !quiet {
-        eprintln!(
+        say!(
             "{} documents: {short} with fewer than {} words, {duplicates} with the same words as another; {repeated_ids} more with a repeated id were left out",
             Corpus::documents(corpus),
             corpus::SHORT_WORDS
@@ -141,13 +168,13 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
     if *fault_count == 0 {
         return 0;
     }
-    eprintln!("{fault_count} faults");
+    say!("{fault_count} faults");
     let listed = if verbose { faults.len() } else { LISTED_FAULTS };
     for fault in faults.iter().take(listed) {
-        eprintln!("  {fault}");
+        say!("  {fault}");
     }
     if *fault_count > listed as u64 {
-        eprintln!("  …");
+        say!("  …");
     }
     1
 }

@@ -1,33 +1,49 @@
 //! `verify`: checks runs against the rules of a task.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::files::{decode, read_run};
+use super::files::{MAX_RUN_BYTES, check_distinct, check_writable, decode, read_run, read_topics};
 use super::{Task, VerifyArgs, print};
 use crate::collection::images::ImageCollection;
-use crate::collection::{read_bytes, read_topics};
+use crate::collection::read_bytes;
 use crate::judge::Edition;
 use crate::judge::verify::{
     AnswerRules, Finding, ImageRules, TextRules, is_valid, verify_answers, verify_images,
     verify_texts,
 };
 use crate::task::text_indexes::document_ids;
-use crate::trec::{DocId, TextTask, TopicId};
+use crate::trec::{DocId, TextTask, TopicId, escaped};
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;
 
 /// `riposte verify`. The exit code is 0 if every run is valid, otherwise 1.
 pub fn verify(args: &VerifyArgs) -> Result<u8> {
-    let rules = Rules::of(args)?;
+    let Expected {
+        topics,
+        ids,
+        has_faults,
+    } = Expected::read(args)?;
+    let rules = Rules::of(args, topics, ids)?;
     if args.prototext.is_some() {
         ensure!(
             matches!(rules, Rules::Images(_)) && args.runs.len() == 1,
             "--prototext needs a single image run of 2022 or 2023"
         );
+    }
+    if let Some(file) = &args.prototext {
+        check_writable(file)?;
+        let mut inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
+        inputs.extend(
+            [&args.topics, &args.ids]
+                .into_iter()
+                .flatten()
+                .map(PathBuf::as_path),
+        );
+        check_distinct(&[("--prototext", file)], &inputs)?;
     }
     let mut all_valid = true;
     for run in &args.runs {
@@ -47,17 +63,19 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         all_valid &= is_valid(&findings);
         print_findings(&path, &findings, args.verbose)?;
     }
-    Ok(u8::from(!all_valid))
+    Ok(u8::from(!all_valid || has_faults))
 }
 
 fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
-    let path = path.display();
+    let path = path.to_string_lossy();
+    let path = escaped(&path);
     let mut seen = BTreeMap::new();
     for finding in findings {
         let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
         *count += 1;
         if all || *count <= PRINTED {
-            print(&format_args!("{path}: {finding}\n"))?;
+            let finding = finding.to_string();
+            print(&format_args!("{path}: {}\n", escaped(&finding)))?;
         }
     }
     let more: usize = seen
@@ -85,8 +103,11 @@ enum Rules {
 }
 
 impl Rules {
-    fn of(args: &VerifyArgs) -> Result<Rules> {
-        let Expected { topics, ids } = Expected::read(args)?;
+    fn of(
+        args: &VerifyArgs,
+        topics: Option<Vec<TopicId>>,
+        ids: Option<HashSet<DocId>>,
+    ) -> Result<Rules> {
         Ok(match (args.task, args.edition) {
             (Task::Images, 2022 | 2023) => {
                 let mut rules = ImageRules::edition(if args.edition == 2023 {
@@ -139,33 +160,39 @@ impl Rules {
 struct Expected {
     topics: Option<Vec<TopicId>>,
     ids: Option<HashSet<DocId>>,
+    /// Whether something in the topics is broken.
+    has_faults: bool,
 }
 
 impl Expected {
     fn read(args: &VerifyArgs) -> Result<Self> {
-        let mut topics = match &args.topics {
-            Some(file) => Some(topic_ids(file)?),
-            None => None,
-        };
+        let mut topics = None;
+        let mut file = args.topics.clone();
+        let of_collection = args.input.as_ref().map(|dir| dir.join("topics.xml"));
+        if file.is_none() {
+            file = of_collection.filter(|file| file.exists());
+        }
+        let mut has_faults = false;
+        if let Some(file) = file {
+            let read = read_topics(Some(&file), Path::new(""))?;
+            has_faults = !read.faults.is_empty();
+            topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
+        }
         let mut ids = None;
         if let Some(file) = &args.ids {
-            let text = decode(read_bytes(file)?);
+            let text = decode(read_bytes(file, MAX_RUN_BYTES)?);
             let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
             ids = Some(listed.collect());
         }
         if let Some(dir) = &args.input {
             ids = Some(collection_ids(args.task, dir)?);
-            let file = dir.join("topics.xml");
-            if topics.is_none() && file.exists() {
-                topics = Some(topic_ids(&file)?);
-            }
         }
-        Ok(Expected { topics, ids })
+        Ok(Expected {
+            topics,
+            ids,
+            has_faults,
+        })
     }
-}
-
-fn topic_ids(file: &Path) -> Result<Vec<TopicId>> {
-    Ok(read_topics(file)?.into_iter().map(|t| t.id).collect())
 }
 
 fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {

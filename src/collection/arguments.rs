@@ -2,7 +2,8 @@
 //! per debate portal.
 //!
 //! The files are read one argument at a time, so a file is never in memory as a whole. Arguments are separated by counting
-//! braces and then parsed one by one, so a broken argument does not affect the others.
+//! braces and then parsed one by one, so a broken argument does not affect the others. The time is linear in the size of a file, whatever
+//! is broken in it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::Deserialize;
 
+use super::braces::ObjectEnds;
 use super::source::{self, MAX_DOCUMENT_BYTES};
 use crate::trec::{DocId, Fault, FaultKind, Stance};
 
@@ -27,6 +29,9 @@ const PORTALS: [&str; 5] = [
 
 /// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
+
+/// An id of more bytes is not shown in a fault.
+const MAX_SHOWN_ID: usize = 100;
 
 /// An argument: a conclusion and its premises.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +143,7 @@ struct RawContext {
 }
 
 impl RawArgument {
-    fn argument(self) -> Result<Argument, &'static str> {
+    fn argument(self) -> Result<Argument, String> {
         if let Some(what) = source::bad_id(&self.id) {
             return Err(what);
         }
@@ -188,14 +193,29 @@ enum Position {
     End,
 }
 
+/// The ends of objects in a part of the file.
+struct KnownEnds {
+    /// The position of the part in the file.
+    from: u64,
+    /// The ends of objects that begin before this position are known. Those of later ones may lie behind the part.
+    to: u64,
+    ends: ObjectEnds,
+}
+
 /// A reader of one file.
 struct ArgumentFile {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
+    /// The position in the file, after decompression, of the first byte of the buffer.
+    offset: u64,
     /// The position in the buffer of the first byte that was not read yet.
     start: usize,
-    /// The line of the file at that position, from 1.
+    /// The position in the file up to which braces have been counted.
+    counted: u64,
+    /// The ends of objects among the bytes that were counted before.
+    known_ends: Option<KnownEnds>,
+    /// The line of the file at `start`, from 1.
     line: u64,
     position: Position,
     /// Whether the file has an array of arguments.
@@ -212,7 +232,10 @@ impl ArgumentFile {
                 path,
                 reader,
                 buffer: Vec::new(),
+                offset: 0,
                 start: 0,
+                counted: 0,
+                known_ends: None,
                 line: 1,
                 position: Position::Outside,
                 has_array: false,
@@ -231,8 +254,29 @@ impl ArgumentFile {
         }
     }
 
+    /// A fault of the argument that begins here: what is wrong, the position in the file, and the argument's id if it can be seen. A file
+    /// with all arguments on one line could not be mended by the number of the line alone.
     fn fault(&self, what: &str) -> Fault {
+        let mut what = format!("{what} (byte {}", self.offset + self.start as u64);
+        if let Some(id) = self.visible_id() {
+            what.push_str(&format!(", id {id:?}"));
+        }
+        what.push(')');
         source::fault(FaultKind::Argument, &self.path, self.line, what)
+    }
+
+    /// The id of an argument that begins here with its id and may be broken after it.
+    fn visible_id(&self) -> Option<&str> {
+        let rest = self.buffer.get(self.start..)?.strip_prefix(b"{")?;
+        let rest = rest.trim_ascii_start().strip_prefix(b"\"id\"")?;
+        let rest = rest.trim_ascii_start().strip_prefix(b":")?;
+        let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
+        let end = rest
+            .iter()
+            .take(MAX_SHOWN_ID)
+            .position(|byte| matches!(byte, b'"' | b'\\' | b',' | b'}'))?;
+        let id = std::str::from_utf8(rest.get(..end)?).ok()?;
+        (!id.is_empty()).then_some(id)
     }
 
     /// Appends a block to the buffer. Returns false at the end of the file.
@@ -260,8 +304,10 @@ impl ArgumentFile {
         let passed = self.buffer.get(self.start..at).unwrap_or_default();
         self.line += passed.iter().filter(|&&b| b == b'\n').count() as u64;
         self.start = at;
-        if self.start > 4 * BLOCK {
+        // a longer rest would be moved again and again
+        if self.start > 4 * BLOCK && self.start >= self.buffer.len() / 2 {
             self.buffer.drain(..self.start);
+            self.offset += self.start as u64;
             self.start = 0;
         }
     }
@@ -281,10 +327,22 @@ impl ArgumentFile {
         }
     }
 
-    /// The end of the object that begins here, found by counting braces; `None` if it has no end.
+    /// The end of the object that begins here, `None` if it has no end or more than [`MAX_DOCUMENT_BYTES`]. Braces are counted once: where
+    /// they have been counted for an object before, the end is looked up.
     fn object_end(&mut self) -> Option<usize> {
+        let here = self.offset + self.start as u64;
+        let end = if here < self.counted {
+            self.known_end(here)
+        } else {
+            self.count_braces()
+        };
+        end.filter(|end| end - self.start <= MAX_DOCUMENT_BYTES)
+    }
+
+    /// The end of the object that begins here, found by counting braces.
+    fn count_braces(&mut self) -> Option<usize> {
         let (mut at, mut depth, mut string) = (self.start, 0usize, false);
-        loop {
+        let end = 'counting: loop {
             while let Some(&byte) = self.buffer.get(at) {
                 at += 1;
                 match (string, byte) {
@@ -294,16 +352,46 @@ impl ArgumentFile {
                     (false, b'}') => {
                         depth -= 1;
                         if depth == 0 {
-                            return Some(at);
+                            break 'counting Some(at);
                         }
                     }
                     _ => {}
                 }
             }
             if at - self.start > MAX_DOCUMENT_BYTES || !self.fill() {
-                return None;
+                break None;
             }
-        }
+        };
+        self.counted = self.offset + at.min(self.buffer.len()) as u64;
+        end
+    }
+
+    /// The end of the object that begins here, at the position `here` of the file.
+    fn known_end(&mut self, here: u64) -> Option<usize> {
+        let known = self.known_ends.take();
+        let known = match known.filter(|known| (known.from..known.to).contains(&here)) {
+            Some(known) => known,
+            // for as many bytes as an object may have, the ends of all objects that begin there are in twice as many
+            None => {
+                while self.buffer.len() - self.start < 2 * MAX_DOCUMENT_BYTES && self.fill() {}
+                let window = self.buffer.get(self.start..).unwrap_or_default();
+                let window = window.get(..2 * MAX_DOCUMENT_BYTES).unwrap_or(window);
+                let to = if self.start + window.len() == self.buffer.len() && self.exhausted {
+                    u64::MAX
+                } else {
+                    here + MAX_DOCUMENT_BYTES as u64
+                };
+                KnownEnds {
+                    from: here,
+                    to,
+                    ends: ObjectEnds::of(window),
+                }
+            }
+        };
+        let end = known.ends.of_object((here - known.from) as usize);
+        let end = end.map(|end| (known.from + end as u64 - self.offset) as usize);
+        self.known_ends = Some(known);
+        end
     }
 
     /// Moves to the next `{"id"` in the buffer before `end`, and to `end` if there is none. Used after a broken argument, where braces
@@ -312,8 +400,11 @@ impl ArgumentFile {
         let from = self.start + 1;
         let bytes = self.buffer.get(from..end).unwrap_or_default();
         let next = bytes.iter().enumerate().find_map(|(at, &byte)| {
+            if byte != b'{' {
+                return None;
+            }
             let rest = bytes.get(at + 1..)?.trim_ascii_start();
-            (byte == b'{' && rest.starts_with(b"\"id\"")).then_some(at)
+            rest.starts_with(b"\"id\"").then_some(at)
         });
         match next {
             Some(at) => self.go_to(from + at),
@@ -340,8 +431,13 @@ impl ArgumentFile {
         };
         let bytes = self.buffer.get(self.start..end).unwrap_or_default();
         let read = serde_json::from_slice::<RawArgument>(bytes)
-            .map_err(|e| source::json_fault(FaultKind::Argument, &self.path, self.line, &e))
-            .and_then(|raw| raw.argument().map_err(|what| self.fault(what)));
+            .map_err(|error| {
+                let (line, what) = source::json_error(self.line, &error);
+                let mut fault = self.fault(&what);
+                fault.line = Some(line);
+                fault
+            })
+            .and_then(|raw| raw.argument().map_err(|what| self.fault(&what)));
         match read {
             Ok(_) => self.go_to(end),
             Err(_) => drop(self.resume(end)),

@@ -4,16 +4,22 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
+use super::regular;
+use crate::disk::Stamp;
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// A larger file is a fault. The largest page of the real crawl has 1 MB, the largest image 60 MB.
 const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// More bytes of a document's texts (pages, XPaths, rankings, URLs) together are a fault: they are in memory at a time.
+const MAX_TEXT_BYTES: u64 = 128 << 20;
 
 /// The names of image files. The first one that can be decoded is used.
 const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.jpeg"];
@@ -43,6 +49,20 @@ pub struct Listing {
     /// A hash over the names and sizes of all files that evidence is computed from, as 16 hex digits. If it changes, the evidence
     /// is computed again. It leaves out the files' times, so a copy of a collection can use the same evidence.
     pub fingerprint: String,
+    /// A hash over names, sizes, times and inodes of the same files: as long as it is the same, so are their contents. Empty if a file
+    /// has just been written, since its time may stay the same if it is written once more.
+    pub state: String,
+    /// All these files.
+    files: Vec<PathBuf>,
+}
+
+/// What identifies the files of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileState {
+    /// [`Listing::state`]
+    pub state: String,
+    /// [`Entry::content`]
+    pub content: String,
 }
 
 /// What a collection says about an image, without its pixels.
@@ -159,22 +179,33 @@ impl ImageCollection {
 }
 
 impl Entry {
-    /// Lists the document's files. A directory that cannot be listed is a fault.
+    /// Lists the document's files. A directory that cannot be listed is a fault, and so is an image that is not a regular file.
     pub fn list(&self, faults: &mut Vec<Fault>) -> Listing {
         let mut hash = Sha256::new();
+        let mut state_hash = Sha256::new();
+        let mut files = Vec::new();
+        let mut is_settled = true;
+        let now = SystemTime::now();
         let mut note = |path: &Path| match fs::metadata(path) {
             Ok(meta) if meta.is_file() => {
                 let name = path.strip_prefix(&self.dir).unwrap_or(path);
                 hash.update(format!("{}\0{}\n", name.display(), meta.len()));
+                let stamp = Stamp::of(&meta);
+                is_settled &= stamp.is_settled(now);
+                state_hash.update(format!("{}\0{}\n", name.display(), stamp.text));
+                files.push(path.to_owned());
                 true
             }
             _ => false,
         };
-        let images: Vec<PathBuf> = IMAGE_FILES
-            .iter()
-            .map(|name| self.dir.join(name))
-            .filter(|path| note(path))
-            .collect();
+        let mut images: Vec<PathBuf> = Vec::new();
+        for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
+            if note(&path) {
+                images.push(path);
+            } else if path.exists() {
+                faults.push(fault(FaultKind::Image, &path, "not a regular file"));
+            }
+        }
         note(&self.dir.join("image-url.txt"));
         let pages_dir = self.dir.join("pages");
         let mut pages = Vec::new();
@@ -197,12 +228,43 @@ impl Entry {
                 }
             }
         }
+        let state = if is_settled {
+            first_half(state_hash)
+        } else {
+            String::new()
+        };
         let digest = hash.finalize();
         Listing {
             images,
             pages,
             fingerprint: digest[..8].iter().map(|b| format!("{b:02x}")).collect(),
+            state,
+            files,
         }
+    }
+
+    /// A hash over the names and contents of all files of the listing. A file that cannot be read counts as one with this error as
+    /// its content.
+    pub fn content(&self, listing: &Listing) -> String {
+        let mut hash = Sha256::new();
+        for path in &listing.files {
+            let name = path.strip_prefix(&self.dir).unwrap_or(path);
+            // a hash of its own for each file, so that nothing depends on where one ends
+            let mut of_file = Sha256::new();
+            let read = regular::open(path).and_then(|file| {
+                // of a larger file no evidence is computed
+                io::copy(
+                    &mut file.take(MAX_FILE_BYTES),
+                    &mut HashWriter(&mut of_file),
+                )
+            });
+            hash.update(format!("{}\0", name.display()));
+            match read {
+                Ok(_) => hash.update(of_file.finalize()),
+                Err(error) => hash.update(error.to_string()),
+            }
+        }
+        first_half(hash)
     }
 
     /// Reads everything except the image. What is missing or broken is a fault, and empty in the result.
@@ -213,9 +275,13 @@ impl Entry {
         if listing.pages.is_empty() {
             faults.push(fault(FaultKind::Page, &self.dir, "no page"));
         }
-        let url = text_file(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
-        let phash = fs::read_to_string(self.dir.join("image-phash.txt"))
+        let mut texts = TextFiles {
+            left: MAX_TEXT_BYTES,
+        };
+        let url = texts.read(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
+        let phash = bytes_of(&self.dir.join("image-phash.txt"))
             .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
             .and_then(|text| parse_phash(text.trim()));
         ImageDocument {
             url: url.unwrap_or_default().trim().to_owned(),
@@ -223,10 +289,30 @@ impl Entry {
             pages: listing
                 .pages
                 .iter()
-                .map(|dir| read_page(dir, faults))
+                .map(|dir| read_page(dir, &mut texts, faults))
                 .collect(),
         }
     }
+}
+
+/// Hashes what is written to it.
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The first half of a SHA-256 in hexadecimal. It has to detect changes, not forgery.
+fn first_half(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    digest[..16].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// The files of a page from which evidence is computed.
@@ -238,10 +324,10 @@ const PAGE_FILES: [&str; 5] = [
     "snapshot/text.txt",
 ];
 
-fn read_page(dir: &Path, faults: &mut Vec<Fault>) -> PageDocument {
-    let url = text_file(&dir.join("page-url.txt"), FaultKind::Page, faults);
+fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> PageDocument {
+    let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
     let dom = dir.join("snapshot/dom.html");
-    let html = match bytes_of(&dom) {
+    let html = match texts.bytes_of(&dom) {
         Ok(bytes) if bytes.is_empty() => {
             faults.push(fault(FaultKind::Page, &dom, "empty file"));
             None
@@ -255,12 +341,13 @@ fn read_page(dir: &Path, faults: &mut Vec<Fault>) -> PageDocument {
     let text_path = dir.join("snapshot/text.txt");
     let text = match html {
         Some(_) => None,
-        None => bytes_of(&text_path)
+        None => texts
+            .bytes_of(&text_path)
             .ok()
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     };
     let xpaths = match html {
-        Some(_) => text_file(
+        Some(_) => texts.read(
             &dir.join("snapshot/image-xpath.txt"),
             FaultKind::XPath,
             faults,
@@ -279,20 +366,21 @@ fn read_page(dir: &Path, faults: &mut Vec<Fault>) -> PageDocument {
             .map(str::to_owned)
             .collect(),
         text,
-        rankings: read_rankings(&dir.join("rankings.jsonl"), faults),
+        rankings: read_rankings(&dir.join("rankings.jsonl"), texts, faults),
     }
 }
 
 /// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it; a broken line is.
-fn read_rankings(path: &Path, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
+fn read_rankings(path: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
     if !path.exists() {
         return Vec::new();
     }
-    let Some(text) = text_file(path, FaultKind::Rankings, faults) else {
+    let Some(text) = texts.read(path, FaultKind::Rankings, faults) else {
         return Vec::new();
     };
     let mut rankings = Vec::new();
-    for (n, line) in text.lines().enumerate() {
+    // some editors begin a file with a byte order mark
+    for (n, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
@@ -330,38 +418,49 @@ fn parse_phash(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// Reads a file. The error gives the reason ("missing", the file is too large) without the path.
+/// Reads a regular file of at most 256 MiB. The error gives the reason ("missing", the file is too large) without the path.
 pub fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    let size = fs::metadata(path).map_err(|error| reason(&error))?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(format!(
-            "{size} bytes are more than a file of a collection may have ({MAX_FILE_BYTES})"
-        ));
-    }
-    let mut bytes = Vec::with_capacity(size as usize);
-    fs::File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| reason(&error))?;
-    Ok(bytes)
+    regular::read(path, MAX_FILE_BYTES).map_err(|error| reason(&error))
 }
 
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::NotFound => "missing".into(),
+        ErrorKind::NotFound => "missing".into(),
         _ => error.to_string(),
     }
 }
 
-/// Reads a text file. It is a fault if the file is missing, unreadable or not UTF-8; in the last case, invalid bytes are replaced.
-fn text_file(path: &Path, kind: FaultKind, faults: &mut Vec<Fault>) -> Option<String> {
-    match bytes_of(path) {
-        Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
-            faults.push(fault(kind, path, "not UTF-8"));
-            String::from_utf8_lossy(error.as_bytes()).into_owned()
-        })),
-        Err(what) => {
-            faults.push(fault(kind, path, what));
-            None
+/// Reads the text files of one document.
+struct TextFiles {
+    /// The number of bytes that may still be read.
+    left: u64,
+}
+
+impl TextFiles {
+    /// Reads a file. The error gives the reason without the path.
+    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, String> {
+        let bytes = regular::read(path, self.left).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => format!(
+                "more than the {} bytes that are left for it: of a document's texts, {MAX_TEXT_BYTES} bytes are read",
+                self.left
+            ),
+            _ => reason(&error),
+        })?;
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        Ok(bytes)
+    }
+
+    /// Reads a text file. It is a fault if the file is missing, unreadable or not UTF-8; in the last case, invalid bytes are replaced.
+    fn read(&mut self, path: &Path, kind: FaultKind, faults: &mut Vec<Fault>) -> Option<String> {
+        match self.bytes_of(path) {
+            Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
+                faults.push(fault(kind, path, "not UTF-8"));
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            })),
+            Err(what) => {
+                faults.push(fault(kind, path, what));
+                None
+            }
         }
     }
 }
@@ -424,6 +523,23 @@ mod tests {
         for line in ["", "{}", "[1]", r#"{"query":"x","topic":"48","rank":-1}"#] {
             assert_eq!(parse_ranking(line), None);
         }
+    }
+
+    #[test]
+    fn the_texts_of_a_document_have_a_common_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("text");
+        fs::write(&path, "1234567").unwrap();
+        let mut texts = TextFiles { left: 16 };
+        let mut faults = Vec::new();
+        let mut read = || texts.read(&path, FaultKind::Page, &mut faults).is_some();
+        assert_eq!([read(), read(), read()], [true, true, false]);
+        assert_eq!(faults.len(), 1);
+        assert!(
+            faults[0]
+                .what
+                .starts_with("more than the 2 bytes that are left")
+        );
     }
 
     #[test]

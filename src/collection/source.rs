@@ -4,17 +4,23 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
 
+use super::regular;
+use crate::trec::escape::unfit_field;
 use crate::trec::{Fault, FaultKind};
 
 /// A longer argument or passage is a fault. The longest argument of args.me has less than 1 MB.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// Opens a file, and decompresses it if its first bytes are those of gzip.
+/// Opens a regular file, and decompresses it if its first bytes are those of gzip.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    let mut file = File::open(path)?;
+    unpacked(regular::open(path)?)
+}
+
+/// Decompresses a file if its first bytes are those of gzip.
+fn unpacked(mut file: File) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::new();
     file.by_ref().take(2).read_to_end(&mut magic)?;
     let packed = magic == [0x1f, 0x8b];
@@ -27,13 +33,60 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Reads a whole file, and decompresses it if its first bytes are those of gzip. Errors: it cannot be read or decompressed.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+/// A longer line of a file that is read as a whole is an error. The longest one that is known, an explanation, has 100 kB.
+const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// A file of more lines is an error: what is kept of a line, or said of it, takes more memory than the line. The longest list that is known,
+/// of the ids of all passages of 2022, has 870,000.
+const MAX_LINES: usize = 2_000_000;
+
+/// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip. It may be a pipe: shells give runs and judgements
+/// so (`<(zcat run.txt.gz)`).
+///
+/// Errors: it cannot be read or decompressed, or it has more than `limit` bytes after decompression, more than two million lines, or more than
+/// 16 MiB on a line.
+pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
+    let file = File::open(path).and_then(unpacked).with_context(reading)?;
+    read_lines(file, limit).with_context(reading)
+}
+
+/// As [`read_bytes`], but only of a regular file: one of a collection.
+pub(super) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let reading = || format!("cannot read {}", path.display());
+    let file = open(path).with_context(reading)?;
+    read_lines(file, limit).with_context(reading)
+}
+
+fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
+    const BLOCK: u64 = 1 << 20;
     let mut bytes = Vec::new();
-    let mut file = open(path).with_context(reading)?;
-    file.read_to_end(&mut bytes).with_context(reading)?;
-    Ok(bytes)
+    let mut line_start = 0;
+    let mut lines = 0;
+    loop {
+        let before = bytes.len();
+        if file.by_ref().take(BLOCK).read_to_end(&mut bytes)? == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() as u64 > limit {
+            bail!("more than {} after decompression", mebibytes(limit));
+        }
+        let block = bytes.get(before..).unwrap_or_default();
+        lines += block.iter().filter(|byte| **byte == b'\n').count();
+        if lines > MAX_LINES {
+            bail!("more than {MAX_LINES} lines");
+        }
+        if let Some(last) = block.iter().rposition(|byte| *byte == b'\n') {
+            line_start = before + last + 1;
+        }
+        if bytes.len() - line_start > MAX_LINE_BYTES {
+            bail!("a line of more than {}", mebibytes(MAX_LINE_BYTES as u64));
+        }
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
 }
 
 /// A fault on a line of a file.
@@ -46,24 +99,28 @@ pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<Str
     }
 }
 
-/// The fault for a JSON value that begins on `line`: serde's message, with the line number of the file.
+/// The line and the words of an error in a JSON value that begins on `line`: serde's message, with the line number of the file.
+pub(super) fn json_error(line: u64, error: &serde_json::Error) -> (u64, String) {
+    let words = error.to_string();
+    let what = words.split(" at line ").next().unwrap_or(&words);
+    (
+        line + (error.line() as u64).saturating_sub(1),
+        what.to_owned(),
+    )
+}
+
+/// The fault for a JSON value that begins on `line`.
 pub(super) fn json_fault(
     kind: FaultKind,
     path: &Path,
     line: u64,
     error: &serde_json::Error,
 ) -> Fault {
-    let words = error.to_string();
-    let what = words.split(" at line ").next().unwrap_or(&words);
-    let line = line + (error.line() as u64).saturating_sub(1);
+    let (line, what) = json_error(line, error);
     fault(kind, path, line, what)
 }
 
 /// Why an id cannot be written to a run file; `None` if it can.
-pub(super) fn bad_id(id: &str) -> Option<&'static str> {
-    match id {
-        "" => Some("its id is empty"),
-        _ if id.contains(char::is_whitespace) => Some("its id has a blank in it"),
-        _ => None,
-    }
+pub(super) fn bad_id(id: &str) -> Option<String> {
+    unfit_field(id).map(|why| format!("its id {why}"))
 }

@@ -6,7 +6,12 @@
 //! one without interruption, and stores the same bytes.
 
 mod clock;
+mod files;
+mod groups;
+mod suspects;
 mod worker;
+
+pub use suspects::{attempt, pass_over, suspects};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,7 +31,9 @@ use crate::nn::lazy::Lazy;
 use crate::trec::Fault;
 
 use clock::Clock;
-use worker::{DocumentResult, Groups, Worker};
+use files::Policy;
+use groups::{DocumentResult, Groups};
+use worker::Worker;
 
 /// The number of documents that are embedded and written together.
 pub const GROUP: usize = 8;
@@ -51,6 +58,19 @@ impl Tools {
             Channel::Sentence => self.sentences.is_some(),
             Channel::Afinn => self.afinn.is_some(),
         }
+    }
+
+    /// The version of riposte, and the producers of all channels that can be computed.
+    fn signature(&self) -> String {
+        let mut producers = BTreeMap::new();
+        let mut text = format!("riposte {}", env!("CARGO_PKG_VERSION"));
+        for channel in Channel::ALL {
+            if let Some(producer) = self.producer(channel, &producers) {
+                text.push_str(&format!("; {channel}: {producer}"));
+                producers.insert(channel, producer);
+            }
+        }
+        text
     }
 
     /// The producer of a channel, given the producers of the channels that it uses; `None` if its extractor is not available.
@@ -136,10 +156,16 @@ pub struct Extent {
     pub limit: Option<usize>,
     /// The number of worker threads; 0 counts as 1.
     pub threads: usize,
+    /// Whether the contents of all files are compared with those of last time, even if sizes, times and inodes are the same.
+    pub rehash: bool,
 }
 
+/// File states of documents without new evidence that are written in one transaction. When the process is killed, at most these files are
+/// read again.
+const STATES_AT_ONCE: usize = 512;
+
 /// Computes missing evidence for documents of the collection and writes it to the store. When `stop` is set, extraction ends after
-/// the documents that the workers have begun.
+/// the documents that the workers have begun. Documents that [`pass_over`] has recorded, and which have not changed since, are faults.
 ///
 /// Errors: the store cannot be read or written, or a model fails. A broken document is not an error but a fault.
 pub fn extract(
@@ -154,6 +180,7 @@ pub fn extract(
         shard,
         limit,
         threads,
+        rehash,
     } = extent;
     let entries = collection.entries();
     let entries = &entries[..limit.unwrap_or(entries.len()).min(entries.len())];
@@ -162,6 +189,10 @@ pub fn extract(
         .collect();
     let stored = store.stored_documents()?;
     let store_path = store.path().to_owned();
+    let policy = Policy {
+        is_read_only: store.is_read_only(),
+        rehash,
+    };
     let clock = Clock::default();
     let next = AtomicUsize::new(0);
     let threads = threads.max(1);
@@ -169,6 +200,8 @@ pub fn extract(
     let (sender, receiver) = crossbeam_channel::bounded::<Result<Vec<DocumentResult>>>(2 * threads);
     let groups = Groups::new(entries.len());
     let known_images = Mutex::new(HashMap::new());
+    let passed_over = suspects::passed_over(entries, &mine, store, tools)?;
+    let at_work = store.begin_work()?;
 
     let mut summary = Summary {
         documents: mine.len(),
@@ -177,18 +210,24 @@ pub fn extract(
     };
     let mut write_seconds = 0.0;
     let start = Instant::now();
-    std::thread::scope(|scope| -> Result<()> {
-        for _ in 0..threads {
+    let ended = std::thread::scope(|scope| -> Result<()> {
+        for number in 0..threads {
             let sender = sender.clone();
-            let worker = Worker::new(tools, &clock, entries, &store_path, &known_images)?;
+            let worker = Worker::new(tools, &clock, entries, &store_path, policy, &known_images)?
+                .noting(at_work.as_ref(), number);
             let (mine, stored, next, groups) = (&mine, &stored, &next, &groups);
+            let passed_over = &passed_over;
             scope.spawn(move || {
                 let mut worker = worker;
                 while !stop.load(Ordering::Relaxed) {
                     let Some(&index) = mine.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         break;
                     };
-                    let done = worker.work(index, stored.get(&entries[index].id.0), groups);
+                    let done = if passed_over.contains_key(&index) {
+                        worker.pass_over(index, groups)
+                    } else {
+                        worker.work(index, stored.get(&entries[index].id.0), groups)
+                    };
                     let failed = done.is_err();
                     // sending fails only if the extraction has failed
                     if let Some(group) = done.transpose()
@@ -202,6 +241,7 @@ pub fn extract(
         drop(sender);
 
         let mut done = 0;
+        let mut states = Vec::new();
         // dropped at the end of this scope, even after an error, so that no worker waits for a reader
         let receiver = receiver;
         for members in &receiver {
@@ -216,11 +256,16 @@ pub fn extract(
                 if let Some(record) = member.record.take() {
                     summary.computed += 1;
                     records.push(record);
+                } else if let Some(files) = member.files.take() {
+                    states.push((entries[member.index].id.0.clone(), files));
                 }
                 digests.extend(member.digest.map(|digest| (digest, member.index)));
             }
             if !records.is_empty() {
                 store.write(&records)?;
+            }
+            if states.len() >= STATES_AT_ONCE {
+                store.write_file_states(&std::mem::take(&mut states))?;
             }
             known_images
                 .lock()
@@ -233,9 +278,17 @@ pub fn extract(
                 computed: summary.computed,
             });
         }
+        if !states.is_empty() {
+            store.write_file_states(&states)?;
+        }
         summary.stopped = done < mine.len();
         Ok(())
-    })?;
+    });
+    if let Some(at_work) = at_work {
+        // notes that cannot be removed only make the next extraction try their documents first
+        let _ = at_work.end();
+    }
+    ended?;
     let worker_seconds = threads as f64 * start.elapsed().as_secs_f64();
     let ids: HashSet<&str> = mine.iter().map(|&i| entries[i].id.0.as_str()).collect();
     let faults = store.faults()?;
@@ -243,6 +296,7 @@ pub fn extract(
         .into_iter()
         .filter(|(id, _)| ids.contains(id.0.as_str()));
     summary.faults.extend(faults.map(|(_, fault)| fault));
+    summary.faults.extend(passed_over.into_values());
     summary.seconds = clock.seconds();
     let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
     summary.busy = if worker_seconds > 0.0 {

@@ -2,10 +2,12 @@
 
 mod decode;
 mod hash;
+mod jpeg;
 mod statistics;
 
 pub use decode::{DecodedImage, decode};
 pub use hash::{hamming, perceptual_hash};
+pub(crate) use jpeg::is_cut_jpeg;
 pub use statistics::{Picture, measure};
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.

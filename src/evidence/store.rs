@@ -5,45 +5,80 @@
 //! all, however the program ends. SQLite's rollback journal is used and not its write-ahead log, so that the store is a single file
 //! while nothing writes it.
 
+mod at_work;
+mod checksum;
+mod file;
+mod merge;
+mod passed_over;
+mod repair;
 mod rows;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, params};
 
 use super::ocr::OcrLine;
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
-use crate::collection::images::CrawlRank;
+use crate::collection::images::{CrawlRank, FileState};
+use crate::disk::{Busy, open_lock};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
+pub use at_work::{AtWork, Note};
+use checksum::LAST;
+pub(crate) use checksum::checksum_of;
+pub use checksum::{DamagedRecord, is_damaged_record};
+pub use file::ShardFile;
+pub(crate) use file::read_only_uri;
+pub use merge::Merged;
+pub use passed_over::PassedOver;
 pub use rows::EvidenceFields;
 pub(crate) use rows::{blob_of, vector_of};
-use rows::{fault_of, read_document, read_words, tables, write_record};
+use rows::{fault_of, rank_of, read_document, read_words, write_file_state, write_record};
 
 /// Must be increased when the tables change.
 const SCHEMA_VERSION: i64 = 1;
 
-/// Greatest number of bytes of a store that are mapped into memory, if it is opened for reading.
+/// Number of prepared statements that are kept: a document is read from a dozen tables.
+const STATEMENTS: usize = 64;
+
+/// Greatest number of bytes of a store that are mapped into memory, if it is opened for reading. If another program cuts the file while it
+/// is mapped, the process ends by a signal; a file that is too short when it is opened is an error.
 const MAPPED_BYTES: i64 = 1 << 34;
 
 const SCHEMA: &str = include_str!("store/schema.sql");
 
 /// Tables that stores of older builds lack. They are added when such a store is opened for writing.
-const ADDED: [&str; 2] = [
+const ADDED: [&str; 4] = [
     include_str!("store/text_hash.sql"),
     include_str!("store/backend.sql"),
+    include_str!("store/file_state.sql"),
+    include_str!("store/passed_over.sql"),
+];
+
+/// The same tables, empty and for one connection. A store of an older build that is opened for reading is read as if it had them.
+const STAND_INS: [(&str, &str); 5] = [
+    ("text_hash", "document, hash"),
+    ("backend", "document, channel, backend, numeric"),
+    ("file_state", "document, state, content"),
+    ("checksum", "document, of_table, sum"),
+    (
+        "passed_over",
+        "document, fingerprint, content, producers, path, what",
+    ),
 ];
 
 /// Which files a document's evidence was computed from, and by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredDocument {
     pub fingerprint: String,
+    /// The files as last seen; `None` if that is not recorded.
+    pub files: Option<FileState>,
     pub producers: BTreeMap<Channel, String>,
 }
 
@@ -52,6 +87,8 @@ pub struct StoredDocument {
 pub struct Record {
     pub document: String,
     pub fingerprint: String,
+    /// The files from which this was computed. If their content is not that of last time, all that is stored of the document is removed.
+    pub files: Option<FileState>,
     pub url: String,
     pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
     pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
@@ -85,15 +122,17 @@ pub struct Backend {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// A lock that is held while the store is open for writing, so that there is one writer.
-    _lock: Option<File>,
+    /// A lock that is held while the store is open for writing, so that there is one writer. The file has the documents at work.
+    lock: Option<File>,
+    /// The most frequent producer of each channel, once it is known.
+    producers: OnceCell<BTreeMap<Channel, String>>,
 }
 
 impl Store {
     /// Opens the store at `path` for writing. Creates it, and its directory, if it does not exist.
     ///
     /// # Errors
-    /// Another process is writing the store, the file is no evidence store, or it is one of another version.
+    /// Another process is writing the store ([`Busy`]), the file is no evidence store, or it is one of another version.
     pub fn open(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
         if let Some(dir) = path.parent() {
@@ -101,53 +140,80 @@ impl Store {
         }
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
-        let lock = File::create(&lock_path).with_context(opening)?;
+        let lock = open_lock(Path::new(&lock_path)).with_context(opening)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => bail!(
+            Err(std::fs::TryLockError::WouldBlock) => bail!(Busy(format!(
                 "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
                 path.display()
-            ),
+            ))),
             // on a file system without such locks, SQLite's own still protect each transaction
             Err(std::fs::TryLockError::Error(_)) => {}
         }
         let connection = Connection::open(path).with_context(opening)?;
-        Self::prepare(&connection).with_context(opening)?;
+        Self::prepare(&connection, path)
+            .map_err(|error| file::explain(error, path, "cannot open"))?;
         Ok(Store {
             connection,
             path: path.to_owned(),
-            _lock: Some(lock),
+            lock: Some(lock),
+            producers: OnceCell::new(),
         })
     }
 
-    /// Opens the existing store at `path` for reading.
+    /// Opens the store at `path` for writing or, if it exists where nothing can be written, for reading ([`Store::is_read_only`]).
     ///
     /// # Errors
-    /// There is no file, or it is no evidence store of this version.
-    pub fn open_to_read(path: &Path) -> Result<Self> {
-        let opening = || format!("cannot open the evidence store {}", path.display());
-        // only one thread uses a connection, so it needs no mutex
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).with_context(opening)?;
-        keep_plans(&connection).with_context(opening)?;
-        // Lookups are spread over the whole file, and the system's page cache holds more of it than SQLite's own.
-        let mapped = connection.pragma_update(None, "mmap_size", MAPPED_BYTES);
-        mapped.with_context(opening)?;
-        if version(&connection).with_context(opening)? != SCHEMA_VERSION {
-            bail!(
-                "{} is no evidence store of this version of riposte",
-                path.display()
-            );
+    /// As [`Store::open`] and [`Store::open_to_read`].
+    pub fn open_or_read(path: &Path) -> Result<Self> {
+        if path.is_file() && !file::can_be_written(path) {
+            Self::open_to_read(path)
+        } else {
+            Self::open(path)
         }
+    }
+
+    /// Opens the existing store at `path` for reading. Writes nothing, unless a writer died in the middle of a transaction: that is
+    /// rolled back first.
+    ///
+    /// # Errors
+    /// There is no file, it is damaged, or it is no evidence store of this version.
+    pub fn open_to_read(path: &Path) -> Result<Self> {
+        match Self::open_read_only(path) {
+            Err(error) if file::needs_recovery(&error) => {
+                file::recover(path)?;
+                Self::open_read_only(path)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_read_only(path: &Path) -> Result<Self> {
+        let open = || -> Result<Connection> {
+            // only one thread uses a connection, so it needs no mutex
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(file::LOCK_WAIT)?;
+            keep_plans(&connection)?;
+            // Lookups are spread over the whole file, and the system's page cache holds more of it than SQLite's own.
+            connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
+            if version(&connection)? != SCHEMA_VERSION {
+                bail!("it is no evidence store of this version of riposte");
+            }
+            file::check(&connection, path)?;
+            add_stand_ins(&connection)?;
+            Ok(connection)
+        };
         Ok(Store {
-            connection,
+            connection: open().map_err(|error| file::explain(error, path, "cannot open"))?,
             path: path.to_owned(),
-            _lock: None,
+            lock: None,
+            producers: OnceCell::new(),
         })
     }
 
-    fn prepare(connection: &Connection) -> Result<()> {
-        connection.busy_timeout(Duration::from_secs(10))?;
+    fn prepare(connection: &Connection, path: &Path) -> Result<()> {
+        connection.busy_timeout(file::LOCK_WAIT)?;
         keep_plans(connection)?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         match version(connection)? {
@@ -166,8 +232,14 @@ impl Store {
                 "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
             ),
         }
-        let added = ADDED.concat();
+        file::check(connection, path)?;
+        let added = ADDED.concat() + &checksum::schema();
         Ok(connection.execute_batch(&format!("BEGIN;{added}COMMIT;"))?)
+    }
+
+    /// Whether the store was opened for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.connection.is_readonly(MAIN_DB).unwrap_or(false)
     }
 
     /// The store's file.
@@ -175,24 +247,52 @@ impl Store {
         &self.path
     }
 
+    /// The documents that an extraction was working on when its process was killed; empty if the store is open only for reading.
+    ///
+    /// # Errors
+    /// The lock file cannot be read.
+    pub(crate) fn notes(&self) -> Result<Vec<Note>> {
+        match &self.lock {
+            Some(lock) => at_work::notes(lock)
+                .with_context(|| format!("cannot read {}.lock", self.path.display())),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Where an extraction notes what it works on; None if the store is open only for reading.
+    ///
+    /// # Errors
+    /// The lock file cannot be written.
+    pub(crate) fn begin_work(&self) -> Result<Option<AtWork>> {
+        let begun = self.lock.as_ref().map(AtWork::begin).transpose();
+        begun.with_context(|| format!("cannot write {}.lock", self.path.display()))
+    }
+
     /// What is stored of each document, by its id.
     pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
             let mut held: HashMap<String, StoredDocument> = HashMap::new();
-            let mut documents = c.prepare("SELECT document, fingerprint FROM document")?;
-            let mut rows = documents.query([])?;
-            while let Some(row) = rows.next()? {
+            checksum::read(c, &checksum::DOCUMENT, ("", LAST), |row| {
                 held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
-            }
-            let mut work = c.prepare("SELECT document, channel, producer FROM work")?;
-            let mut rows = work.query([])?;
-            while let Some(row) = rows.next()? {
-                let channel: String = row.get(1)?;
+                Ok(())
+            })?;
+            checksum::read(c, &checksum::WORK, ("", LAST), |row| {
                 if let (Some(channel), Some(held)) = (
-                    Channel::parse(&channel),
+                    Channel::parse(row.get_ref(1)?.as_str()?),
                     held.get_mut(row.get_ref(0)?.as_str()?),
                 ) {
                     held.producers.insert(channel, row.get(2)?);
+                }
+                Ok(())
+            })?;
+            let mut states = c.prepare("SELECT document, state, content FROM file_state")?;
+            let mut rows = states.query([])?;
+            while let Some(row) = rows.next()? {
+                if let Some(held) = held.get_mut(row.get_ref(0)?.as_str()?) {
+                    held.files = Some(FileState {
+                        state: row.get(1)?,
+                        content: row.get(2)?,
+                    });
                 }
             }
             Ok(held)
@@ -201,30 +301,52 @@ impl Store {
 
     /// The most frequent producer of a channel.
     pub fn producer(&self, channel: Channel) -> Result<Option<String>> {
+        if let Some(producers) = self.producers.get() {
+            return Ok(producers.get(&channel).cloned());
+        }
+        let mut counts: BTreeMap<Channel, BTreeMap<String, usize>> = BTreeMap::new();
         self.reading(|c| {
-            c.query_row(
-                "SELECT producer, count(*) AS n FROM work WHERE channel = ? GROUP BY producer ORDER BY n DESC, producer LIMIT 1",
-                [channel.word()],
-                |row| row.get(0),
-            )
-            .optional()
-        })
+            checksum::read(c, &checksum::WORK, ("", LAST), |row| {
+                if let Some(channel) = Channel::parse(row.get_ref(1)?.as_str()?) {
+                    let counts = counts.entry(channel).or_default();
+                    let producer = row.get_ref(2)?.as_str()?;
+                    match counts.get_mut(producer) {
+                        Some(count) => *count += 1,
+                        None => {
+                            counts.insert(producer.to_owned(), 1);
+                        }
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        // of equally frequent ones, the first in alphabetical order
+        let most_frequent = |counts: BTreeMap<String, usize>| {
+            counts.into_iter().rev().max_by_key(|(_, count)| *count)
+        };
+        let producers = counts
+            .into_iter()
+            .filter_map(|(channel, counts)| Some((channel, most_frequent(counts)?.0)))
+            .collect();
+        let producers = self.producers.get_or_init(|| producers);
+        Ok(producers.get(&channel).cloned())
     }
 
     /// What computed a channel of a document; None if that is not recorded.
     pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
+        let id = id.0.as_str();
+        let mut backend = None;
         self.reading(|c| {
-            c.prepare_cached(
-                "SELECT backend, numeric FROM backend WHERE document = ? AND channel = ?",
-            )?
-            .query_row([id.0.as_str(), channel.word()], |row| {
-                let numeric = Numeric::parse(row.get_ref(1)?.as_str()?);
-                let name = row.get(0)?;
-                Ok(numeric.map(|numeric| Backend { name, numeric }))
+            checksum::read(c, &checksum::BACKEND, (id, id), |row| {
+                if row.get_ref(1)?.as_str()? == channel.word() {
+                    let numeric = Numeric::parse(row.get_ref(3)?.as_str()?);
+                    let name = row.get(2)?;
+                    backend = numeric.map(|numeric| Backend { name, numeric });
+                }
+                Ok(())
             })
-            .optional()
-            .map(Option::flatten)
-        })
+        })?;
+        Ok(backend)
     }
 
     /// How many documents have the channel, by the numbers that it was computed in; None counts those for which that is not
@@ -246,8 +368,18 @@ impl Store {
         })
     }
 
+    /// Records the files of documents whose evidence stays as it is.
+    pub(crate) fn write_file_states(&mut self, states: &[(String, FileState)]) -> Result<()> {
+        self.writing(|c| {
+            states
+                .iter()
+                .try_for_each(|(document, files)| write_file_state(c, document, files))
+        })
+    }
+
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
+        self.producers.take();
         self.writing(|c| {
             records
                 .iter()
@@ -274,19 +406,28 @@ impl Store {
     /// changed since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
-            c.prepare(
-                "SELECT document, hash FROM document LEFT JOIN text_hash USING (document) ORDER BY document",
-            )?
-            .query_map([], |row| {
-                let hash: Option<i64> = row.get(1)?;
-                Ok((DocId(row.get(0)?), hash.map(i64::cast_unsigned)))
-            })?
-            .collect()
+            let mut hashes: HashMap<String, i64> = HashMap::new();
+            let mut statement = c.prepare("SELECT document, hash FROM text_hash")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                hashes.insert(row.get(0)?, row.get(1)?);
+            }
+            let mut documents = Vec::new();
+            checksum::read(c, &checksum::DOCUMENT, ("", LAST), |row| {
+                let id: String = row.get(0)?;
+                let hash = hashes.get(&id).copied().map(i64::cast_unsigned);
+                documents.push((DocId(id), hash));
+                Ok(())
+            })?;
+            Ok(documents)
         })
     }
 
-    /// Stores hashes of documents' words.
+    /// Stores hashes of documents' words, unless the store is read-only.
     pub(crate) fn store_text_hashes(&mut self, hashes: &[(DocId, u64)]) -> Result<()> {
+        if self.is_read_only() {
+            return Ok(());
+        }
         self.writing(|c| {
             let mut insert = c.prepare_cached("INSERT OR REPLACE INTO text_hash VALUES (?, ?)")?;
             for (id, hash) in hashes {
@@ -297,148 +438,114 @@ impl Store {
     }
 
     /// Calls `each` with the sentence vectors of the documents from `first` to `last`, ordered by document.
-    pub(crate) fn each_sentence_vector(
+    pub fn each_sentence_vector(
         &self,
         first: &DocId,
         last: &DocId,
         mut each: impl FnMut(&str, Part, &[f32]),
     ) -> Result<()> {
         self.reading(|c| {
-            let mut statement = c.prepare_cached(
-                "SELECT document, part, vector FROM sentence WHERE document BETWEEN ? AND ? ORDER BY document, page, part",
-            )?;
-            let mut rows = statement.query([&first.0, &last.0])?;
-            while let Some(row) = rows.next()? {
-                if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
-                    let vector = vector_of(row.get_ref(2)?.as_blob()?)?;
+            checksum::read(c, &checksum::SENTENCE, (&first.0, &last.0), |row| {
+                if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+                    let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
                     each(row.get_ref(0)?.as_str()?, part, &vector);
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         })
     }
 
     /// Calls `each` with the CLIP vectors of the documents from `first` to `last`, ordered by document.
-    pub(crate) fn each_clip_vector(
+    pub fn each_clip_vector(
         &self,
         first: &DocId,
         last: &DocId,
         mut each: impl FnMut(&str, &[f32]),
     ) -> Result<()> {
         self.reading(|c| {
-            let mut statement = c.prepare_cached(
-                "SELECT document, vector FROM clip WHERE document BETWEEN ? AND ? ORDER BY document",
-            )?;
-            let mut rows = statement.query([&first.0, &last.0])?;
-            while let Some(row) = rows.next()? {
+            checksum::read(c, &checksum::CLIP, (&first.0, &last.0), |row| {
                 let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
                 each(row.get_ref(0)?.as_str()?, &vector);
-            }
-            Ok(())
+                Ok(())
+            })
         })
     }
 
     /// Calls `each` with every rank at which the crawl found a document, ordered by document.
-    pub(crate) fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
+    pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.reading(|c| {
-            let mut statement = c.prepare(
-                "SELECT document, query, topic, rank FROM crawl_rank ORDER BY document, page, number",
-            )?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let rank = CrawlRank {
-                    query: row.get(1)?,
-                    topic: row.get(2)?,
-                    rank: row.get(3)?,
-                };
-                each(row.get_ref(0)?.as_str()?, &rank);
-            }
-            Ok(())
+            checksum::read(c, &checksum::CRAWL_RANK, ("", LAST), |row| {
+                each(row.get_ref(0)?.as_str()?, &rank_of(row)?);
+                Ok(())
+            })
         })
     }
 
     /// The faults of all documents, ordered by document.
     pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
+        let mut faults = Vec::new();
         self.reading(|c| {
-            c.prepare("SELECT kind, path, line, what, document FROM fault ORDER BY document, channel, number")?
-                .query_map([], |row| Ok((DocId(row.get(4)?), fault_of(row)?)))?
-                .collect()
-        })
+            // by channel in alphabetical order
+            checksum::read(c, &checksum::FAULT, ("", LAST), |row| {
+                faults.push((DocId(row.get(0)?), fault_of(row)?));
+                Ok(())
+            })
+        })?;
+        Ok(faults)
     }
 
     /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
-    /// of them the element names the image.
+    /// of them the element names the image. These counts are for the terminal, and the only values that are not verified.
     pub fn elements(&self) -> Result<Vec<(String, u64, u64)>> {
         self.reading(|c| {
-            c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
+            let counts = c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
                 .query_map([], |row| {
                     Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
                 })?
-                .collect()
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(counts)
         })
     }
 
     /// The perceptual hashes of all images that could be decoded, by document.
-    pub(crate) fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
-        let rows: Vec<(String, String)> = self.reading(|c| {
-            c.prepare("SELECT document, phash FROM picture ORDER BY document")?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect()
+    pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
+        let mut hashes = Vec::new();
+        self.reading(|c| {
+            checksum::read(c, &checksum::PICTURE, ("", LAST), |row| {
+                hashes.push((row.get::<_, String>(0)?, row.get::<_, String>(3)?));
+                Ok(())
+            })
         })?;
         let hash = |text: &str| {
             u64::from_str_radix(text, 16)
                 .with_context(|| format!("{}: {text:?} is no perceptual hash", self.path.display()))
         };
-        rows.into_iter()
+        hashes
+            .into_iter()
             .map(|(document, text)| Ok((DocId(document), hash(&text)?)))
             .collect()
     }
 
-    /// Copies the documents that another store has and this one lacks, or of which it has fewer channels. The stores are of shards of
-    /// one collection. Returns the number of documents copied.
-    pub fn merge(&mut self, other: &Path) -> Result<usize> {
-        let merging = || {
-            format!(
-                "cannot merge {} into {}",
-                other.display(),
-                self.path.display()
-            )
-        };
-        drop(Self::open_to_read(other)?);
-        let name = other
-            .to_str()
-            .context("a path that is not UTF-8")
-            .with_context(merging)?;
-        self.connection
-            .execute("ATTACH DATABASE ? AS shard", [name])
-            .with_context(merging)?;
-        let result = merge_attached(&mut self.connection).with_context(merging);
-        self.connection
-            .execute("DETACH DATABASE shard", [])
-            .with_context(merging)?;
-        result
-    }
-
     /// Writes in one transaction. After an error, nothing is written.
-    fn writing(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
-        let transaction = self.connection.transaction();
-        let written = transaction.and_then(|transaction| {
+    fn writing(&mut self, write: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+        let connection = &mut self.connection;
+        let written = (|| {
+            let transaction = connection.transaction()?;
             write(&transaction)?;
-            transaction.commit()
-        });
-        written
-            .with_context(|| format!("cannot write to the evidence store {}", self.path.display()))
+            Ok(transaction.commit()?)
+        })();
+        written.map_err(|error| file::explain(error, &self.path, "cannot write to"))
     }
 
-    fn reading<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        read(&self.connection)
-            .with_context(|| format!("cannot read the evidence store {}", self.path.display()))
+    fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        read(&self.connection).map_err(|error| file::explain(error, &self.path, "cannot read"))
     }
 }
 
 /// Makes SQLite keep the plan of a prepared statement. Otherwise it plans the statement again for each bound value, which takes as long as
 /// the lookup.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(|_| ())
@@ -448,37 +555,17 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Copies the documents of the attached store that this one lacks, or of which it has fewer channels.
-fn merge_attached(connection: &mut Connection) -> Result<usize> {
-    let transaction = connection.transaction()?;
-    transaction.execute_batch(
-        "CREATE TEMP TABLE coming AS
-         SELECT s.document FROM shard.document s LEFT JOIN main.document d USING (document)
-         WHERE d.document IS NULL
-            OR (SELECT count(*) FROM main.work w WHERE w.document = s.document)
-             < (SELECT count(*) FROM shard.work w WHERE w.document = s.document);",
-    )?;
-    let coming: i64 = transaction.query_row("SELECT count(*) FROM coming", [], |row| row.get(0))?;
-    let mut all = vec!["document", "work", "fault"];
-    all.extend(Channel::ALL.into_iter().flat_map(tables));
-    for table in all {
-        transaction.execute_batch(&format!(
-            "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);
-             INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
-        ))?;
+/// Adds empty tables, for this connection only, in the place of those that a store of an older build lacks.
+fn add_stand_ins(connection: &Connection) -> rusqlite::Result<()> {
+    for (name, columns) in STAND_INS {
+        let exists = connection
+            .prepare("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?
+            .exists([name])?;
+        if !exists {
+            connection.execute_batch(&format!(
+                "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE {name} ({columns});"
+            ))?;
+        }
     }
-    // stores of older builds have no such table
-    let has_backends: bool = transaction.query_row(
-        "SELECT EXISTS (SELECT * FROM shard.sqlite_master WHERE type = 'table' AND name = 'backend')",
-        [],
-        |row| row.get(0),
-    )?;
-    if has_backends {
-        transaction.execute_batch(
-            "INSERT INTO main.backend SELECT * FROM shard.backend WHERE document IN (SELECT document FROM coming);",
-        )?;
-    }
-    transaction.execute_batch("DROP TABLE coming;")?;
-    transaction.commit()?;
-    Ok(coming as usize)
+    Ok(())
 }

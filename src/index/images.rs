@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::analyzer::{Analyzer, Stemmer, StopList};
-use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of};
+use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
 use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
 use super::search::Part as QueryPart;
 use super::similarity::Similarity;
@@ -78,6 +78,30 @@ pub fn open(
     let (locked, corpus) = LockedIndex::open(dir, Kind::Images, &analyzer(), on_event)?;
     bring_up_to_date(store, &locked, corpus, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
+}
+
+/// The index in `dir` if it is up to date with the evidence; `None` if it is not, or there is none. Writes nothing and takes no lock.
+///
+/// Errors: the index is damaged, or the evidence cannot be read.
+pub fn open_current(store: &Store, dir: &Path) -> Result<Option<Corpus>> {
+    let Some(corpus) = open_unlocked(dir, Kind::Images, &analyzer())? else {
+        return Ok(None);
+    };
+    let stored = store.text_hashes()?;
+    let indexed: HashMap<&str, u64> = corpus.checksums().collect();
+    let mut is_current = stored.len() == indexed.len();
+    for (id, hash) in &stored {
+        if !is_current {
+            break;
+        }
+        let hash = match hash {
+            Some(hash) => *hash,
+            None => checksum_of(&document_of(id, store)?),
+        };
+        is_current = indexed.get(id.0.as_str()) == Some(&hash);
+    }
+    drop(indexed);
+    Ok(is_current.then_some(corpus))
 }
 
 fn bring_up_to_date(

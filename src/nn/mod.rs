@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod conv;
 pub mod lazy;
+pub(crate) mod onnx;
 pub mod tokens;
 pub mod transformer;
 

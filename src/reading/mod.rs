@@ -8,11 +8,14 @@ pub mod outputs;
 pub mod pair;
 pub mod pieces;
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
 use crate::nn::lazy::Lazy;
+use crate::trec::DocId;
 use cross::Cross;
 use outputs::{OutputStore, hash_key};
 use pair::{CLASSES, Logits, PairEncoder};
@@ -41,6 +44,7 @@ pub struct Reader<'a> {
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     pair_producer: Option<String>,
+    cut_texts: BTreeMap<DocId, String>,
 }
 
 fn producer<T>(
@@ -64,7 +68,25 @@ impl<'a> Reader<'a> {
             pair_producer: producer(models.pairs, &outputs, "pair/")?,
             models,
             outputs,
+            cut_texts: BTreeMap::new(),
         })
+    }
+
+    /// Records that a text was not read to its end, and what was left out.
+    pub(crate) fn note_cuts(&mut self, document: &DocId, cuts: &[String]) {
+        if !cuts.is_empty() {
+            self.cut_texts.insert(document.clone(), cuts.join("; "));
+        }
+    }
+
+    /// The documents whose texts were not read to their ends, and what was left out of each.
+    pub(crate) fn cut_texts(&self) -> &BTreeMap<DocId, String> {
+        &self.cut_texts
+    }
+
+    /// A note if stored outputs were damaged.
+    pub(crate) fn note_of_damage(&self) -> Option<String> {
+        self.outputs.note_of_damage()
     }
 
     /// The producer of an installed query encoder.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use crate::evidence::store::{blob_of, vector_of};
+use crate::evidence::store::{blob_of, checksum_of, read_only_uri, vector_of};
 
 /// Outputs that are computed and written together. When the process is killed, at most these are lost.
 const BATCH: usize = 256;
@@ -20,6 +21,29 @@ const SCHEMA: &str = include_str!("outputs.sql");
 pub struct OutputStore {
     connection: Connection,
     path: PathBuf,
+    /// New outputs by producer and key, if the file cannot be written.
+    unwritten: Option<HashMap<(String, String), Vec<f32>>>,
+    /// The number of stored outputs that were damaged.
+    damaged: usize,
+}
+
+/// A stored output.
+enum Stored {
+    /// Verified.
+    Whole(Vec<f32>),
+    /// Without a checksum, because an earlier version has stored it. The number is its checksum.
+    Unverified(Vec<f32>, i64),
+    Damaged,
+    Missing,
+}
+
+/// The checksum of an output and its key.
+fn checksum(producer: &str, key: &str, blob: &[u8]) -> i64 {
+    checksum_of(&[
+        ValueRef::Text(producer.as_bytes()),
+        ValueRef::Text(key.as_bytes()),
+        ValueRef::Blob(blob),
+    ])
 }
 
 /// The key of an input that is too long to be stored: the first half of the SHA-256 of its parts.
@@ -51,6 +75,48 @@ impl OutputStore {
         Ok(OutputStore {
             connection,
             path: path.to_owned(),
+            unwritten: None,
+            damaged: 0,
+        })
+    }
+
+    /// Opens the store in the SQLite file at `path` for reading. New outputs stay in memory.
+    ///
+    /// # Errors
+    /// There is no file, or it is not an SQLite file.
+    pub fn open_to_read(path: &Path) -> Result<Self> {
+        let open = || -> Result<Connection> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            for (table, columns) in [
+                ("query_vector", "producer, text, vector"),
+                ("query_vector_sum", "producer, text, sum"),
+            ] {
+                if !has_table(&connection, "main", table)? {
+                    connection.execute_batch(&format!(
+                        "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE {table} ({columns});"
+                    ))?;
+                }
+            }
+            Ok(connection)
+        };
+        let opening = || format!("cannot open the model outputs in {}", path.display());
+        Ok(OutputStore {
+            connection: open().with_context(opening)?,
+            path: path.to_owned(),
+            unwritten: Some(HashMap::new()),
+            damaged: 0,
+        })
+    }
+
+    /// A note if some stored outputs were damaged.
+    pub(crate) fn note_of_damage(&self) -> Option<String> {
+        (self.damaged > 0).then(|| {
+            format!(
+                "{} stored model outputs in {} were damaged and have been computed again",
+                self.damaged,
+                self.path.display()
+            )
         })
     }
 
@@ -87,12 +153,29 @@ impl OutputStore {
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let mut outputs: HashMap<&str, Vec<f32>> = HashMap::new();
         let mut missing: Vec<(&str, I)> = Vec::new();
+        let mut unverified: Vec<(&str, i64)> = Vec::new();
         let mut seen = HashSet::new();
         for (key, input) in inputs {
             if !seen.insert(key.as_str()) {
                 continue;
             }
-            let stored = self.get(producer, key)?;
+            let stored = match self.get(producer, key)? {
+                Stored::Whole(output) => Some(output),
+                Stored::Unverified(output, sum) => {
+                    unverified.push((key, sum));
+                    Some(output)
+                }
+                Stored::Damaged => {
+                    ensure!(
+                        compute.is_some(),
+                        "{}: a stored model output is damaged, and its model is not installed to compute it again: {producer}",
+                        self.path.display()
+                    );
+                    self.damaged += 1;
+                    None
+                }
+                Stored::Missing => None,
+            };
             match stored.filter(|output| width.is_none_or(|width| output.len() == width)) {
                 Some(output) => {
                     outputs.insert(key, output);
@@ -100,6 +183,7 @@ impl OutputStore {
                 None => missing.push((key, *input)),
             }
         }
+        self.put_checksums(producer, &unverified)?;
         if !missing.is_empty() {
             let Some(mut compute) = compute else {
                 return Ok(None);
@@ -126,29 +210,89 @@ impl OutputStore {
         Ok(inputs.iter().map(output).collect())
     }
 
-    fn get(&self, producer: &str, key: &str) -> Result<Option<Vec<f32>>> {
-        self.connection
-            .prepare_cached("SELECT vector FROM query_vector WHERE producer = ? AND text = ?")
-            .and_then(|mut query| {
-                query
-                    .query_row([producer, key], |row| vector_of(row.get_ref(0)?.as_blob()?))
-                    .optional()
+    fn get(&self, producer: &str, key: &str) -> Result<Stored> {
+        if let Some(unwritten) = &self.unwritten
+            && let Some(output) = unwritten.get(&(producer.to_owned(), key.to_owned()))
+        {
+            return Ok(Stored::Whole(output.clone()));
+        }
+        let stored = || -> rusqlite::Result<Stored> {
+            let mut query = self.connection.prepare_cached(
+                "SELECT vector, sum FROM query_vector LEFT JOIN query_vector_sum USING (producer, text)
+                 WHERE producer = ? AND text = ?",
+            )?;
+            let mut rows = query.query([producer, key])?;
+            let Some(row) = rows.next()? else {
+                let has_vanished = self
+                    .connection
+                    .prepare_cached(
+                        "SELECT 1 FROM query_vector_sum WHERE producer = ? AND text = ?",
+                    )?
+                    .exists([producer, key])?;
+                return Ok(if has_vanished {
+                    Stored::Damaged
+                } else {
+                    Stored::Missing
+                });
+            };
+            let ValueRef::Blob(blob) = row.get_ref(0)? else {
+                return Ok(Stored::Damaged);
+            };
+            let found = checksum(producer, key, blob);
+            Ok(match (vector_of(blob), row.get_ref(1)?) {
+                (Ok(output), ValueRef::Null) => Stored::Unverified(output, found),
+                (Ok(output), ValueRef::Integer(sum)) if sum == found => Stored::Whole(output),
+                _ => Stored::Damaged,
             })
-            .with_context(|| self.reading())
+        };
+        stored().with_context(|| self.reading())
     }
 
     /// Writes outputs in one transaction.
     fn put(&mut self, producer: &str, rows: &[(&str, Vec<f32>)]) -> Result<()> {
-        let transaction = self.connection.transaction();
-        let written = transaction.and_then(|transaction| {
+        if let Some(unwritten) = &mut self.unwritten {
+            let keyed = rows.iter().map(|(key, output)| {
+                let key = (producer.to_owned(), (*key).to_owned());
+                (key, output.clone())
+            });
+            unwritten.extend(keyed);
+            return Ok(());
+        }
+        self.write(|transaction| {
             for (key, output) in rows {
+                let blob = blob_of(output);
                 transaction
                     .prepare_cached("INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)")?
-                    .execute(params![producer, key, blob_of(output)])?;
+                    .execute(params![producer, key, blob])?;
+                put_checksum(transaction, producer, key, checksum(producer, key, &blob))?;
             }
+            Ok(())
+        })
+    }
+
+    /// Adds the checksums of outputs that an earlier version has stored.
+    fn put_checksums(&mut self, producer: &str, sums: &[(&str, i64)]) -> Result<()> {
+        if sums.is_empty() || self.unwritten.is_some() {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut sums = sums.iter();
+            sums.try_for_each(|(key, sum)| put_checksum(transaction, producer, key, *sum))
+        })
+    }
+
+    fn write(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
+        let transaction = self.connection.transaction();
+        let written = transaction.and_then(|transaction| {
+            write(&transaction)?;
             transaction.commit()
         });
-        written.with_context(|| format!("cannot write model outputs to {}", self.path.display()))
+        written.with_context(|| {
+            format!(
+                "cannot write model outputs to {}: if the file is damaged, delete it",
+                self.path.display()
+            )
+        })
     }
 
     /// Copies the outputs of another store that this one lacks.
@@ -163,26 +307,64 @@ impl OutputStore {
                 self.path.display()
             )
         };
-        // creates the table if the other store lacks it
-        drop(OutputStore::open(other)?);
-        let name = other.to_str().context("its path is not UTF-8");
-        let name = name.with_context(merging)?;
-        let merged = self
-            .connection
-            .execute("ATTACH DATABASE ? AS other", [name])
-            .and_then(|_| {
-                let copied = self.connection.execute_batch(
-                    "INSERT OR IGNORE INTO main.query_vector SELECT * FROM other.query_vector;",
-                );
-                self.connection.execute_batch("DETACH DATABASE other")?;
-                copied
-            });
-        merged.with_context(merging)
+        let merge = || -> Result<()> {
+            let uri = read_only_uri(other)?;
+            self.connection
+                .execute("ATTACH DATABASE ? AS other", [uri])?;
+            let copied = merge_attached(&self.connection);
+            self.connection.execute_batch("DETACH DATABASE other")?;
+            Ok(copied?)
+        };
+        merge().with_context(merging)
     }
 
     fn reading(&self) -> String {
-        format!("cannot read the model outputs in {}", self.path.display())
+        format!(
+            "cannot read the model outputs in {}: if the file is damaged, delete it",
+            self.path.display()
+        )
     }
+}
+
+fn put_checksum(c: &Connection, producer: &str, key: &str, sum: i64) -> rusqlite::Result<()> {
+    c.prepare_cached("INSERT OR REPLACE INTO query_vector_sum VALUES (?, ?, ?)")?
+        .execute(params![producer, key, sum])?;
+    Ok(())
+}
+
+fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
+    c.prepare(&format!(
+        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
+    ))?
+    .exists([table])
+}
+
+/// Copies outputs with their checksums from the attached store `other`, as far as this one lacks them.
+fn merge_attached(c: &Connection) -> rusqlite::Result<()> {
+    if !has_table(c, "other", "query_vector")? {
+        return Ok(());
+    }
+    // a trigger deletes the checksum of an output that is written, so checksums come last
+    let sums = if has_table(c, "other", "query_vector_sum")? {
+        "INSERT OR REPLACE INTO main.query_vector_sum
+         SELECT s.* FROM other.query_vector_sum s JOIN temp.coming USING (producer, text);"
+    } else {
+        ""
+    };
+    c.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         CREATE TEMP TABLE coming AS SELECT producer, text FROM other.query_vector
+         EXCEPT SELECT producer, text FROM main.query_vector;
+         INSERT INTO main.query_vector
+         SELECT v.* FROM other.query_vector v JOIN temp.coming USING (producer, text);
+         {sums}
+         DROP TABLE temp.coming;
+         COMMIT;"
+    ))
+    .inspect_err(|_| {
+        // ends the transaction, if it has begun
+        let _ = c.execute_batch("ROLLBACK");
+    })
 }
 
 /// Earlier versions stored the outputs for text collections in another table, with the same hashes as keys.
@@ -209,6 +391,13 @@ mod tests {
 
     fn keyed<'a>(texts: &[&'a str]) -> Vec<(String, &'a str)> {
         texts.iter().map(|t| (hash_key(&[t]), *t)).collect()
+    }
+
+    fn output(store: &OutputStore, producer: &str, key: &str) -> Option<Vec<f32>> {
+        match store.get(producer, key).unwrap() {
+            Stored::Whole(output) | Stored::Unverified(output, _) => Some(output),
+            Stored::Damaged | Stored::Missing => None,
+        }
     }
 
     type Compute = fn(&[&str]) -> Result<Vec<Vec<f32>>>;
@@ -262,8 +451,10 @@ mod tests {
         drop(former);
         for _ in 0..2 {
             let store = OutputStore::open(&path).unwrap();
-            let output = store.get("m/1", &hash_key(&["claim", "text"])).unwrap();
-            assert_eq!(output, Some(vec![0.5, -2.0]));
+            assert_eq!(
+                output(&store, "m/1", &hash_key(&["claim", "text"])),
+                Some(vec![0.5, -2.0])
+            );
         }
     }
 
@@ -279,7 +470,86 @@ mod tests {
         let mut store = OutputStore::open(&a).unwrap();
         store.put("m/1", &[("x", vec![9.0])]).unwrap();
         store.merge(&b).unwrap();
-        assert_eq!(store.get("m/1", "x").unwrap(), Some(vec![9.0]));
-        assert_eq!(store.get("m/1", "y").unwrap(), Some(vec![2.0]));
+        assert_eq!(output(&store, "m/1", "x"), Some(vec![9.0]));
+        assert_eq!(output(&store, "m/1", "y"), Some(vec![2.0]));
+        assert!(matches!(store.get("m/1", "y").unwrap(), Stored::Whole(_)));
+    }
+
+    #[test]
+    fn a_damaged_output_is_computed_again_and_one_of_an_earlier_version_gets_a_checksum() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("outputs.sqlite");
+        let mut store = OutputStore::open(&path).unwrap();
+        let inputs = keyed(&["a", "bb", "ccc"]);
+        let complete = |store: &mut OutputStore| {
+            let mut computed = 0;
+            let outputs =
+                store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n| computed = n);
+            assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0], [3.0]]);
+            computed
+        };
+        assert_eq!(complete(&mut store), 3);
+        assert_eq!(store.note_of_damage(), None);
+        // as if bits had flipped on the disk: no trigger sees it
+        let damage = "DROP TRIGGER query_vector_changed;
+             UPDATE query_vector SET vector = x'00000041' WHERE text = (SELECT min(text) FROM query_vector);";
+        store.connection.execute_batch(damage).unwrap();
+        drop(store);
+        let mut store = OutputStore::open(&path).unwrap();
+        assert_eq!(complete(&mut store), 1);
+        assert!(
+            store
+                .note_of_damage()
+                .unwrap()
+                .starts_with("1 stored model outputs in")
+        );
+        drop(store);
+        let mut store = OutputStore::open(&path).unwrap();
+        assert_eq!(complete(&mut store), 0);
+        assert_eq!(store.note_of_damage(), None);
+        // an earlier version knows no checksums
+        let written = "UPDATE query_vector SET vector = vector;";
+        store.connection.execute_batch(written).unwrap();
+        let sums = |store: &OutputStore| -> i64 {
+            let sql = "SELECT count(*) FROM query_vector_sum";
+            store
+                .connection
+                .query_row(sql, [], |row| row.get(0))
+                .unwrap()
+        };
+        assert_eq!(sums(&store), 0);
+        assert_eq!(complete(&mut store), 0);
+        assert_eq!(sums(&store), 3);
+    }
+
+    #[test]
+    fn outputs_of_a_file_that_cannot_be_written_stay_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("outputs.sqlite");
+        let mut store = OutputStore::open(&path).unwrap();
+        store.put("m/1", &[("a", vec![1.0])]).unwrap();
+        drop(store);
+        let before = std::fs::read(&path).unwrap();
+        let mut store = OutputStore::open_to_read(&path).unwrap();
+        let inputs = [("a".to_owned(), "a"), ("b".to_owned(), "bb")];
+        for computes in [1, 0] {
+            let mut computed = 0;
+            let outputs =
+                store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n| computed = n);
+            assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0]]);
+            assert_eq!(computed, computes);
+        }
+        drop(store);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        // a file of an earlier version without any outputs
+        let empty = dir.path().join("empty.sqlite");
+        Connection::open(&empty)
+            .unwrap()
+            .execute_batch("CREATE TABLE x (y)")
+            .unwrap();
+        let mut store = OutputStore::open_to_read(&empty).unwrap();
+        let outputs = store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |_| ());
+        assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0]]);
     }
 }

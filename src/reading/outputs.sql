@@ -6,3 +6,16 @@ CREATE TABLE IF NOT EXISTS query_vector (
     vector BLOB NOT NULL,               -- 32-bit floats, little-endian
     PRIMARY KEY (producer, text)
 );
+-- A checksum over each output and its key. The triggers delete it when the output changes; who writes outputs and knows this table adds it
+-- again. Outputs without a checksum are of an earlier version.
+CREATE TABLE IF NOT EXISTS query_vector_sum (
+    producer TEXT NOT NULL, text TEXT NOT NULL,
+    sum INTEGER NOT NULL,               -- the first 8 bytes of a SHA-256, little-endian
+    PRIMARY KEY (producer, text)
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS query_vector_added AFTER INSERT ON query_vector
+    BEGIN DELETE FROM query_vector_sum WHERE producer = NEW.producer AND text = NEW.text; END;
+CREATE TRIGGER IF NOT EXISTS query_vector_changed AFTER UPDATE ON query_vector
+    BEGIN DELETE FROM query_vector_sum WHERE producer IN (OLD.producer, NEW.producer) AND text IN (OLD.text, NEW.text); END;
+CREATE TRIGGER IF NOT EXISTS query_vector_removed AFTER DELETE ON query_vector
+    BEGIN DELETE FROM query_vector_sum WHERE producer = OLD.producer AND text = OLD.text; END;

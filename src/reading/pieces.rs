@@ -9,6 +9,20 @@ const SENTENCE_WORDS: usize = 15;
 /// Number of characters of a text that are read. The encoder sees about 500 of them; a web page can have 50,000.
 const READ_CHARACTERS: usize = 1200;
 
+/// Number of bytes of a text from which anything is computed after retrieval. No argument of args.me has as many, and no passage a tenth.
+const USED_BYTES: usize = 1 << 20;
+
+/// The part of a text from which scores are computed, its first MiB, and what that leaves out, in words.
+pub(crate) fn used_part(text: &str) -> (&str, Option<String>) {
+    let length = text.len();
+    if length <= USED_BYTES {
+        return (text, None);
+    }
+    let part = text.get(..text.floor_char_boundary(USED_BYTES));
+    let cut = format!("only the first {USED_BYTES} of its {length} bytes were read");
+    (part.unwrap_or_default(), Some(cut))
+}
+
 /// The beginning of a text, which is the part that is read.
 pub fn beginning(text: &str) -> &str {
     match text.char_indices().nth(READ_CHARACTERS) {

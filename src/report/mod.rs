@@ -19,6 +19,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::disk::{self, TemporaryDir};
 use crate::judge::Values;
 use crate::trec::TopicId;
 use crate::trec::topic::Topic;
@@ -195,7 +196,7 @@ pub(crate) const PICTURES: &str = "pictures";
 /// Writes a report to a temporary directory, which replaces `dir` at the end.
 pub(crate) struct ReportWriter<'a> {
     dir: &'a Path,
-    temporary: tempfile::TempDir,
+    temporary: TemporaryDir,
 }
 
 impl<'a> ReportWriter<'a> {
@@ -216,16 +217,10 @@ impl<'a> ReportWriter<'a> {
                 return Err(error).with_context(|| format!("cannot read {}", dir.display()));
             }
         }
-        let beside = match dir.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
+        let beside = disk::parent(dir);
         let writing = || format!("cannot write the report {}", dir.display());
         fs::create_dir_all(beside).with_context(writing)?;
-        let temporary = tempfile::Builder::new()
-            .prefix(".riposte-")
-            .tempdir_in(beside)
-            .with_context(writing)?;
+        let temporary = TemporaryDir::new(beside).with_context(writing)?;
         Ok(ReportWriter { dir, temporary })
     }
 
@@ -241,17 +236,16 @@ impl<'a> ReportWriter<'a> {
             fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
         }
         let writing = || format!("cannot write the report {}", self.dir.display());
-        let temporary = self.temporary.keep();
         #[cfg(unix)]
         {
             // a temporary directory is only accessible to its owner
             use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&temporary, fs::Permissions::from_mode(0o755))
+            fs::set_permissions(self.temporary.path(), fs::Permissions::from_mode(0o755))
                 .with_context(writing)?;
         }
         if self.dir.exists() {
             fs::remove_dir_all(self.dir).with_context(writing)?;
         }
-        fs::rename(&temporary, self.dir).with_context(writing)
+        self.temporary.rename(self.dir).with_context(writing)
     }
 }

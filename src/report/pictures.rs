@@ -83,6 +83,10 @@ const PROBE: u32 = 160;
 /// The bytes of a picture grow with its pixels to this power or a slightly lower one: a larger copy needs fewer bytes per pixel.
 const GROWTH: f64 = 0.85;
 
+/// The longest side that is scaled down smoothly, in pixels: the weights for it take 32 bytes a pixel, which for 100 million would be
+/// 3.2 GB.
+const MAX_SIDE: u32 = 65_536;
+
 /// WebP quality, from 0 to 100. Thin letters become illegible below it.
 const QUALITY: f32 = 62.0;
 
@@ -278,8 +282,22 @@ fn compressed(
 
 /// Scales the image down so that no side is longer than `side`.
 fn fit_within(image: RgbImage, side: u32) -> Result<RgbImage> {
+    let image = thinned(image);
     let longest = image.width().max(image.height());
     scaled(image, f64::from(side) / f64::from(longest))
+}
+
+/// Takes every nth column or row of an image with a side of more than [`MAX_SIDE`].
+fn thinned(image: RgbImage) -> RgbImage {
+    let (width, height) = image.dimensions();
+    let (across, down) = (width.div_ceil(MAX_SIDE), height.div_ceil(MAX_SIDE));
+    if across <= 1 && down <= 1 {
+        return image;
+    }
+    let size = (width.div_ceil(across.max(1)), height.div_ceil(down.max(1)));
+    RgbImage::from_fn(size.0, size.1, |x, y| {
+        *image.get_pixel(x * across, y * down)
+    })
 }
 
 /// Scales the image by a factor; factors from 1 on leave it as it is.
@@ -334,6 +352,21 @@ mod tests {
             assert!(shown.width().max(shown.height()) <= 400);
             let again = decode(&bytes).unwrap();
             assert_eq!((again.format, again.width), ("webp", shown.width()));
+        }
+    }
+
+    #[test]
+    fn a_picture_of_any_shape_fits_in_its_square() {
+        for (width, height) in [(5_000_000, 1), (1, 5_000_000), (65_535, 100), (70_000, 2)] {
+            let image = RgbImage::from_pixel(width, height, image::Rgb([9, 99, 199]));
+            let fitted = fit_within(image, 1600).unwrap();
+            assert_eq!(
+                fitted.width().max(fitted.height()),
+                1600,
+                "{width} × {height}"
+            );
+            assert_eq!(fitted.get_pixel(0, 0).0, [9, 99, 199]);
+            assert!(!webp(&fitted, QUALITY).unwrap().is_empty());
         }
     }
 

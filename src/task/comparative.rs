@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::texts::{Settings, Sources, rank};
 use crate::index::corpus::Corpus;
 use crate::reading::Reader;
+use crate::reading::pieces::used_part;
 use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
@@ -34,11 +35,12 @@ pub fn run(
         for (rank, found) in (1..).zip(&ranking.documents) {
             let stance = match (&objects, sources.corpora.first()) {
                 (Some(objects), Some(corpus)) => {
-                    let reader = (rank as usize <= READ_PASSAGES).then_some(&mut *sources.reader);
+                    let encodes = rank as usize <= READ_PASSAGES;
                     let explained = ranking.explained.get_mut(rank as usize - 1);
                     let explain = explained.is_some();
+                    let reader = &mut *sources.reader;
                     let (stance, explanation) =
-                        detect_stance(objects, corpus, &found.doc, reader, explain)?;
+                        detect_stance(objects, corpus, &found.doc, reader, encodes, explain)?;
                     if let Some(explained) = explained {
                         explained.stance = explanation;
                     }
@@ -61,23 +63,32 @@ pub fn run(
     Ok((lines, explained))
 }
 
-/// The stance of a passage towards the objects, and its explanation if `explain` is set.
+/// The stance of a passage towards the objects, and its explanation if `explain` is set. The pair encoder reads it if `encodes` is set.
 fn detect_stance(
     objects: &Objects,
     corpus: &Corpus,
     doc: &DocId,
-    reader: Option<&mut Reader>,
+    reader: &mut Reader,
+    encodes: bool,
     explain: bool,
 ) -> Result<(ObjectStance, Option<Explanation>)> {
     let passage = corpus.document(doc)?.texts.into_iter().next();
     let passage = passage.unwrap_or_default();
-    let logits = match reader {
-        Some(reader) => masked_logits(objects, &passage, reader)?,
-        None => None,
-    };
+    let (passage, cut) = used_part(&passage);
+    let mut cuts: Vec<String> = cut.into_iter().collect();
+    let mut logits = None;
+    if encodes {
+        logits = masked_logits(objects, passage, reader)?;
+        cuts.extend(logits.as_ref().and_then(|_| objects.unread(passage)));
+    }
+    reader.note_cuts(doc, &cuts);
     let model = Model::committed();
-    let belief = model.belief(objects, &passage, logits.as_deref());
-    let explanation = explain.then(|| model.explain(objects, &passage, logits.as_deref()));
+    let belief = model.belief(objects, passage, logits.as_deref());
+    let explanation = explain.then(|| {
+        let mut explanation = model.explain(objects, passage, logits.as_deref());
+        explanation.add_cuts(&cuts);
+        explanation
+    });
     Ok((belief.decision, explanation))
 }
 

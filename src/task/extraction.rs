@@ -8,15 +8,20 @@ use anyhow::{Result, bail};
 
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
+use crate::disk;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::ocr::backend;
 use crate::evidence::sentiment::{Afinn, Vader};
-use crate::evidence::store::Store;
+use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
+use crate::trec::DocId;
 use crate::weights::{CheckedModel, Models, Role};
+
+/// Number of damaged records that a note names.
+const NAMED_RECORDS: usize = 5;
 
 /// What a user chooses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +34,15 @@ pub(crate) struct ExtractionOptions<'a> {
     pub required: &'a [Channel],
     /// How OCR computes.
     pub numeric: NumericMode,
+}
+
+/// What trying documents in other processes has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Trial {
+    /// The documents that a process died of, and how it died.
+    pub deaths: Vec<(DocId, String)>,
+    /// Whether the user stopped it. Then nothing is recorded.
+    pub interrupted: bool,
 }
 
 /// The installed extractors and the evidence store.
@@ -65,7 +79,13 @@ impl Extraction {
                 on_event(Event::Note(format!("{channel} is off: {why}")));
             }
         }
-        let store = Store::open(&evidence()?)?;
+        let store = open_store_or_read(&evidence()?, on_event)?;
+        if store.is_read_only() {
+            on_event(Event::Note(format!(
+                "{} cannot be written: stored evidence is used, and what models compute for this run is not kept",
+                store.path().display()
+            )));
+        }
         if options.numeric == NumericMode::Float
             && let Some(int8) = store.numerics(Channel::Ocr)?.get(&Some(Numeric::Int8))
         {
@@ -133,11 +153,111 @@ impl Extraction {
         })
     }
 
-    /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress.
+    /// Lets `try_apart` try, in other processes, the documents in which riposte may have died: those at work when an earlier extraction
+    /// was killed and, with `retry`, those that are passed over. Those of which a process dies are passed over from now on. Returns
+    /// whether the user has stopped it.
     ///
     /// # Errors
-    /// The store or a model fails.
+    /// The store cannot be read or written, or `try_apart` fails.
+    pub fn try_suspects(
+        &mut self,
+        collection: &ImageCollection,
+        retry: bool,
+        try_apart: &mut dyn FnMut(&Path, &[DocId]) -> Result<Trial>,
+        on_event: &mut OnEvent,
+    ) -> Result<bool> {
+        if self.store.is_read_only() {
+            return Ok(false);
+        }
+        let suspects = extract::suspects(collection, &self.store, retry)?;
+        if suspects.is_empty() {
+            return Ok(false);
+        }
+        on_event(Event::Note(format!(
+            "riposte may have died in one of these documents; each is first tried in a process of its own: {}",
+            suspects.len()
+        )));
+        let trial = try_apart(self.store.path(), &suspects)?;
+        if trial.interrupted {
+            return Ok(true);
+        }
+        for suspect in &suspects {
+            let death = trial.deaths.iter().find(|(died, _)| died == suspect);
+            match death {
+                Some((_, how)) => {
+                    extract::pass_over(collection, &mut self.store, &self.tools, suspect, how)?;
+                }
+                None => self.store.forget_passed_over(suspect)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress. Damaged records
+    /// that are met are computed anew.
+    ///
+    /// # Errors
+    /// The store or a model fails, or evidence is missing and the store cannot be written.
     pub fn extract(
+        &mut self,
+        collection: &ImageCollection,
+        extent: Extent,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Summary> {
+        if !self.store.is_read_only() {
+            self.store.add_checksums()?;
+        }
+        match self.extract_once(collection, extent, stop, on_event) {
+            Err(error) if is_damaged_record(&error) && !self.store.is_read_only() => {
+                self.remove_damaged(on_event)?;
+                self.extract_once(collection, extent, stop, on_event)
+            }
+            done => done,
+        }
+    }
+
+    /// Removes the damaged records of all documents, so that [`Extraction::extract`] computes them anew. A note names them.
+    ///
+    /// # Errors
+    /// The store cannot be read or written, or is damaged beyond single records, or a model is missing that would have to compute a
+    /// record anew: then nothing is removed.
+    pub(crate) fn remove_damaged(&mut self, on_event: &mut OnEvent) -> Result<()> {
+        let damaged = self.store.damaged_records()?;
+        let stored = self.store.channels()?;
+        for record in &damaged {
+            let mut channels = record.channels().into_iter();
+            let is_lost = |channel: &Channel| stored.contains(channel) && !self.tools.has(*channel);
+            if let Some(channel) = channels.find(is_lost) {
+                bail!(
+                    "{}: the record of {} in the table {} is damaged, and {channel} cannot be computed anew: {}",
+                    self.store.path().display(),
+                    record.document,
+                    record.table,
+                    self.model_status(channel)
+                );
+            }
+        }
+        if !damaged.is_empty() {
+            self.store.remove_damaged(&damaged)?;
+            let named = damaged.iter().take(NAMED_RECORDS);
+            let mut named: Vec<String> = named
+                .map(|record| format!("{} ({})", record.document, record.table))
+                .collect();
+            if damaged.len() > NAMED_RECORDS {
+                named.push("…".to_owned());
+            }
+            on_event(Event::Note(format!(
+                "damaged records in {} are computed anew: {}, {}",
+                self.store.path().display(),
+                damaged.len(),
+                named.join(", ")
+            )));
+        }
+        Ok(())
+    }
+
+    fn extract_once(
         &mut self,
         collection: &ImageCollection,
         extent: Extent,
@@ -161,14 +281,61 @@ impl Extraction {
     }
 }
 
-/// The extent of an extraction: `shard` of the first `limit` images, on `threads` threads, by default one for each core.
-pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>) -> Extent {
+/// Computes what the store at `evidence` lacks of the documents, and stores nothing. `on_done` is called after each.
+///
+/// # Errors
+/// The store cannot be read, a model is damaged or fails, or `on_done` does.
+pub(crate) fn attempt(
+    collection: &ImageCollection,
+    evidence: &Path,
+    models: &Models,
+    options: ExtractionOptions,
+    documents: &[DocId],
+    on_done: &mut dyn FnMut(&DocId) -> Result<()>,
+) -> Result<()> {
+    let tools = find_tools(models, options, &mut BTreeMap::new())?;
+    extract::attempt(collection, evidence, &tools, documents, on_done)
+}
+
+/// The extent of an extraction: `shard` of the first `limit` images, on `threads` threads, by default one for each core. `rehash`: see
+/// [`Extent`].
+pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>, rehash: bool) -> Extent {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Extent {
         shard,
         limit,
         threads: threads.unwrap_or_else(cores),
+        rehash,
     }
+}
+
+/// Opens an evidence store for writing. While another process writes it, a note says so, and this one waits.
+///
+/// # Errors
+/// As [`Store::open`].
+pub(crate) fn open_store(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
+    open_when_free(path, Store::open, on_event)
+}
+
+/// As [`open_store`], but a store that cannot be written is opened for reading.
+///
+/// # Errors
+/// As [`Store::open_or_read`].
+pub(crate) fn open_store_or_read(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
+    open_when_free(path, Store::open_or_read, on_event)
+}
+
+fn open_when_free(
+    path: &Path,
+    open: fn(&Path) -> Result<Store>,
+    on_event: &mut OnEvent,
+) -> Result<Store> {
+    disk::when_free(|| open(path), &mut || {
+        on_event(Event::Note(format!(
+            "another riposte is writing the evidence store {}: waiting for it",
+            path.display()
+        )));
+    })
 }
 
 fn find_tools(
@@ -205,12 +372,17 @@ fn find_tools(
     })
 }
 
-/// Copies the evidence and the model outputs of `shard` that `store` lacks. Returns the number of documents that were copied.
+/// Copies the evidence and the model outputs of `shard` that `store` lacks. The shard is not written.
 ///
 /// # Errors
 /// One of the stores cannot be read or written.
-pub fn merge(store: &mut Store, shard: &Path) -> Result<usize> {
-    let documents = store.merge(shard)?;
-    crate::reading::outputs::OutputStore::open(store.path())?.merge(shard)?;
-    Ok(documents)
+pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
+    let file = ShardFile::new(shard, store.path())?;
+    let merged = store.merge(file.path())?;
+    let mut outputs = crate::reading::outputs::OutputStore::open(store.path())?;
+    match outputs.merge(file.path()) {
+        // they can be computed again
+        Err(_) if merged.is_damaged => Ok(merged),
+        copied => copied.map(|()| merged),
+    }
 }

@@ -14,8 +14,9 @@ use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
+use crate::disk::TemporaryDir;
 use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::store::Store;
+use crate::evidence::store::{Store, is_damaged_record};
 use crate::index;
 use crate::index::corpus::{self, Corpus, Effort, Kind};
 use crate::index::images::{ImageIndex, Updated};
@@ -68,6 +69,8 @@ pub(crate) struct ImageRequest<'a> {
     pub limit: Option<usize>,
     /// Number of extraction threads; `None` for one per core.
     pub threads: Option<usize>,
+    /// Whether the contents of all files are compared with those of last time, even if sizes and times are the same.
+    pub rehash: bool,
     pub effort: Effort,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
@@ -97,7 +100,8 @@ pub(crate) fn check_arguments(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Computes missing evidence, brings the index up to date, and ranks the images for each topic.
+/// Computes missing evidence, brings the index up to date, and ranks the images for each topic. Damaged records that are met are computed
+/// anew.
 ///
 /// # Errors
 /// A store, a model or the index fails, or the user has stopped the run. Evidence and model outputs are stored in either case.
@@ -106,14 +110,38 @@ pub fn run(
     request: ImageRequest,
     on_event: &mut OnEvent,
 ) -> Result<ImageRun> {
-    let extent = extent(Shard::WHOLE, request.limit, request.threads);
+    let summary = extract(extraction, &request, on_event)?;
+    match rank_evidence(extraction, &request, summary, on_event) {
+        Err(error) if is_damaged_record(&error) && !extraction.store.is_read_only() => {
+            extraction.remove_damaged(on_event)?;
+            let summary = extract(extraction, &request, on_event)?;
+            rank_evidence(extraction, &request, summary, on_event)
+        }
+        done => done,
+    }
+}
+
+fn extract(
+    extraction: &mut Extraction,
+    request: &ImageRequest,
+    on_event: &mut OnEvent,
+) -> Result<Summary> {
+    let extent = extent(Shard::WHOLE, request.limit, request.threads, request.rehash);
     let summary = extraction.extract(request.collection, extent, request.stop, on_event)?;
     if summary.stopped {
         bail!("stopped before the end, without a run; the same command goes on where it was");
     }
+    Ok(summary)
+}
 
+fn rank_evidence(
+    extraction: &mut Extraction,
+    request: &ImageRequest,
+    summary: Summary,
+    on_event: &mut OnEvent,
+) -> Result<ImageRun> {
     let start = Instant::now();
-    let (corpus, _) = open_index(&mut extraction.store, request.effort, on_event)?;
+    let (corpus, _, _temporary) = open_index(&mut extraction.store, request.effort, on_event)?;
     let verified = corpus.verified();
     let limit = request.limit.unwrap_or(usize::MAX);
     let entries = request.collection.entries().iter().take(limit);
@@ -121,7 +149,7 @@ pub fn run(
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let ranking = rank(extraction, &index, &request, on_event)?;
+    let ranking = rank(extraction, &index, request, on_event)?;
     Ok(ImageRun {
         ranking,
         summary,
@@ -148,7 +176,12 @@ fn rank(
         cross: None,
         pairs: pairs.as_ref(),
     };
-    let outputs = OutputStore::open(extraction.store.path())?;
+    let path = extraction.store.path();
+    let outputs = if extraction.store.is_read_only() {
+        OutputStore::open_to_read(path)?
+    } else {
+        OutputStore::open(path)?
+    };
     let mut reader = Reader::new(installed, outputs)?;
     let arguments = request.arguments.map(ArgumentSource::arguments);
     let arguments = arguments.transpose()?;
@@ -179,7 +212,8 @@ pub(crate) fn index_directory(evidence: &Path) -> PathBuf {
     corpus::directory(evidence, Kind::Images, &index::images::analyzer())
 }
 
-/// Brings the index of the images up to date with the evidence, and opens it.
+/// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an index that is not up to
+/// date stays as it is, and another one is built in a temporary directory, which has to exist as long as the index is used.
 ///
 /// # Errors
 /// As [`index::images::open`].
@@ -187,11 +221,30 @@ pub fn open_index(
     store: &mut Store,
     effort: Effort,
     on_event: &mut OnEvent,
-) -> Result<(Corpus, Updated)> {
+) -> Result<(Corpus, Updated, Option<TemporaryDir>)> {
     let dir = index_directory(store.path());
     run_stage(Stage::Indexing, 0, on_event, |on_event| {
-        index::images::open(store, &dir, effort, &mut |event| {
+        let mut dir = dir;
+        let mut temporary = None;
+        if store.is_read_only() {
+            let why = match index::images::open_current(store, &dir) {
+                Ok(Some(corpus)) => return Ok((corpus, Updated::default(), None)),
+                Ok(None) => "there is no index of this evidence".to_owned(),
+                Err(error) if is_damaged_record(&error) => return Err(error),
+                Err(error) => format!("{error:#}"),
+            };
+            on_event(Event::Note(format!(
+                "{why}; since {} cannot be written, an index is built for this run in a temporary directory",
+                store.path().display()
+            )));
+            let place = TemporaryDir::new(&std::env::temp_dir());
+            let place = place.context("cannot create a temporary directory for the index")?;
+            dir = place.path().join("images.index");
+            temporary = Some(place);
+        }
+        let (corpus, updated) = index::images::open(store, &dir, effort, &mut |event| {
             on_event(Event::Index(event));
-        })
+        })?;
+        Ok((corpus, updated, temporary))
     })
 }

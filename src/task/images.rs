@@ -138,6 +138,7 @@ pub fn rank(
         }
     }
     on_progress(topics.len());
+    ranking.notes.extend(reader.note_of_damage());
     // a note that applies to every topic is shown once
     let mut seen = HashSet::new();
     ranking.notes.retain(|note| seen.insert(note.clone()));

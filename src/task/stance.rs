@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::{Logits, PairEncoder};
-use crate::reading::pieces::pieces;
+use crate::reading::pieces::{pieces, used_part};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
@@ -22,6 +22,20 @@ impl StanceQuestion {
     pub(crate) fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = question::claims(topic);
         StanceQuestion::Claim { claim, text }
+    }
+
+    /// What is not read of the text, in words. For a claim, the beginning is all that is ever read. `encodes` says whether there is an
+    /// encoder.
+    pub(crate) fn cuts(&self, encodes: bool) -> Vec<String> {
+        let StanceQuestion::Objects { objects, text } = self else {
+            return Vec::new();
+        };
+        let (text, cut) = used_part(text);
+        let mut cuts = Vec::from_iter(cut);
+        if encodes {
+            cuts.extend(objects.unread(text));
+        }
+        cuts
     }
 }
 
@@ -70,7 +84,7 @@ pub fn answer(
         .iter()
         .map(|question| match question {
             StanceQuestion::Claim { .. } => Vec::new(),
-            StanceQuestion::Objects { objects, text } => objects.masked(text),
+            StanceQuestion::Objects { objects, text } => objects.masked(used_part(text).0),
         })
         .collect();
     let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -113,6 +127,7 @@ fn answer_one(
         }
         StanceQuestion::Objects { objects, text } => {
             let model = object_stance::Model::committed();
+            let (text, _) = used_part(text);
             let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
             let belief = model.belief(objects, text, logits);
             (
@@ -120,7 +135,11 @@ fn answer_one(
                     decision: belief.decision,
                     probabilities: belief.probabilities,
                 },
-                explain.then(|| model.explain(objects, text, logits)),
+                explain.then(|| {
+                    let mut explanation = model.explain(objects, text, logits);
+                    explanation.add_cuts(&question.cuts(logits.is_some()));
+                    explanation
+                }),
             )
         }
     }

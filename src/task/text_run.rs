@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::text_approach::{Rerank, TextApproach};
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::index::corpus::Effort;
+use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
@@ -42,6 +42,8 @@ pub(crate) struct TextRequest<'a> {
     pub effort: Effort,
     /// The directory for the run. It is created before the work begins, so that an error appears early.
     pub output: &'a Path,
+    /// Whether the collection is read whole to see if it has changed.
+    pub rehash: bool,
 }
 
 /// A run, and figures about it.
@@ -53,14 +55,51 @@ pub struct TextRun {
     pub rank_seconds: f64,
 }
 
-/// Opens or builds the indexes, and ranks the documents for each topic.
+/// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built
+/// anew, and the ranking begins again.
 ///
 /// # Errors
 /// The collection, a model, an index or the store of model outputs fails.
 pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+    let resources = Resources::find(&request.approach, request.models, on_event)?;
+    let output = request.output;
+    std::fs::create_dir_all(output)
+        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
+    let collection = open_collection(request.task, request.input)?;
+    if request.rehash {
+        collection.forget_hashes(&request.base)?;
+    }
+    if request.task == TextTask::Comparative && request.stances {
+        for topic in request.topics.iter().filter(|t| t.objects.is_none()) {
+            on_event(Event::Note(format!(
+                "topic {} does not name two objects: its lines have Q0 instead of a stance",
+                topic.id
+            )));
+        }
+    }
+    match rank(&request, &resources, &collection, false, on_event) {
+        Err(error) => {
+            let damage: Damage = error.downcast()?;
+            if !damage.is_replaceable() {
+                return Err(damage.into());
+            }
+            on_event(Event::Index(corpus::Event::Damaged(damage.what())));
+            rank(&request, &resources, &collection, true, on_event).context(damage.to_string())
+        }
+        ranked => ranked,
+    }
+}
+
+/// With `rebuild`, the indexes are built anew.
+fn rank(
+    request: &TextRequest,
+    resources: &Resources,
+    collection: &TextCollection,
+    rebuild: bool,
+    on_event: &mut OnEvent,
+) -> Result<TextRun> {
     let TextRequest {
         task,
-        input,
         topics,
         approach,
         parts,
@@ -68,35 +107,22 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         explain,
         stances,
         base,
-        models,
         effort,
-        output,
+        ..
     } = request;
-    let resources = Resources::find(&approach, models, on_event)?;
-    std::fs::create_dir_all(output)
-        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
-
     let start = Instant::now();
-    let collection = open_collection(task, input)?;
-    let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
+    let indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
     let index_seconds = start.elapsed().as_secs_f64();
+    ensure_rankable(&indexes, approach, request.input)?;
 
     let start = Instant::now();
     let outputs = OutputStore::open(&base.with_extension("vectors.sqlite"))?;
     let mut reader = Reader::new(resources.models(), outputs)?;
     let settings = Settings {
-        approach,
-        parts,
-        explain,
+        approach: approach.clone(),
+        parts: *parts,
+        explain: *explain,
     };
-    if task == TextTask::Comparative && stances {
-        for topic in topics.iter().filter(|topic| topic.objects.is_none()) {
-            on_event(Event::Note(format!(
-                "topic {} does not name two objects: its lines have Q0 instead of a stance",
-                topic.id
-            )));
-        }
-    }
     let total = topics.len();
     let ranked = run_stage(Stage::Ranking, total, on_event, |on_event| {
         let sources = &mut Sources {
@@ -116,11 +142,20 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
                 controversial::run(topics, sources, &settings, tag, on_progress)
             }
             TextTask::Comparative => {
-                comparative::run(topics, sources, &settings, stances, tag, on_progress)
+                comparative::run(topics, sources, &settings, *stances, tag, on_progress)
             }
         }
     });
     let (lines, explained) = ranked?;
+    note_cut_texts(&reader, on_event);
+    if let Some(note) = reader.note_of_damage() {
+        on_event(Event::Note(note));
+    }
+    if lines.is_empty() {
+        on_event(Event::Note(
+            "no document has a word of a topic: the run is empty".into(),
+        ));
+    }
     Ok(TextRun {
         lines,
         explained,
@@ -128,6 +163,56 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         index_seconds,
         rank_seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// Number of texts that were not read to their ends and are named.
+const NAMED_CUTS: usize = 5;
+
+/// Reports the texts that were not read to their ends.
+fn note_cut_texts(reader: &Reader, on_event: &mut OnEvent) {
+    let cut = reader.cut_texts();
+    for (document, what) in cut.iter().take(NAMED_CUTS) {
+        on_event(Event::Note(format!("{document}: {what}")));
+    }
+    if cut.len() > NAMED_CUTS {
+        let more = cut.len() - NAMED_CUTS;
+        on_event(Event::Note(format!(
+            "{more} more texts were not read to their ends"
+        )));
+    }
+}
+
+/// Checks that there is something to rank.
+///
+/// # Errors
+/// No document can be read, or all are too short to be ranked.
+fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path) -> Result<()> {
+    let Some(corpus) = indexes.first() else {
+        return Ok(());
+    };
+    let (documents, meta) = (corpus.documents(), corpus.meta());
+    ensure_documents(corpus, input).context("nothing to rank")?;
+    ensure!(
+        approach.keep.short || meta.short < u64::from(documents),
+        "nothing to rank: all {documents} documents of {} have fewer than {} words",
+        input.display(),
+        corpus::SHORT_WORDS
+    );
+    Ok(())
+}
+
+/// Checks that a collection has a document.
+///
+/// # Errors
+/// It has none. The message names the first fault.
+pub(crate) fn ensure_documents(corpus: &Corpus, input: &Path) -> Result<()> {
+    if corpus.documents() > 0 {
+        return Ok(());
+    }
+    match corpus.meta().faults.first() {
+        Some(fault) => bail!("no document of {} can be read: {fault}", input.display()),
+        None => bail!("there is no document in {}", input.display()),
+    }
 }
 
 /// The installed models and WordNet, as far as the approach uses them.

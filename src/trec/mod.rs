@@ -1,5 +1,6 @@
 //! The types that all rooms share: topics, documents, stances, scores with their explanations, and faults.
 
+pub mod escape;
 pub mod explained;
 pub mod objects;
 pub mod qrels;
@@ -11,6 +12,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+pub use escape::{escaped, escaped_lines};
 
 /// A topic's number as its file gives it, without surrounding white space ("34", "1-1").
 ///
@@ -175,6 +178,16 @@ impl Explanation {
             parts: Vec::new(),
         }
     }
+
+    /// Adds to how the value follows what was left out of a text.
+    pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
+        for cut in cuts {
+            if !self.how.is_empty() {
+                self.how.push_str("; ");
+            }
+            self.how.push_str(cut);
+        }
+    }
 }
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
@@ -197,6 +210,10 @@ pub enum FaultKind {
     Argument,
     /// A line of a file of passages.
     Passage,
+    /// A topic, or the file of topics.
+    Topic,
+    /// A document in which the process died.
+    Died,
 }
 
 impl FaultKind {
@@ -211,6 +228,8 @@ impl FaultKind {
             FaultKind::Model,
             FaultKind::Argument,
             FaultKind::Passage,
+            FaultKind::Topic,
+            FaultKind::Died,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -227,6 +246,8 @@ impl FaultKind {
             FaultKind::Model => "model",
             FaultKind::Argument => "argument",
             FaultKind::Passage => "passage",
+            FaultKind::Topic => "topic",
+            FaultKind::Died => "died",
         }
     }
 }
@@ -243,11 +264,11 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
+        write!(f, "{}", escaped(&self.path.to_string_lossy()))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        write!(f, ": {}", self.what)
+        write!(f, ": {}", escaped(&self.what))
     }
 }
 
@@ -261,7 +282,7 @@ pub struct LineError {
 
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
+        write!(f, "line {}: {}", self.line, escaped(&self.what))
     }
 }
 

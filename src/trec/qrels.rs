@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use super::escape::unfit_field;
 use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
 /// The grades of an image for a topic; `None` for what was not judged.
@@ -233,6 +234,14 @@ fn combined(a: u8, b: u8) -> u8 {
 fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
     let mut by_assessor: BTreeMap<String, BTreeMap<(String, String), u8>> = BTreeMap::new();
     let mut take = |record: AnswerRecord| -> Result<()> {
+        for (name, id) in [
+            ("argument", &record.argument_id),
+            ("image", &record.image_id),
+        ] {
+            if let Some(why) = unfit_field(id) {
+                bail!("the id of the {name} {why}");
+            }
+        }
         let grade = match (record.aspects.as_slice(), &record.answer) {
             ([one], None) => one.answer.grade()?,
             ([one, two], None) => combined(one.answer.grade()?, two.answer.grade()?),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use super::escape::unfit_field;
 use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
@@ -36,7 +37,7 @@ pub struct TextRunLine {
 }
 
 /// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals. Errors: a field
-/// is empty or contains white space, or a score is not finite.
+/// is empty or contains white space or a control character, or a score is not finite.
 pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
@@ -68,10 +69,9 @@ fn write_line(
     tag: &str,
 ) -> Result<()> {
     for field in [topic.0.as_str(), doc.0.as_str(), tag] {
-        ensure!(
-            !field.is_empty() && !field.contains(char::is_whitespace),
-            "cannot write {field:?} as a field of a run line"
-        );
+        if let Some(why) = unfit_field(field) {
+            bail!("cannot write {field:?} as a field of a run line: it {why}");
+        }
     }
     let score = fixed_point(score)?;
     // writing to a String cannot fail
@@ -205,6 +205,14 @@ struct Answer {
 pub(crate) fn read_answer(line: &str) -> Result<TextRunLine> {
     let line: Answer = serde_json::from_str(line)
         .context("not a line of a 2025 run (argument_id, image_id, rank)")?;
+    for (name, id) in [
+        ("argument_id", &line.argument_id),
+        ("image_id", &line.image_id),
+    ] {
+        if let Some(why) = unfit_field(id) {
+            bail!("its {name} {why}");
+        }
+    }
     if let Some(method) = line.method.filter(|m| m != "retrieval") {
         bail!("method {method:?}: only retrieved images can be judged");
     }

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::{TopicId, objects};
+use super::escape::unfit_field;
+use super::{LineError, TopicId, numbered_lines, objects};
 
 /// A topic: a controversial or comparative question, with what the assessors were told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,26 +24,67 @@ pub struct Topic {
     pub objects: Option<[String; 2]>,
 }
 
+/// The topics of a file, and what in it could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParsedTopics {
+    /// In the order of the file; at least one.
+    pub topics: Vec<Topic>,
+    pub faults: Vec<LineError>,
+}
+
+/// After this number of faults the rest of a file is not read.
+const MAX_FAULTS: usize = 100;
+
+impl ParsedTopics {
+    fn fault(&mut self, line: u64, what: impl Into<String>) {
+        let what = what.into();
+        self.faults.push(LineError { line, what });
+    }
+
+    /// Adds a topic that ends on this line, or says why it is none.
+    fn add(&mut self, line: u64, fields: TopicFields) {
+        match fields.finish() {
+            Ok(topic) => self.topics.push(topic),
+            Err(error) => self.fault(line, format!("{error:#}")),
+        }
+    }
+}
+
 /// Reads topics, in the order of the file. The first character that is not blank decides the format: `<` means XML.
 ///
-/// Errors: the text has neither format, a topic has no number or no title, two topics have the same number, or there is no topic.
+/// Errors: the first fault of [`read`], or as [`read`].
 pub fn parse(text: &str) -> Result<Vec<Topic>> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let topics = if text.starts_with('<') {
-        parse_xml(text)?
+    let ParsedTopics { topics, faults } = read(text)?;
+    match faults.first() {
+        Some(fault) => bail!("{fault}"),
+        None => Ok(topics),
+    }
+}
+
+/// Reads topics as [`parse`] does, and passes over what is broken: a topic without a number or a title, or with a number that cannot stand
+/// in a run; XML that is not well-formed; the part that is missing where a file was cut.
+///
+/// Errors: the text has neither format, two topics have the same number, or no topic can be read.
+pub fn read(text: &str) -> Result<ParsedTopics> {
+    let text = text.trim_start_matches('\u{feff}');
+    let file = if text.trim_start().starts_with('<') {
+        read_xml(text)
     } else {
-        parse_queries(text)?
+        read_queries(text)
     };
-    if topics.is_empty() {
-        bail!("it contains no topic");
+    if file.topics.is_empty() {
+        match file.faults.first() {
+            Some(fault) => bail!("{fault}"),
+            None => bail!("it contains no topic"),
+        }
     }
     let mut seen = HashSet::new();
-    for topic in &topics {
+    for topic in &file.topics {
         if !seen.insert(&topic.id) {
             bail!("topic number {} occurs twice", topic.id);
         }
     }
-    Ok(topics)
+    Ok(file)
 }
 
 /// The fields of a topic while it is read.
@@ -91,6 +133,9 @@ impl TopicFields {
             "argument" => "an argument has no <id>",
             _ => "a topic has no <number>",
         })?;
+        if let Some(why) = unfit_field(&number) {
+            bail!("the number {number:?} of a topic {why}: it cannot stand in a run");
+        }
         let title = tidy(self.title).with_context(|| match element {
             "argument" => format!("argument {number} has no <claim>"),
             _ => format!("topic {number} has no <title>"),
@@ -106,58 +151,100 @@ impl TopicFields {
     }
 }
 
-fn parse_xml(text: &str) -> Result<Vec<Topic>> {
+/// Counts lines up to positions that do not decrease.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl LineCounter<'_> {
+    /// The line of a position, from 1.
+    fn line(&mut self, position: u64) -> u64 {
+        let to = usize::try_from(position).unwrap_or(usize::MAX);
+        let to = to.min(self.text.len()).max(self.at);
+        let passed = self.text.get(self.at..to).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.at = to;
+        self.line
+    }
+}
+
+fn read_xml(text: &str) -> ParsedTopics {
     let mut reader = Reader::from_str(text);
-    let mut topics = Vec::new();
+    let mut file = ParsedTopics::default();
     let mut fields: Option<TopicFields> = None;
     let mut field: Option<String> = None;
-    let line = |reader: &Reader<&[u8]>| {
-        let end = (reader.buffer_position() as usize).min(text.len());
-        1 + text.as_bytes()[..end]
-            .iter()
-            .filter(|&&b| b == b'\n')
-            .count()
+    // the element that contains all topics, and the number of elements that are open
+    let mut root: Option<String> = None;
+    let mut depth = 0u64;
+    let mut counter = LineCounter {
+        text: text.as_bytes(),
+        at: 0,
+        line: 1,
     };
-    loop {
-        let event = reader
-            .read_event()
-            .with_context(|| format!("not well-formed XML at line {}", line(&reader)))?;
+    while file.faults.len() < MAX_FAULTS {
+        let event = reader.read_event();
+        let line = counter.line(reader.buffer_position());
         let mut words: Option<String> = None;
         match event {
-            Event::Start(start) => {
+            Ok(Event::Start(start)) => {
+                depth += 1;
                 let name = start.local_name().as_ref().to_ascii_lowercase();
+                root.get_or_insert_with(|| name.clone());
                 let begun = fields.as_ref().map(TopicFields::element);
                 if name == "argument" || name == "topic" && begun != Some("argument") {
                     if let Some(begun) = begun {
-                        bail!("line {}: a <{name}> inside a <{begun}>", line(&reader));
+                        file.fault(line, format!("a <{name}> inside a <{begun}>"));
                     }
                     fields = Some(TopicFields {
                         is_argument: name == "argument",
                         ..TopicFields::default()
                     });
+                    field = None;
                 } else if let Some(slot) = fields.as_mut().and_then(|d| d.field(&name)) {
                     *slot = Some(String::new());
                     field = Some(name);
                 }
             }
-            Event::End(end) => {
+            Ok(Event::End(end)) => {
+                depth = depth.saturating_sub(1);
                 let name = end.local_name().as_ref().to_ascii_lowercase();
                 if let Some(done) = fields.take_if(|d| d.element() == name) {
-                    topics.push(
-                        done.finish()
-                            .with_context(|| format!("line {}", line(&reader)))?,
-                    );
+                    file.add(line, done);
                 } else if field.as_ref() == Some(&name) {
                     field = None;
                 }
             }
-            Event::Text(text) => words = Some(text.to_string()),
-            Event::CData(data) => words = Some(data.to_string()),
-            Event::GeneralRef(name) => {
+            Ok(Event::Text(text)) => words = Some(text.to_string()),
+            Ok(Event::CData(data)) => words = Some(data.to_string()),
+            Ok(Event::GeneralRef(name)) => {
                 words = Some(resolve(&name));
             }
-            Event::Eof => break,
-            _ => {}
+            Ok(Event::Eof) => {
+                match (&fields, &root) {
+                    (Some(_), _) => file.fault(line, "the file ends inside a topic"),
+                    (None, Some(root)) if depth > 0 => {
+                        file.fault(
+                            line,
+                            format!("the file ends before </{root}>: topics may be missing"),
+                        );
+                    }
+                    _ => {}
+                }
+                return file;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                // a closing tag that closes another element ends that element; reading goes on with the next topic
+                let goes_on = matches!(error, quick_xml::Error::IllFormed(_));
+                file.fault(line, format!("not well-formed XML: {error}"));
+                (fields, field) = (None, None);
+                depth = depth.saturating_sub(1);
+                if !goes_on {
+                    return file;
+                }
+            }
         }
         if let (Some(words), Some(field), Some(fields)) = (words, &field, fields.as_mut())
             && let Some(Some(slot)) = fields.field(field)
@@ -165,10 +252,9 @@ fn parse_xml(text: &str) -> Result<Vec<Topic>> {
             slot.push_str(&words);
         }
     }
-    if fields.is_some() {
-        bail!("the file ends inside a topic");
-    }
-    Ok(topics)
+    let line = counter.line(reader.buffer_position());
+    file.fault(line, "the rest of the file is not read: too much is broken");
+    file
 }
 
 /// The character of an entity or a character reference. An unknown one is returned as it was written.
@@ -189,7 +275,7 @@ fn resolve(name: &str) -> String {
 }
 
 /// Reads TIREx's format: one JSON object per line, with `qid` (number or string) and `query` (the title).
-fn parse_queries(text: &str) -> Result<Vec<Topic>> {
+fn read_queries(text: &str) -> ParsedTopics {
     #[derive(serde::Deserialize)]
     struct Line {
         qid: serde_json::Value,
@@ -201,39 +287,42 @@ fn parse_queries(text: &str) -> Result<Vec<Topic>> {
         #[serde(default)]
         objects: serde_json::Value,
     }
-    let mut topics = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
+    let mut file = ParsedTopics::default();
+    for (n, line) in numbered_lines(text) {
+        if file.faults.len() >= MAX_FAULTS {
+            file.fault(n, "the rest of the file is not read: too much is broken");
+            break;
         }
-        let line: Line = serde_json::from_str(line)
-            .with_context(|| format!("line {}: neither topics XML nor a TIREx query", n + 1))?;
+        let line: Line = match serde_json::from_str(line) {
+            Ok(line) => line,
+            Err(error) => {
+                file.fault(n, format!("neither topics XML nor a TIREx query: {error}"));
+                continue;
+            }
+        };
         let number = match line.qid {
             serde_json::Value::String(text) => Some(text),
             serde_json::Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
-        topics.push(
-            TopicFields {
-                is_argument: false,
-                number,
-                title: Some(line.query),
-                description: line.description,
-                narrative: line.narrative,
-                objects: match line.objects {
-                    serde_json::Value::String(text) => Some(text),
-                    serde_json::Value::Array(both) => {
-                        let both: Option<Vec<&str>> = both.iter().map(|o| o.as_str()).collect();
-                        both.map(|both| both.join(", "))
-                    }
-                    _ => None,
-                },
-            }
-            .finish()
-            .with_context(|| format!("line {}", n + 1))?,
-        );
+        let fields = TopicFields {
+            is_argument: false,
+            number,
+            title: Some(line.query),
+            description: line.description,
+            narrative: line.narrative,
+            objects: match line.objects {
+                serde_json::Value::String(text) => Some(text),
+                serde_json::Value::Array(both) => {
+                    let both: Option<Vec<&str>> = both.iter().map(|o| o.as_str()).collect();
+                    both.map(|both| both.join(", "))
+                }
+                _ => None,
+            },
+        };
+        file.add(n, fields);
     }
-    Ok(topics)
+    file
 }
 
 #[cfg(test)]
@@ -323,6 +412,65 @@ mod tests {
             let error = format!("{:#}", parse(text).unwrap_err());
             assert!(error.contains(message), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_readable_topics_of_a_broken_file_are_read() {
+        let topic =
+            |n: u32| format!("<topic><number>{n}</number><title>title {n}</title></topic>\n");
+        let all: String = (1..=6).map(topic).collect();
+        let whole = format!("<topics>\n{all}</topics>");
+        let cut = |after: &str| &whole[..whole.find(after).unwrap() + after.len()];
+        let second = "title 2</title></topic>";
+        for (text, ids, line, what) in [
+            (cut(second), "1 2", 3, "the file ends before </topics>"),
+            (cut("title 3"), "1 2", 4, "the file ends inside a topic"),
+            (
+                &whole.replace("<title>title 3</title>", ""),
+                "1 2 4 5 6",
+                4,
+                "topic 3 has no <title>",
+            ),
+            (
+                &whole.replace("<number>3<", "<number>3 4<"),
+                "1 2 4 5 6",
+                4,
+                "\"3 4\" of a topic has a blank",
+            ),
+            (
+                &whole.replace("<number>3<", "<number>3&#7;<"),
+                "1 2 4 5 6",
+                4,
+                "has a control character",
+            ),
+            (
+                &whole.replace("title 3</title>", "title 3</titel>"),
+                "1 2 4 5 6",
+                4,
+                "not well-formed",
+            ),
+            (
+                &whole.replace("title 3</title></topic>", "title 3</title>"),
+                "1 2 4 5 6",
+                5,
+                "a <topic> inside a <topic>",
+            ),
+        ] {
+            let file = read(text).unwrap();
+            let found: Vec<&str> = file.topics.iter().map(|t| t.id.0.as_str()).collect();
+            assert_eq!(found.join(" "), ids, "{what}");
+            let fault = file.faults.first().unwrap();
+            assert_eq!(fault.line, line, "{what}: {fault}");
+            assert!(fault.what.contains(what), "{what}: {fault}");
+            assert!(parse(text).is_err(), "{what}");
+        }
+        let lines = "{\"qid\":1,\"query\":\"a\"}\n{\"qid\":2}\n{\"qid\":\"\",\"query\":\"c\"}\n";
+        let file = read(lines).unwrap();
+        assert_eq!(file.topics.len(), 1);
+        let lines: Vec<u64> = file.faults.iter().map(|fault| fault.line).collect();
+        assert_eq!(lines, [2, 3]);
+        let file = read(&format!("<topics>{}{}", topic(1), "</x>".repeat(100_000))).unwrap();
+        assert_eq!((file.topics.len(), file.faults.len()), (1, MAX_FAULTS + 1));
     }
 
     proptest::proptest! {

@@ -19,23 +19,24 @@ use super::{
 
 /// How the progress of a download is shown.
 pub struct Progress {
-    shown: bool,
+    /// Prints a line; `None` if nothing is shown.
+    print: Option<fn(&str)>,
 }
 
 impl Progress {
-    /// Shows progress on stderr: on a terminal with a bar for each file, otherwise with a line for each step.
-    pub fn stderr() -> Progress {
-        Progress { shown: true }
+    /// Shows progress on stderr: on a terminal with a bar for each file, otherwise with a line for each step, which `print` prints.
+    pub fn stderr(print: fn(&str)) -> Progress {
+        Progress { print: Some(print) }
     }
 
     /// Shows nothing.
     pub fn silent() -> Progress {
-        Progress { shown: false }
+        Progress { print: None }
     }
 
     fn log(&self, line: &str) {
-        if self.shown {
-            eprintln!("{line}");
+        if let Some(print) = self.print {
+            print(line);
         }
     }
 
@@ -43,7 +44,7 @@ impl Progress {
     fn bar(&self, name: &str) -> ProgressBar {
         let bar = ProgressBar::with_draw_target(
             Some(0),
-            if self.shown {
+            if self.print.is_some() {
                 ProgressDrawTarget::stderr()
             } else {
                 ProgressDrawTarget::hidden()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
@@ -16,6 +16,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Timeout};
 
 use super::{ModelFile, read_record, write_record};
+use crate::disk::open_lock;
 
 /// A host to which no connection is made within this time counts as unreachable.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -242,13 +243,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// Opens `part` and locks it, so that two processes do not write to it at the same time.
 fn open_part(part: &Path) -> Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .read(true)
-        .write(true)
-        .truncate(false)
-        .open(part)
-        .with_context(|| cannot_write(part))?;
+    let file = open_lock(part).with_context(|| cannot_write(part))?;
     let mut locked = file.try_lock();
     for _ in 0..LOCK_TRIES {
         if !matches!(locked, Err(TryLockError::WouldBlock)) {

@@ -26,6 +26,8 @@ use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
+use crate::disk::{self, Stamp};
+
 /// The environment variable that names the models directory.
 pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
@@ -201,8 +203,9 @@ fn check_file(dir: &Path, file: &ModelFile) -> Result<CheckedFile> {
     {
         bail!("is {bytes} bytes, must be {must}");
     }
-    let sha256 = sha256_of(dir, &file.file, &metadata)?;
-    if let Some(must) = file.sha256.as_ref().or(recorded.map(|t| &t.sha256))
+    let must = file.sha256.as_ref().or(recorded.map(|t| &t.sha256));
+    let sha256 = sha256_of(dir, &file.file, &metadata, must)?;
+    if let Some(must) = must
         && sha256 != *must
     {
         bail!("its sha256 is {sha256}, must be {must}");
@@ -232,12 +235,16 @@ fn check_file(dir: &Path, file: &ModelFile) -> Result<CheckedFile> {
     })
 }
 
-/// The file's sha256: from `verified.toml` if the file has not changed since, else computed.
-fn sha256_of(dir: &Path, name: &str, metadata: &Metadata) -> Result<String> {
+/// The file's sha256: computed, unless `verified.toml` has it and the file has not changed since. The record only spares hashing a file
+/// that had the right sha256 when it was last hashed: what it says of another sha256 or of a file with other times is not believed.
+fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>) -> Result<String> {
     let record = dir.join(VERIFIED);
     let mut verified: VerifyRecord = read_record(&record).unwrap_or_default();
-    let stamp = stamp(metadata);
-    if let Some(known) = verified.file.get(name).filter(|v| v.stamp == stamp) {
+    let stamp = Stamp::of(metadata).text;
+    let is_valid = |known: &&VerifiedFile| {
+        known.stamp == stamp && must.is_none_or(|must| known.sha256 == *must)
+    };
+    if let Some(known) = verified.file.get(name).filter(is_valid) {
         return Ok(known.sha256.clone());
     }
     let path = dir.join(name);
@@ -250,29 +257,6 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata) -> Result<String> {
     // the record only saves time: without it, the file is hashed at each start
     let _ = write_record(&record, &verified);
     Ok(sha256)
-}
-
-/// The size and times of a file, by which a change is detected. They include the time of the last status change where the system has
-/// one, because `touch` cannot reset that.
-fn stamp(metadata: &Metadata) -> String {
-    let modified = metadata
-        .modified()
-        .ok()
-        .and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok())
-        .unwrap_or_default();
-    #[cfg(unix)]
-    let changed = {
-        use std::os::unix::fs::MetadataExt;
-        format!(" changed {}.{:09}", metadata.ctime(), metadata.ctime_nsec())
-    };
-    #[cfg(not(unix))]
-    let changed = "";
-    format!(
-        "{} bytes, modified {}.{:09}{changed}",
-        metadata.len(),
-        modified.as_secs(),
-        modified.subsec_nanos()
-    )
 }
 
 fn hash_file(path: &Path) -> io::Result<String> {
@@ -340,13 +324,11 @@ fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
     }
 }
 
-/// Replaces a record in one step. The file gets the permissions of the user's umask.
+/// Replaces a record in one step.
 fn write_record<T: Serialize>(path: &Path, record: &T) -> Result<()> {
-    let unfinished = path.with_extension(format!("toml.{}", std::process::id()));
     let write = || -> Result<()> {
         let text = format!("# written by riposte\n{}", toml::to_string(record)?);
-        fs::write(&unfinished, text)?;
-        Ok(fs::rename(&unfinished, path)?)
+        Ok(disk::replace(path, text.as_bytes())?)
     };
     write().with_context(|| format!("cannot write the record {path:?}"))
 }

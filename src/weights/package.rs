@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use flate2::read::GzDecoder;
-use tempfile::TempDir;
 use zip::ZipArchive;
+
+use crate::disk::TemporaryDir;
 
 /// When pip is stopped. It has its own timeouts for an index that does not answer; this is for what they miss.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -26,7 +27,7 @@ pub(crate) struct Packages {
 struct Download {
     archive: PathBuf,
     /// The temporary directory with the archive; it is removed when this value is dropped.
-    _dir: TempDir,
+    _dir: TemporaryDir,
 }
 
 impl Packages {
@@ -52,7 +53,8 @@ impl Packages {
 }
 
 fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Result<Download> {
-    let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let dir = TemporaryDir::new(&std::env::temp_dir());
+    let dir = dir.context("cannot create a temporary directory")?;
     let wanted = dir.path().join("wanted");
     fs::create_dir(&wanted).with_context(|| format!("cannot create {wanted:?}"))?;
     let mut pip = python()?;

@@ -138,7 +138,11 @@ fn the_arguments_before_the_cut_in_a_truncated_file_are_read() {
     assert_eq!(ids(&arguments), ["one"]);
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert_eq!(faults[0].line, Some(2));
-    assert_eq!(faults[0].what, "the file ends inside an argument");
+    let second = text.find("{\"id\": \"two\"").unwrap();
+    assert_eq!(
+        faults[0].what,
+        format!("the file ends inside an argument (byte {second}, id \"two\")")
+    );
 
     let many: Vec<String> = (0..3000)
         .map(|n| argument(&format!("a{n}"), &format!("{n} {}", n * n)))
@@ -163,6 +167,26 @@ fn the_arguments_before_the_cut_in_a_truncated_file_are_read() {
         assert!(
             arguments.is_empty() && faults[0].what.contains(what),
             "{faults:?}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_in_a_file_of_one_line_names_the_byte_and_the_id() {
+    let (one, last) = (argument("one", "first"), argument("last", "the last"));
+    for (broken, id) in [
+        ("{\"id\": \"Sbad-A1\", \"premises\": 7}", ", id \"Sbad-A1\""),
+        ("{\"id\": \"Sbad-A1\", \"premises\": [}", ", id \"Sbad-A1\""),
+        ("{\"conclusion\": \"c\", \"premises\": []}", ""),
+    ] {
+        let text = format!("{{\"arguments\": [{one}, {broken}, {last}]}}");
+        let (arguments, faults) = read(text.as_bytes());
+        assert_eq!(ids(&arguments), ["one", "last"]);
+        let at = text.find(broken).unwrap();
+        assert!(
+            faults[0].what.ends_with(&format!("(byte {at}{id})")),
+            "{}",
+            faults[0]
         );
     }
 }

@@ -40,13 +40,13 @@ pub fn arguments(count: usize) -> (tempfile::TempDir, TextCollection) {
     }))
 }
 
-fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<Corpus> {
+pub fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<Corpus> {
     let analyzer = "stem=snowball".parse().unwrap();
     Corpus::open_or_build(collection, &analyzer, place, effort(2), &mut |_| ())
 }
 
 /// What a run reads from an index: rankings by two formulas, and the texts of the best documents.
-fn ranked(corpus: &Corpus) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)> {
+pub fn ranked(corpus: &Corpus) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)> {
     let mut analyzer = corpus.meta().analyzer.build();
     let mut rankings = Vec::new();
     let mut texts = Vec::new();
@@ -72,56 +72,6 @@ fn ranked(corpus: &Corpus) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)>
         rankings.extend(found);
     }
     Ok((rankings, texts))
-}
-
-#[test]
-fn a_flipped_byte_is_an_error_that_names_the_file_or_changes_nothing() {
-    let (dir, collection) = arguments(800);
-    let place = dir.path().join("index");
-    let whole = ranked(&open(&collection, &place).unwrap()).unwrap();
-    assert!(whole.0.len() > 1000 && whole.1.len() == 20);
-    let mut chance = Chance(17);
-    let mut errors = 0;
-    let files = entries(&place);
-    assert!(files.len() > 12, "{files:?}");
-    for n in 0..300 {
-        let file = &files[n % files.len()];
-        let before = fs::read(file).unwrap();
-        if before.is_empty() {
-            continue;
-        }
-        let mut bytes = before.clone();
-        let at = chance.below(bytes.len());
-        bytes[at] ^= 1 + chance.below(255) as u8;
-        fs::write(file, bytes).unwrap();
-        let name = name(file);
-        match open(&collection, &place).and_then(|corpus| ranked(&corpus)) {
-            Ok(found) => {
-                assert!(found == whole, "byte {at} of {name} changed a ranking");
-                // these queries do not read all texts, only a writer reads the list of files, and parts of a footer do not matter
-                let may_pass = name.ends_with(".store")
-                    || name == ".managed.json"
-                    || name != "meta.json" && at >= before.len() - footer_length(&before);
-                assert!(may_pass, "byte {at} of {name}: no error");
-            }
-            Err(error) => {
-                errors += 1;
-                let said = format!("{error:#}");
-                assert!(said.contains(name), "byte {at} of {name}: {said}");
-                assert!(said.contains("delete the directory"), "{said}");
-            }
-        }
-        fs::write(file, before).unwrap();
-    }
-    assert_eq!(ranked(&open(&collection, &place).unwrap()).unwrap(), whole);
-    assert!(errors > 150, "only {errors} errors");
-}
-
-/// The number of bytes that tantivy appends to a file: a checksum and versions as JSON, their length, a magic number.
-fn footer_length(file: &[u8]) -> usize {
-    let end = file.len() - 4;
-    let length = u32::from_le_bytes(file[end - 4..end].try_into().unwrap());
-    length as usize + 8
 }
 
 #[test]
@@ -157,10 +107,14 @@ fn a_check_finds_damage_that_a_ranking_does_not_read() {
         fs::write(&file, whole).unwrap();
         Corpus::check(&place).unwrap();
     }
-    // a damaged index is built anew only on request
+    // a damaged index is built anew only on request if there is something else in its directory
     let meta = place.join("meta.json");
     fs::write(&meta, "{}").unwrap();
-    assert!(open(&collection, &place).is_err());
+    fs::write(place.join("seen"), "").unwrap();
+    let error = message(open(&collection, &place));
+    assert!(error.contains("meta.json is damaged"), "{error}");
+    assert!(error.contains("delete the directory"), "{error}");
+    assert!(place.join("seen").is_file());
     let analyzer = "stem=snowball".parse().unwrap();
     Corpus::rebuild(&collection, &analyzer, &place, effort(2), &mut |_| ()).unwrap();
     assert_eq!(open(&collection, &place).unwrap().documents(), 300);
@@ -288,7 +242,9 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     assert!(directory("").starts_with("/x"));
     assert_ne!(directory(""), directory("stem=porter"));
     let left = entries(dir.path());
-    let left: Vec<&str> = left.iter().map(|path| name(path)).collect();
+    let mut left: Vec<&str> = left.iter().map(|path| name(path)).collect();
+    // the hashes of the collection's files, if they were old enough
+    left.retain(|name| !name.starts_with(".contents-"));
     assert_eq!(
         left,
         [".index.lock", ".other.lock", "args-me.json", "index"]

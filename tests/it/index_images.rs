@@ -13,7 +13,6 @@ use riposte::trec::DocId;
 
 use crate::index_files::{effort, words};
 use crate::support::chance::Chance;
-use crate::support::files::{entries, name};
 
 /// Stored evidence of images with made-up words.
 pub struct Evidence {
@@ -160,7 +159,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
 }
 
 #[test]
-fn an_index_of_images_follows_changes_made_by_hand_and_refuses_damage() {
+fn an_index_of_images_follows_changes_made_by_hand() {
     let home = tempfile::tempdir().unwrap();
     let mut evidence = Evidence::new(&home.path().join("e.sqlite"));
     let mut chance = Chance(3);
@@ -178,28 +177,4 @@ fn an_index_of_images_follows_changes_made_by_hand_and_refuses_damage() {
     assert_eq!((updated.added, updated.removed), (1, 0));
     assert!(index.bm25(Field::Ocr, "unheard").unwrap()[7] > 0.0);
     drop(index);
-    let whole = scores(&evidence.index(&place).0);
-    let mut errors = 0;
-    for file in entries(&place) {
-        let before = fs::read(&file).unwrap();
-        for _ in 0..(if before.is_empty() { 0 } else { 12 }) {
-            let mut bytes = before.clone();
-            bytes[chance.below(before.len())] ^= 1 + chance.below(255) as u8;
-            fs::write(&file, bytes).unwrap();
-            let opened = images::open(&mut evidence.store, &place, effort(1), &mut |_| ());
-            match opened {
-                Ok((corpus, _)) => {
-                    let ids: Vec<DocId> = evidence.words.keys().cloned().map(DocId).collect();
-                    let found = scores(&ImageIndex::new(corpus, ids.into_iter()));
-                    assert!(found == whole, "{}", file.display());
-                }
-                Err(error) => {
-                    assert!(format!("{error:#}").contains(name(&file)), "{error:#}");
-                    errors += 1;
-                }
-            }
-        }
-        fs::write(&file, before).unwrap();
-    }
-    assert!(errors > 60, "{errors}");
 }

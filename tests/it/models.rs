@@ -485,6 +485,28 @@ fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
         let why = why_wrong(&pinned);
         assert!(why.contains("must be"), "{why}");
     }
+
+    // a record beside the file is not believed against the catalogue, and one that is wrong does no harm
+    let record = dir.path().join("m/verified.toml");
+    let former = fs::read_to_string(&record).unwrap();
+    rewrite(&path, &body);
+    assert_eq!(trust(&pinned), Trust::Pinned);
+    let of_body = fs::read_to_string(&record).unwrap();
+    fs::write(&record, of_body.replace(&sha256(&body), &sha256(b"forged"))).unwrap();
+    assert_eq!(trust(&pinned), Trust::Pinned);
+    if cfg!(unix) {
+        // the record of a file with another inode: a copy of the whole directory
+        let copy = tempfile::tempdir().unwrap();
+        fs::create_dir(copy.path().join("m")).unwrap();
+        fs::write(copy.path().join("m/a"), &other).unwrap();
+        for record in [&former, &of_body] {
+            fs::write(copy.path().join("m/verified.toml"), record).unwrap();
+            let source = vec![format!("http://{UNREACHABLE}/a")];
+            let copied = models(copy.path(), &[("a", self::pinned(&body), source)]);
+            let why = why_wrong(&copied);
+            assert!(why.contains("must be"), "{why}");
+        }
+    }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(

@@ -90,6 +90,7 @@ fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Tools) 
         shard: Shard::WHOLE,
         limit: Some(images),
         threads: 1,
+        rehash: false,
     };
     let stop = AtomicBool::new(false);
     extract(&collection, store, tools, extent, &stop, &mut |_| {})
@@ -146,7 +147,7 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
         &stub("stub/1", Numeric::Int8),
     );
     let mut all = Store::open(&dir.path().join("all")).unwrap();
-    assert_eq!(all.merge(&shard).unwrap(), IMAGES);
+    assert_eq!(all.merge(&shard).unwrap().documents, IMAGES);
     assert_eq!(
         recorded(&all),
         BTreeMap::from([(Some(Numeric::Int8), IMAGES)])
@@ -158,7 +159,7 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
         .unwrap();
     drop(older);
     let mut all = Store::open(&dir.path().join("again")).unwrap();
-    assert_eq!(all.merge(&shard).unwrap(), IMAGES);
+    assert_eq!(all.merge(&shard).unwrap().documents, IMAGES);
     assert_eq!(recorded(&all), BTreeMap::from([(None, IMAGES)]));
     // the older store gets the table when it is opened to be written, and nothing is computed for that
     let mut older = Store::open(&shard).unwrap();

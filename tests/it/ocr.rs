@@ -281,6 +281,9 @@ fn ocrs_finds_words_with_the_published_detector() {
             .unwrap(),
         []
     );
+    // the engine would pad it to 1,000,000 × 800 pixels
+    let strip = RgbImage::from_pixel(1_000_000, 60, Rgb([255; 3]));
+    assert_eq!(reader.read(&strip).unwrap(), []);
 }
 
 #[test]

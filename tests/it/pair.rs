@@ -148,7 +148,8 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
         json!({"objects": ["cats", "dogs"], "text": "Cats are better than dogs."}).to_string(),
         json!({"topic": "guns", "objects": ["a", "b"], "text": "x"}).to_string(),
         String::new(),
-        json!({"topic": "", "text": ""}).to_string(),
+        json!({"topic": "", "text": "guns kill"}).to_string(),
+        json!({"topic": "guns", "text": " \n"}).to_string(),
     ];
     fs::write(&file, lines.join("\n")).unwrap();
     let args = ["stance", "--jsonl", text(&file)];
@@ -163,14 +164,17 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
         said.contains("asked.jsonl:4: a line has a topic or two objects"),
         "{said}"
     );
-    assert_eq!(answers.len(), 5);
+    assert!(said.contains("asked.jsonl:6: the topic is empty"), "{said}");
+    assert!(said.contains("asked.jsonl:7: the text is empty"), "{said}");
+    assert_eq!(answers.len(), 6);
     assert_eq!(answers[0]["stance"], "PRO");
-    assert_eq!((&answers[1], &answers[3]), (&Value::Null, &Value::Null));
+    for unanswered in [1, 3, 4, 5] {
+        assert_eq!(answers[unanswered], Value::Null);
+    }
     assert_eq!(answers[2]["stance"], "FIRST");
     for (answer, names) in [
         (&answers[0], &["pro", "con", "neither"][..]),
         (&answers[2], &["first", "second", "neutral", "no"]),
-        (&answers[4], &["pro", "con", "neither"]),
     ] {
         let sum: f64 = names
             .iter()

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-const STAGES: [&str; 9] = [
+const STAGES: [&str; 10] = [
     "list",
+    "hash",
     "read",
     "page",
     "decode",

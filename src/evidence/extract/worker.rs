@@ -5,109 +5,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest as _, Sha256};
 
+use super::Tools;
 use super::clock::Clock;
-use super::{GROUP, Tools};
+use super::files::{self, Policy};
+use super::groups::{Digest, DocumentResult, Groups, embed_group};
 use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
-use crate::evidence::clip::Pixels;
 use crate::evidence::ocr::{OcrLine, TextReader, backend};
 use crate::evidence::picture::{self, Picture};
-use crate::evidence::store::{Backend, ChannelOutput, Record, Store, StoredDocument};
+use crate::evidence::store::{AtWork, Backend, ChannelOutput, Record, Store, StoredDocument};
 use crate::evidence::{
     AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue, page, texts,
 };
 use crate::nn::lazy::Lazy;
 use crate::trec::{Fault, FaultKind};
 
-/// SHA-256 of the bytes of an image file.
-pub(super) type Digest = [u8; 32];
-
 /// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
-
-/// The result for a document.
-pub(super) struct DocumentResult {
-    pub(super) index: usize,
-    /// The new evidence; None if nothing was missing.
-    pub(super) record: Option<Record>,
-    /// The digest of the image; None if it was not read, or if it has faults, which belong to this document alone.
-    pub(super) digest: Option<Digest>,
-    /// The preprocessed image, if CLIP has to embed it.
-    pixels: Option<Pixels>,
-    clip_producer: Option<String>,
-    /// The producers of the document's channels after the record is written.
-    pub(super) producers: BTreeMap<Channel, String>,
-}
-
-/// The groups of which some documents are done and others are not.
-pub(super) struct Groups {
-    documents: usize,
-    open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,
-}
-
-impl Groups {
-    pub(super) fn new(documents: usize) -> Self {
-        Groups {
-            documents,
-            open: Mutex::default(),
-        }
-    }
-
-    /// Adds a document to its group. Returns the group if it is complete now.
-    fn add(&self, outcome: DocumentResult) -> Option<Vec<DocumentResult>> {
-        let group = outcome.index / GROUP;
-        let size = GROUP.min(self.documents - group * GROUP);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let members = open.entry(group).or_default();
-        members.push(outcome);
-        if members.len() < size {
-            return None;
-        }
-        let mut members = open.remove(&group)?;
-        members.sort_by_key(|member| member.index);
-        Some(members)
-    }
-}
-
-/// Embeds the group's images with CLIP, in one batch.
-fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
-    let Some(clip) = &tools.clip else {
-        return Ok(());
-    };
-    let mut owners = Vec::new();
-    let mut batch = Vec::new();
-    for (at, member) in members.iter_mut().enumerate() {
-        if let Some(pixels) = member.pixels.take() {
-            owners.push(at);
-            batch.push(pixels);
-        }
-    }
-    let vectors = if batch.is_empty() {
-        Vec::new()
-    } else {
-        clip.get()?
-            .embed_images(&batch)
-            .context("CLIP failed on a batch of images")?
-    };
-    let mut vectors = vectors.into_iter();
-    for (at, member) in members.iter_mut().enumerate() {
-        if let (Some(producer), Some(record)) = (member.clip_producer.take(), &mut member.record) {
-            let vector = if owners.contains(&at) {
-                vectors.next()
-            } else {
-                None
-            };
-            record.clip = Some(ChannelOutput {
-                producer,
-                value: vector,
-                faults: Vec::new(),
-            });
-        }
-    }
-    Ok(())
-}
 
 /// The state of one thread.
 pub(super) struct Worker<'a> {
@@ -116,6 +32,9 @@ pub(super) struct Worker<'a> {
     entries: &'a [Entry],
     seen: &'a KnownImages,
     store_path: &'a Path,
+    /// Where the worker notes its documents, and the worker's number there.
+    at_work: Option<(&'a AtWork, usize)>,
+    policy: Policy,
     /// For reading; opened when stored evidence is first needed.
     store: Option<Store>,
     /// Has one thread, so that models which would use all cores stay on this worker's.
@@ -130,6 +49,7 @@ impl<'a> Worker<'a> {
         clock: &'a Clock,
         entries: &'a [Entry],
         store_path: &'a Path,
+        policy: Policy,
         seen: &'a KnownImages,
     ) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -139,13 +59,21 @@ impl<'a> Worker<'a> {
             entries,
             seen,
             store_path,
+            at_work: None,
+            policy,
             store: None,
             pool,
         })
     }
 }
 
-impl Worker<'_> {
+impl<'a> Worker<'a> {
+    /// Notes each document from now on before it is computed, as worker `number` (from 0).
+    pub(super) fn noting(mut self, at_work: Option<&'a AtWork>, number: usize) -> Self {
+        self.at_work = at_work.map(|at_work| (at_work, number));
+        self
+    }
+
     /// Computes what is missing of a document. If it is the last of its group, also computes the CLIP vectors of the group and returns the
     /// group.
     ///
@@ -159,13 +87,46 @@ impl Worker<'_> {
     ) -> Result<Option<Vec<DocumentResult>>> {
         let entry = &self.entries[index];
         let outcome = self.document(index, entry, held)?;
+        self.finish(outcome, groups)
+    }
+
+    /// As [`Worker::work`], but computes nothing of this document.
+    ///
+    /// # Errors
+    /// CLIP fails on the group.
+    pub(super) fn pass_over(
+        &self,
+        index: usize,
+        groups: &Groups,
+    ) -> Result<Option<Vec<DocumentResult>>> {
+        self.finish(DocumentResult::nothing(index), groups)
+    }
+
+    /// Computes what is missing of a document, and drops it.
+    ///
+    /// # Errors
+    /// As for [`Worker::work`].
+    pub(super) fn attempt(&mut self, index: usize, held: Option<&StoredDocument>) -> Result<()> {
+        let outcome = self.document(index, &self.entries[index], held)?;
+        self.embed(&mut [outcome])
+    }
+
+    fn finish(
+        &self,
+        outcome: DocumentResult,
+        groups: &Groups,
+    ) -> Result<Option<Vec<DocumentResult>>> {
         let Some(mut group) = groups.add(outcome) else {
             return Ok(None);
         };
-        self.clock.time("clip", || {
-            self.pool.install(|| embed_group(&mut group, self.tools))
-        })?;
+        self.embed(&mut group)?;
         Ok(Some(group))
+    }
+
+    fn embed(&self, members: &mut [DocumentResult]) -> Result<()> {
+        self.clock.time("clip", || {
+            self.pool.install(|| embed_group(members, self.tools))
+        })
     }
 
     fn document(
@@ -177,6 +138,11 @@ impl Worker<'_> {
         let mut listing_faults = Vec::new();
         let listing = self.clock.time("list", || entry.list(&mut listing_faults));
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
+        let known = held.and_then(|held| held.files.as_ref());
+        let files = files::look(entry, &listing, known, self.policy, self.clock);
+        let has_changed =
+            matches!((known, &files), (Some(known), Some(files)) if known.content != files.content);
+        let held = held.filter(|_| !has_changed);
 
         // A channel is missing if its producer has changed; the producers of its inputs are part of that, so inputs come first.
         let mut producers: BTreeMap<Channel, String> = BTreeMap::new();
@@ -200,15 +166,24 @@ impl Worker<'_> {
         }
         let clip_producer = missing.get(&Channel::Clip).cloned();
         let mut outcome = DocumentResult {
-            index,
-            record: None,
-            digest: None,
-            pixels: None,
             clip_producer,
             producers,
+            ..DocumentResult::nothing(index)
         };
         if missing.is_empty() {
+            outcome.files = files.filter(|files| known != Some(files) && !self.policy.is_read_only);
             return Ok(outcome);
+        }
+        if self.policy.is_read_only {
+            bail!(
+                "evidence of {} is missing or outdated, and {} cannot be written: copy it to a directory that can be written, and name the copy with --evidence",
+                entry.id,
+                self.store_path.display()
+            );
+        }
+        if let Some((at_work, number)) = self.at_work {
+            // without the note the document is computed all the same
+            let _ = at_work.note(number, &entry.id, &listing.fingerprint);
         }
         // stored channels may be inputs of missing ones
         let stored = match held {
@@ -219,6 +194,7 @@ impl Worker<'_> {
         let mut record = Record {
             document: entry.id.0.clone(),
             fingerprint: listing.fingerprint.clone(),
+            files,
             ..Record::default()
         };
         if let Some(stored) = &stored {
@@ -542,7 +518,14 @@ fn decode_first(
 ) -> Option<(PathBuf, picture::DecodedImage)> {
     for path in paths {
         let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
-        let decoded = bytes.and_then(|bytes| guarded(|| picture::decode(&bytes)));
+        let decoded = bytes.and_then(|bytes| {
+            let image = guarded(|| picture::decode(&bytes))?;
+            if picture::is_cut_jpeg(&bytes) {
+                let what = "the file ends before the image: the part that is there is used";
+                faults.push(fault(FaultKind::Image, path, what));
+            }
+            Ok(image)
+        });
         match decoded {
             Ok(image) => return Some((path.clone(), image)),
             Err(what) => faults.push(fault(FaultKind::Image, path, what)),

@@ -17,6 +17,8 @@ const DETECTOR_GRID: usize = 32;
 /// finds .992 and .990 with (0.5, 1.2) million, .991 and .993 with (0.3, 0.9), .982 and .997 with (0.35, 0.8), and .865 and
 /// .990 with (0.25, 0.5).
 const DETECTOR_PIXELS: (f32, f32) = (0.3e6, 0.9e6);
+/// Greatest number of pixels of the detector's input with its padding, which makes a strip of 12,500,000 × 8 pixels 18 times as large.
+const MAX_PADDED_PIXELS: usize = 2 * DETECTOR_PIXELS.1 as usize;
 /// Greatest factor by which an image is enlarged: more shows nothing new.
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
@@ -29,15 +31,41 @@ const MAX_SAMPLES: f32 = 4.0;
 /// The factor by which an image is resized before detection. `width` and `height` are in pixels and not zero.
 ///
 /// Small letters are found only if they are enlarged, and the cost of detection is proportional to the pixels. So the area has a lower
-/// and an upper bound, and the sides have none.
+/// and an upper bound, and the sides have none. Only images whose sides are in a ratio of more than 50 are reduced further, so that
+/// the input with its padding has at most [`MAX_PADDED_PIXELS`].
 pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     let area = width as f32 * height as f32;
     let (least, most) = DETECTOR_PIXELS;
-    if area < least {
+    let scale = if area < least {
         (least / area).sqrt().min(MAX_ENLARGEMENT)
     } else {
         (most / area).sqrt().min(1.0)
+    };
+    reduced_until(scale, MAX_PADDED_PIXELS, |scale| {
+        padded(resized(width, scale)) * padded(resized(height, scale))
+    })
+}
+
+/// The first of decreasing scales, from `scale` on, at which there are at most `most` pixels. `pixels` are not more than that at scale 0.
+pub(super) fn reduced_until(mut scale: f32, most: usize, pixels: impl Fn(f32) -> usize) -> f32 {
+    loop {
+        let pixels = pixels(scale);
+        if pixels <= most {
+            return scale;
+        }
+        // the square root is too little where the shorter side is padded to a minimum: then at least 5 %
+        scale *= (most as f32 / pixels as f32).sqrt().min(0.95);
     }
+}
+
+/// A side after resizing, in pixels.
+pub(super) fn resized(length: u32, scale: f32) -> usize {
+    ((length as f32 * scale).round() as usize).max(1)
+}
+
+/// A side of the detector's input, in pixels.
+fn padded(length: usize) -> usize {
+    length.next_multiple_of(DETECTOR_GRID)
 }
 
 /// The image, resized by `scale`: (height, width, BGR) in [-1, 1], padded with black at the right and the bottom to multiples of
@@ -50,18 +78,11 @@ pub(super) fn detector_input(
     scale: f32,
     pool: &mut BufferPool,
 ) -> Result<FeatureMap> {
-    let side = |length: u32| ((length as f32 * scale).round() as u32).max(1);
-    let (width, height) = (side(image.width()), side(image.height()));
-    let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
-    let mut resized = TypedImage::<U8x3>::new(width, height);
-    // the untyped call would compile the resizing of a dozen pixel types into the program
-    Resizer::new().resize_typed(
-        &source,
-        &mut resized,
-        &ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)),
-    )?;
-    let (width, height) = (width as usize, height as usize);
-    let padded = |length: usize| length.next_multiple_of(DETECTOR_GRID);
+    let (width, height) = (
+        resized(image.width(), scale),
+        resized(image.height(), scale),
+    );
+    let resized = resize(image, width, height)?;
     let mut input = pool.image(padded(height), padded(width), 3);
     input.data.fill(-1.0);
     let rows = input.data.chunks_mut(padded(width) * 3);
@@ -72,6 +93,26 @@ pub(super) fn detector_input(
         }
     }
     Ok(input)
+}
+
+/// The image with these sides, by bilinear interpolation.
+///
+/// # Errors
+/// The image cannot be resized.
+pub(super) fn resize(
+    image: &RgbImage,
+    width: usize,
+    height: usize,
+) -> Result<TypedImage<'static, U8x3>> {
+    let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
+    let mut resized = TypedImage::<U8x3>::new(width as u32, height as u32);
+    // the untyped call would compile the resizing of a dozen pixel types into the program
+    Resizer::new().resize_typed(
+        &source,
+        &mut resized,
+        &ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)),
+    )?;
+    Ok(resized)
 }
 
 /// From [0, 255] to [-1, 1].
@@ -159,6 +200,61 @@ mod tests {
         assert_eq!(detector_scale(1, 1), MAX_ENLARGEMENT);
         // a tall infographic stays wide enough to be read
         assert_eq!(detector_scale(400, 9_000), 0.5);
+    }
+
+    /// The scale before padding was bounded.
+    fn unbounded_scale(width: u32, height: u32) -> f32 {
+        let area = width as f32 * height as f32;
+        if area < 0.3e6 {
+            (0.3e6 / area).sqrt().min(3.0)
+        } else {
+            (0.9e6 / area).sqrt().min(1.0)
+        }
+    }
+
+    #[test]
+    fn a_strip_is_reduced_until_its_padding_is_bounded() {
+        for (width, height) in [
+            (12_500_000, 8),
+            (5_000_000, 20),
+            (1_000_000, 100),
+            (100_000, 8),
+            (65_535, 1_000),
+            (u32::MAX, u32::MAX),
+        ] {
+            for (width, height) in [(width, height), (height, width)] {
+                let scale = detector_scale(width, height);
+                assert!(scale > 0.0 && scale <= unbounded_scale(width, height));
+                let pixels = padded(resized(width, scale)) * padded(resized(height, scale));
+                assert!(pixels <= 1_800_000, "{width} × {height}: {pixels}");
+                // not reduced much further than needed
+                let larger = scale / 0.9;
+                let pixels = padded(resized(width, larger)) * padded(resized(height, larger));
+                let unbounded = scale == unbounded_scale(width, height);
+                assert!(
+                    unbounded || pixels > 1_700_000,
+                    "{width} × {height}: {pixels}"
+                );
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn images_of_usual_shapes_are_resized_as_before(
+            shorter in 8_u32..10_000, ratio in 1.0..20.0_f64, wide: bool,
+        ) {
+            let longer = (f64::from(shorter) * ratio) as u32;
+            let (width, height) = if wide { (longer, shorter) } else { (shorter, longer) };
+            proptest::prop_assert_eq!(detector_scale(width, height), unbounded_scale(width, height));
+        }
+
+        #[test]
+        fn no_size_exceeds_the_padded_pixels(width in 8_u32.., height in 8_u32..) {
+            let scale = detector_scale(width, height);
+            let pixels = padded(resized(width, scale)) * padded(resized(height, scale));
+            proptest::prop_assert!(pixels <= MAX_PADDED_PIXELS);
+        }
     }
 
     #[test]

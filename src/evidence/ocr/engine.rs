@@ -12,7 +12,7 @@ use rten_tensor::{NdTensor, NdTensorView};
 
 use super::backend::{Backend, Runtime};
 use super::network::{Core, Cores, Network, load_model, read};
-use super::{OcrLine, TextReader, ctc};
+use super::{OcrLine, TextReader, crop, ctc, is_legible};
 use crate::nn::conv::{FeatureMap, NumericMode};
 
 /// Must be increased with every change after which the same models read an image differently.
@@ -21,6 +21,12 @@ const CODE_VERSION: u32 = 1;
 const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Lines with a lower mean probability are dropped as noise.
 const MIN_CONFIDENCE: f32 = 0.5;
+
+/// Greatest number of pixels of an image as the engine keeps it, in two copies of four bytes a pixel. The largest image of the real crawl
+/// has 21 million.
+const MAX_PIXELS: usize = 30_000_000;
+/// The engine pads smaller sides to those of the detector's input, which are up to this, in pixels.
+const PADDED_SIDE: usize = 800;
 
 /// The recogniser finds spaces itself: words are not separated at gaps, only where the best path has a space.
 const WORD_GAP: f32 = f32::INFINITY;
@@ -95,6 +101,23 @@ impl OcrsReader {
     }
 
     fn read_on(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<OcrLine>> {
+        let scale = engine_scale(image.width(), image.height());
+        if scale >= 1.0 {
+            return self.read_whole(image, core);
+        }
+        let smaller = reduced(image, scale)?;
+        let mut lines = self.read_whole(&smaller, core)?;
+        let (across, down) = (
+            image.width() as f32 / smaller.width() as f32,
+            image.height() as f32 / smaller.height() as f32,
+        );
+        for line in &mut lines {
+            line.corners = line.corners.map(|(x, y)| (x * across, y * down));
+        }
+        Ok(lines)
+    }
+
+    fn read_whole(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<OcrLine>> {
         let source = ImageSource::from_bytes(image.as_raw(), image.dimensions())?;
         let input = self.engine.prepare_input(source)?;
         let words = self
@@ -154,11 +177,27 @@ impl TextReader for OcrsReader {
     }
 
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
-        if image.width() == 0 || image.height() == 0 {
+        if !is_legible(image) {
             return Ok(Vec::new());
         }
         self.cores.run(|core| self.read_on(image, core))
     }
+}
+
+/// The factor, at most 1, by which an image is resized for the engine.
+fn engine_scale(width: u32, height: u32) -> f32 {
+    let padded = |length, scale| crop::resized(length, scale).max(PADDED_SIDE);
+    crop::reduced_until(1.0, MAX_PIXELS, |scale| {
+        padded(width, scale) * padded(height, scale)
+    })
+}
+
+fn reduced(image: &RgbImage, scale: f32) -> Result<RgbImage> {
+    let side = |length| crop::resized(length, scale);
+    let (width, height) = (side(image.width()), side(image.height()));
+    let resized = crop::resize(image, width, height)?;
+    let values = resized.pixels().iter().flat_map(|pixel| pixel.0).collect();
+    RgbImage::from_raw(width as u32, height as u32, values).context("pixels were lost")
 }
 
 /// The corners of the smallest upright rectangle around a line's words, clipped to the image; None if nothing of it is within the image.
@@ -196,4 +235,28 @@ fn expect_grey(model: &Model) -> Result<()> {
         model.output_ids().len()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_images_that_would_fill_the_memory_are_reduced_for_the_engine() {
+        for (width, height) in [(5_600, 3_750), (8, 30_000), (37_500, 800), (8, 8)] {
+            assert_eq!(engine_scale(width, height), 1.0, "{width} × {height}");
+        }
+        for (width, height) in [(12_500_000, 8), (8, 12_500_000), (10_000, 10_000)] {
+            let scale = engine_scale(width, height);
+            let side = |length| crop::resized(length, scale).max(PADDED_SIDE);
+            let pixels = side(width) * side(height);
+            assert!(
+                (27_000_000..=MAX_PIXELS).contains(&pixels),
+                "{width} × {height}: {pixels}"
+            );
+        }
+        let image = RgbImage::from_pixel(100, 40, image::Rgb([1, 2, 3]));
+        let smaller = reduced(&image, 0.5).unwrap();
+        assert_eq!(smaller, RgbImage::from_pixel(50, 20, image::Rgb([1, 2, 3])));
+    }
 }

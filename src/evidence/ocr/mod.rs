@@ -21,6 +21,14 @@ use image::RgbImage;
 
 use backend::Backend;
 
+/// The shorter side of the smallest image in which text is looked for, in pixels: lower letters cannot be read, even enlarged.
+const MIN_SIDE: u32 = 8;
+
+/// Whether an image is large enough for legible text.
+fn is_legible(image: &RgbImage) -> bool {
+    image.width().min(image.height()) >= MIN_SIDE
+}
+
 /// A line of text that was read in an image.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct OcrLine {
@@ -41,7 +49,8 @@ pub trait TextReader: Send + Sync {
     /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read anew.
     fn backends(&self) -> &[Backend];
 
-    /// The lines of one image (8-bit RGB, upright), in reading order; empty if there is no text.
+    /// The lines of one image (8-bit RGB, upright), in reading order; empty if there is no text, or if a side has fewer than 8
+    /// pixels.
     ///
     /// # Errors
     /// A network fails on this image.

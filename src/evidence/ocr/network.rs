@@ -12,6 +12,7 @@ use rten_tensor::{NdTensor, NdTensorView, Tensor};
 
 use super::backend::{Backend, Runtime};
 use crate::nn::conv::{BufferPool, Classifier, ConvNet, FeatureMap, NumericMode, compile};
+use crate::nn::onnx;
 
 /// A network with one input and one output.
 ///
@@ -178,9 +179,11 @@ impl Trunk {
     }
 }
 
-/// Reads a model file.
+/// Reads a model file, and checks that it can be parsed.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| attempt(path))
+    let bytes = std::fs::read(path).with_context(|| attempt(path))?;
+    onnx::check(&bytes).with_context(|| attempt(path))?;
+    Ok(bytes)
 }
 
 fn attempt(path: &Path) -> String {

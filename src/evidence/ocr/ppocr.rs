@@ -12,7 +12,7 @@ use super::backend::Backend;
 use super::boxes::{self, TextBox};
 use super::crop;
 use super::network::{Core, Cores, Network};
-use super::{OcrLine, TextReader, ctc};
+use super::{OcrLine, TextReader, ctc, is_legible};
 use crate::nn::conv::NumericMode;
 
 /// Must be increased with every change after which the same models read an image differently.
@@ -181,7 +181,7 @@ impl TextReader for PpOcr {
     }
 
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
-        if image.width() == 0 || image.height() == 0 {
+        if !is_legible(image) {
             return Ok(Vec::new());
         }
         self.cores.run(|core| self.read_on(image, core))

@@ -10,6 +10,9 @@ use super::text::of_html;
 use super::tree::{attribute, child, element, name, normalised, parse};
 use super::url::{ImageUrl, percent_decoded};
 
+/// Maximum number of XPaths of a page that are tried, the first ones. Each may pass all elements of the page; the real crawl has two or three.
+const MAX_XPATHS: usize = 100;
+
 /// How the image's element was found in its page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoundBy {
@@ -82,6 +85,7 @@ impl Candidate {
 pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageElement {
     let by_xpath = xpaths
         .iter()
+        .take(MAX_XPATHS)
         .filter_map(|xpath| resolve(tree, xpath, url))
         .min_by_key(|candidate| (Reverse(candidate.names_image), candidate.is_meta()));
     let (found, candidate) = match by_xpath {

@@ -3,18 +3,30 @@
 use std::io::Cursor;
 
 use anyhow::{Context, Result, bail};
-use image::codecs::gif::GifDecoder;
 use image::metadata::Orientation;
-use image::{
-    AnimationDecoder, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage,
-    RgbaImage,
-};
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, RgbaImage};
+
+// Together, these bounds keep the decoding of one file below 1.2 GB: its bytes (at most twice 101 MB) and its pixels, of which decoders
+// have two copies of 400 MB at most, or of a progressive JPEG 900 MB of coefficients and pixels (with four components 1.1 GB).
 
 /// The maximum number of pixels. The largest image of the real crawl has 21 million.
 const MAX_PIXELS: u64 = 100_000_000;
 
-/// The number of bytes that a decoder may allocate: 100 million pixels of 8-bit RGBA, and what it needs itself.
-const MAX_ALLOCATION: u64 = 640 << 20;
+/// The maximum number of pixels of an animation, of which decoders hold the canvas, a frame and the result at a time.
+const MAX_ANIMATED_PIXELS: u64 = MAX_PIXELS / 2;
+
+/// The maximum number of bytes of the decoded pixels: 100 million pixels of 8-bit RGBA, or 50 million of 16-bit RGBA.
+const MAX_DECODED_BYTES: u64 = 400_000_000;
+
+/// The number of bytes that a decoder may allocate besides the pixels that it returns (TIFF: a copy of the pixels, too).
+const MAX_ALLOCATION: u64 = 512 << 20;
+
+/// The maximum size of a file, in bytes. The largest image of the real crawl has 60 MB. The JPEG decoder copies the file.
+const MAX_FILE_BYTES: usize = 96 << 20;
+
+/// The maximum size of an icon file, in bytes. A PNG image in an icon is decoded without a bound on its metadata, which may be
+/// compressed to a thousandth. An icon with all usual sizes has less than 0.5 MB.
+const MAX_ICON_BYTES: usize = 1 << 20;
 
 /// A decoded image.
 #[derive(Clone, Debug)]
@@ -34,28 +46,48 @@ pub struct DecodedImage {
 /// Decodes the bytes of an image file.
 ///
 /// Errors: the bytes are not an image (the message says what they look like: "an HTML page, not an image", "empty file"), the image is
-/// broken, or it has more than 100 million pixels, which is checked before decoding.
+/// broken, or it is too large. The sizes that the file declares are checked before anything is allocated: 96 MiB of bytes (an icon:
+/// 1 MiB), 100 million pixels (an animation: 50 million) and 400 MB of decoded pixels.
 pub fn decode(bytes: &[u8]) -> Result<DecodedImage> {
     let format = image::guess_format(bytes).ok();
     let Some((format, name)) = format.and_then(|format| Some((format, name_of(format)?))) else {
         bail!(not_an_image(bytes));
     };
+    let most = match format {
+        ImageFormat::Ico => MAX_ICON_BYTES,
+        _ => MAX_FILE_BYTES,
+    };
+    if bytes.len() > most {
+        bail!("a {name} file of {} bytes: more than {most}", bytes.len());
+    }
     let failed = || format!("a {name} file that cannot be decoded");
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_ALLOCATION);
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-    reader.limits(limits.clone());
+    reader.limits(limits);
     let mut decoder = reader.into_decoder().with_context(failed)?;
     let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        bail!("a {name} file of {width} × {height} pixels: more than {MAX_PIXELS}");
+    let animated = is_animated(bytes, format);
+    let (what, most) = if animated {
+        ("an animated", MAX_ANIMATED_PIXELS)
+    } else {
+        ("a", MAX_PIXELS)
+    };
+    if u64::from(width) * u64::from(height) > most {
+        bail!("{what} {name} file of {width} × {height} pixels: more than {most}");
+    }
+    // the image crate checks its limits only in `ImageReader::decode`, not in `DynamicImage::from_decoder`
+    let decoded = decoder.total_bytes();
+    if decoded > MAX_DECODED_BYTES {
+        bail!(
+            "a {name} file of {width} × {height} pixels, which take {decoded} bytes: more than {MAX_DECODED_BYTES}"
+        );
     }
     if width == 0 || height == 0 {
         bail!("a {name} file without pixels");
     }
     // the pixels can be used even if the EXIF block is broken
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let animated = is_animated(bytes, format, limits);
     let by_libwebp = match format {
         ImageFormat::WebP if !animated => webp_pixels(bytes, width, height),
         _ => None,
@@ -78,6 +110,11 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedImage> {
 /// Decodes by libwebp, which gives the same pixels as the image crate in less than half of the time. `None` if it cannot; the image crate
 /// may be able to.
 fn webp_pixels(bytes: &[u8], width: u32, height: u32) -> Option<DynamicImage> {
+    // libwebp allocates what the file declares to it, which must be what was checked
+    let declared = webp::BitstreamFeatures::new(bytes)?;
+    if (declared.width(), declared.height()) != (width, height) {
+        return None;
+    }
     let image = webp::Decoder::new(bytes).decode()?;
     if (image.width(), image.height()) != (width, height) {
         return None;
@@ -147,18 +184,52 @@ fn over_white(image: DynamicImage) -> RgbImage {
     out
 }
 
-/// Whether there is a second frame.
-fn is_animated(bytes: &[u8], format: ImageFormat, limits: Limits) -> bool {
+/// Whether there is a second frame. Nothing is decoded.
+fn is_animated(bytes: &[u8], format: ImageFormat) -> bool {
     match format {
         // bit 1 of the flags in the extended header (WebP container specification)
         ImageFormat::WebP => {
             bytes.get(12..16) == Some(b"VP8X") && bytes.get(20).is_some_and(|f| f & 2 != 0)
         }
-        ImageFormat::Gif => GifDecoder::new(Cursor::new(bytes)).is_ok_and(|mut decoder| {
-            decoder.set_limits(limits).is_ok()
-                && decoder.into_frames().take(2).filter(Result::is_ok).count() == 2
-        }),
+        ImageFormat::Gif => gif_has_two_frames(bytes).unwrap_or(false),
         _ => false,
+    }
+}
+
+/// Whether the blocks of a GIF file (GIF89a specification, appendix B) include two images; `None` if the file ends before that is known.
+fn gif_has_two_frames(bytes: &[u8]) -> Option<bool> {
+    // the bytes of the colour table that the flags of a descriptor announce
+    let colour_table = |flags: u8| {
+        if flags & 0x80 == 0 {
+            0
+        } else {
+            6_usize << (flags & 7)
+        }
+    };
+    let mut at = 13 + colour_table(*bytes.get(10)?);
+    let mut frames = 0;
+    loop {
+        match bytes.get(at)? {
+            // an extension, and its label
+            0x21 => at += 2,
+            // an image: its descriptor of ten bytes, its colour table, and the first code length
+            0x2c => {
+                frames += 1;
+                if frames == 2 {
+                    return Some(true);
+                }
+                at += 11 + colour_table(*bytes.get(at + 9)?);
+            }
+            _ => return Some(false),
+        }
+        // sub-blocks, each with its length before it, up to an empty one
+        loop {
+            let length = usize::from(*bytes.get(at)?);
+            at += 1 + length;
+            if length == 0 {
+                break;
+            }
+        }
     }
 }
 
@@ -257,6 +328,64 @@ mod tests {
         bmp.extend([0; 24]);
         let error = format!("{:#}", decode(&bmp).unwrap_err());
         assert!(error.contains("60000 × 60000 pixels"), "{error}");
+    }
+
+    /// A GIF file whose canvas is declared to have these sides, with `frames` frames of 4 × 4 pixels.
+    fn gif(width: u16, height: u16, frames: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = image::codecs::gif::GifEncoder::new(&mut bytes);
+        for level in 0..frames as u8 {
+            let frame = RgbaImage::from_pixel(4, 4, image::Rgba([level, level, level, 255]));
+            encoder.encode_frame(image::Frame::new(frame)).unwrap();
+        }
+        drop(encoder);
+        bytes[6..8].copy_from_slice(&width.to_le_bytes());
+        bytes[8..10].copy_from_slice(&height.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_gif_is_animated_if_it_has_a_second_frame() {
+        for (frames, animated) in [(1, false), (2, true), (3, true)] {
+            assert_eq!(decode(&gif(4, 4, frames)).unwrap().animated, animated);
+        }
+        // cut in the first frame, or after its flags
+        let bytes = gif(4, 4, 2);
+        for length in 0..bytes.len() {
+            let _ = gif_has_two_frames(&bytes[..length]);
+        }
+        assert_eq!(gif_has_two_frames(&bytes[..14]), None);
+    }
+
+    #[test]
+    fn an_animation_is_refused_from_half_as_many_pixels_on() {
+        let error = format!("{:#}", decode(&gif(10_000, 6_000, 2)).unwrap_err());
+        assert!(
+            error.contains("an animated gif file of 10000 × 6000 pixels"),
+            "{error}"
+        );
+        let error = format!("{:#}", decode(&gif(20_000, 6_000, 1)).unwrap_err());
+        assert!(
+            error.contains("a gif file of 20000 × 6000 pixels: more than 100000000"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn deep_pixels_count_by_their_bytes() {
+        // the header of a PNM file of 10,000 × 9,000 pixels of 16-bit RGBA, 720 MB, without pixels
+        let pam =
+            b"P7\nWIDTH 10000\nHEIGHT 9000\nDEPTH 4\nMAXVAL 65535\nTUPLTYPE RGB_ALPHA\nENDHDR\n";
+        let error = format!("{:#}", decode(pam).unwrap_err());
+        assert!(error.contains("which take 720000000 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_large_icon_is_refused() {
+        let mut icon = b"\0\0\x01\0".to_vec();
+        icon.resize(MAX_ICON_BYTES + 1, 0);
+        let error = format!("{:#}", decode(&icon).unwrap_err());
+        assert!(error.contains("a ico file of 1048577 bytes"), "{error}");
     }
 
     proptest::proptest! {

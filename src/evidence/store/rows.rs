@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::checksum::{self, Table};
 use super::{ChannelOutput, Record};
-use crate::collection::images::CrawlRank;
+use crate::collection::images::{CrawlRank, FileState};
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
@@ -25,7 +27,8 @@ pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
     }
 }
 
-fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<()> {
+/// Removes a channel of a document.
+pub(super) fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<()> {
     for table in tables(channel) {
         c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
             .execute([document])?;
@@ -39,19 +42,43 @@ fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlite::Result<(
     Ok(())
 }
 
-pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<()> {
+/// Writes a record, and the checksums of what it changes.
+pub(super) fn write_record(c: &Connection, record: &Record) -> Result<()> {
+    write_rows(c, record)?;
+    checksum::add(c, &record.document)
+}
+
+/// Records the files of a document.
+pub(super) fn write_file_state(c: &Connection, document: &str, files: &FileState) -> Result<()> {
+    c.prepare_cached("INSERT OR REPLACE INTO file_state VALUES (?, ?, ?)")?
+        .execute([document, &files.state, &files.content])?;
+    Ok(())
+}
+
+fn write_rows(c: &Connection, record: &Record) -> Result<()> {
     let id = record.document.as_str();
+    let content: Option<String> = c
+        .prepare_cached("SELECT content FROM file_state WHERE document = ?")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    let has_other_content = match (&content, &record.files) {
+        (Some(before), Some(files)) => *before != files.content,
+        _ => false,
+    };
     let before: Option<String> = c
         .prepare_cached("SELECT fingerprint FROM document WHERE document = ?")?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    if before.is_some_and(|before| before != record.fingerprint) {
+    if has_other_content || before.is_some_and(|before| before != record.fingerprint) {
         for channel in Channel::ALL {
             clear(c, id, channel)?;
         }
     }
     c.prepare_cached("INSERT OR REPLACE INTO document VALUES (?, ?, ?)")?
         .execute([id, &record.fingerprint, &record.url])?;
+    if let Some(files) = &record.files {
+        write_file_state(c, id, files)?;
+    }
 
     for channel in Channel::ALL {
         if made(record, channel).is_some() {
@@ -92,7 +119,7 @@ pub(super) fn write_record(c: &Connection, record: &Record) -> rusqlite::Result<
                 backend.numeric.word()
             ])?;
     }
-    write_values(c, id, record)
+    Ok(write_values(c, id, record)?)
 }
 
 /// The producer and the faults of a channel, if the record has it.
@@ -239,12 +266,13 @@ pub(super) fn read_document(
     c: &Connection,
     id: &DocId,
     wanted: EvidenceFields,
-) -> rusqlite::Result<Option<Evidence>> {
+) -> Result<Option<Evidence>> {
     let key = id.0.as_str();
-    let url: Option<String> = c
-        .prepare_cached("SELECT url FROM document WHERE document = ?")?
-        .query_row([key], |row| row.get(0))
-        .optional()?;
+    let mut url: Option<String> = None;
+    checksum::read(c, &checksum::DOCUMENT, (key, key), |row| {
+        url = Some(row.get(2)?);
+        Ok(())
+    })?;
     let Some(url) = url else { return Ok(None) };
     let mut evidence = Evidence {
         id: id.clone(),
@@ -258,176 +286,152 @@ pub(super) fn read_document(
         afinn: Vec::new(),
     };
     if wanted.rankings {
-        for page in &mut evidence.pages {
-            page.rankings = rankings(c, key, &page.id)?;
-        }
+        let pages = &mut evidence.pages;
+        checksum::read(c, &checksum::CRAWL_RANK, (key, key), |row| {
+            let page = row.get_ref(1)?.as_str()?;
+            if let Some(page) = pages.iter_mut().find(|known| known.id == page) {
+                page.rankings.push(rank_of(row)?);
+            }
+            Ok(())
+        })?;
     }
     if wanted.clip {
-        evidence.clip = c
-            .prepare_cached("SELECT vector FROM clip WHERE document = ?")?
-            .query_row([key], |row| vector_of(row.get_ref(0)?.as_blob()?))
-            .optional()?;
+        checksum::read(c, &checksum::CLIP, (key, key), |row| {
+            evidence.clip = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
+            Ok(())
+        })?;
     }
     if wanted.sentences {
-        evidence.sentences = parts(
-            c,
-            key,
-            "SELECT page, part, vector FROM sentence WHERE document = ? ORDER BY page, part",
-            |row| vector_of(row.get_ref(2)?.as_blob()?),
-        )?;
+        evidence.sentences = parts(c, key, &checksum::SENTENCE, |row| {
+            vector_of(row.get_ref(3)?.as_blob()?)
+        })?;
     }
     if wanted.sentiment {
-        evidence.vader = parts(
-            c,
-            key,
-            "SELECT page, part, compound FROM vader WHERE document = ? ORDER BY page, part",
-            |row| row.get(2),
-        )?;
-        evidence.afinn = parts(
-            c,
-            key,
-            "SELECT page, part, sum, words FROM afinn WHERE document = ? ORDER BY page, part",
-            |row| {
-                Ok(AfinnValence {
-                    sum: row.get(2)?,
-                    words: row.get::<_, i64>(3)? as u64,
-                })
-            },
-        )?;
+        evidence.vader = parts(c, key, &checksum::VADER, |row| row.get(3))?;
+        evidence.afinn = parts(c, key, &checksum::AFINN, |row| {
+            Ok(AfinnValence {
+                sum: row.get(3)?,
+                words: row.get::<_, i64>(4)? as u64,
+            })
+        })?;
     }
     Ok(Some(evidence))
 }
 
 /// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
-pub(super) fn read_words(
-    c: &Connection,
-    id: &DocId,
-) -> rusqlite::Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
+pub(super) fn read_words(c: &Connection, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
     Ok((pages(c, &id.0)?, ocr_lines(c, &id.0)?))
 }
 
-fn pages(c: &Connection, key: &str) -> rusqlite::Result<Vec<PageEvidence>> {
-    c.prepare_cached(
-        "SELECT page, url, found, names_image, title, description, alt, title_attribute, caption,
-                    headings, before, after, main FROM page WHERE document = ? ORDER BY page",
-    )?
-    .query_map([key], |row| {
-        Ok(PageEvidence {
-            id: row.get(0)?,
-            url: row.get(1)?,
+fn pages(c: &Connection, key: &str) -> Result<Vec<PageEvidence>> {
+    let mut pages = Vec::new();
+    checksum::read(c, &checksum::PAGE, (key, key), |row| {
+        pages.push(PageEvidence {
+            id: row.get(1)?,
+            url: row.get(2)?,
             words: PageWords {
-                found: FoundBy::parse(row.get_ref(2)?.as_str()?),
-                names_image: row.get(3)?,
-                title: row.get(4)?,
-                description: row.get(5)?,
-                alt: row.get(6)?,
-                title_attribute: row.get(7)?,
-                caption: row.get(8)?,
-                headings: row.get(9)?,
-                before: row.get(10)?,
-                after: row.get(11)?,
-                main: row.get(12)?,
+                found: FoundBy::parse(row.get_ref(3)?.as_str()?),
+                names_image: row.get(4)?,
+                title: row.get(5)?,
+                description: row.get(6)?,
+                alt: row.get(7)?,
+                title_attribute: row.get(8)?,
+                caption: row.get(9)?,
+                headings: row.get(10)?,
+                before: row.get(11)?,
+                after: row.get(12)?,
+                main: row.get(13)?,
             },
             rankings: Vec::new(),
-        })
-    })?
-    .collect()
+        });
+        Ok(())
+    })?;
+    Ok(pages)
 }
 
-fn rankings(c: &Connection, key: &str, page: &str) -> rusqlite::Result<Vec<CrawlRank>> {
-    c.prepare_cached(
-        "SELECT query, topic, rank FROM crawl_rank WHERE document = ? AND page = ? ORDER BY number",
-    )?
-    .query_map([key, page], |row| {
-        Ok(CrawlRank {
-            query: row.get(0)?,
-            topic: row.get(1)?,
-            rank: row.get(2)?,
-        })
-    })?
-    .collect()
-}
-
-fn ocr_lines(c: &Connection, key: &str) -> rusqlite::Result<Vec<OcrLine>> {
-    c
-        .prepare_cached(
-            "SELECT text, confidence, x1, y1, x2, y2, x3, y3, x4, y4 FROM ocr_line WHERE document = ? ORDER BY line",
-        )?
-        .query_map([key], |row| {
-            Ok(OcrLine {
-                text: row.get(0)?,
-                confidence: row.get(1)?,
-                corners: [
-                    (row.get(2)?, row.get(3)?),
-                    (row.get(4)?, row.get(5)?),
-                    (row.get(6)?, row.get(7)?),
-                    (row.get(8)?, row.get(9)?),
-                ],
-            })
-        })?
-        .collect()
-}
-
-fn picture(c: &Connection, key: &str) -> rusqlite::Result<Option<Picture>> {
-    c.prepare_cached(
-        "SELECT width, height, phash, text_fraction, brightness, contrast, saturation,
-                    colourfulness, red, green, blue, bright, dark, average, colours, edges,
-                    flat, photograph
-             FROM picture WHERE document = ?",
-    )?
-    .query_row([key], |row| {
-        Ok(Picture {
-            width: row.get(0)?,
-            height: row.get(1)?,
-            phash: u64::from_str_radix(row.get_ref(2)?.as_str()?, 16).unwrap_or(0),
-            text_fraction: row.get(3)?,
-            brightness: row.get(4)?,
-            contrast: row.get(5)?,
-            saturation: row.get(6)?,
-            colourfulness: row.get(7)?,
-            red: row.get(8)?,
-            green: row.get(9)?,
-            blue: row.get(10)?,
-            bright: row.get(11)?,
-            dark: row.get(12)?,
-            average: colour_of(row.get_ref(13)?.as_str()?),
-            colours: row.get(14)?,
-            edges: row.get(15)?,
-            flat: row.get(16)?,
-            photograph: row.get(17)?,
-        })
+/// A row of the table of crawl ranks.
+pub(super) fn rank_of(row: &rusqlite::Row) -> rusqlite::Result<CrawlRank> {
+    Ok(CrawlRank {
+        query: row.get(3)?,
+        topic: row.get(4)?,
+        rank: row.get(5)?,
     })
-    .optional()
+}
+
+fn ocr_lines(c: &Connection, key: &str) -> Result<Vec<OcrLine>> {
+    let mut lines = Vec::new();
+    checksum::read(c, &checksum::OCR_LINE, (key, key), |row| {
+        lines.push(OcrLine {
+            text: row.get(2)?,
+            confidence: row.get(3)?,
+            corners: [
+                (row.get(4)?, row.get(5)?),
+                (row.get(6)?, row.get(7)?),
+                (row.get(8)?, row.get(9)?),
+                (row.get(10)?, row.get(11)?),
+            ],
+        });
+        Ok(())
+    })?;
+    Ok(lines)
+}
+
+fn picture(c: &Connection, key: &str) -> Result<Option<Picture>> {
+    let mut picture = None;
+    checksum::read(c, &checksum::PICTURE, (key, key), |row| {
+        picture = Some(Picture {
+            width: row.get(1)?,
+            height: row.get(2)?,
+            phash: u64::from_str_radix(row.get_ref(3)?.as_str()?, 16).unwrap_or(0),
+            text_fraction: row.get(4)?,
+            brightness: row.get(5)?,
+            contrast: row.get(6)?,
+            saturation: row.get(7)?,
+            colourfulness: row.get(8)?,
+            red: row.get(9)?,
+            green: row.get(10)?,
+            blue: row.get(11)?,
+            bright: row.get(12)?,
+            dark: row.get(13)?,
+            average: colour_of(row.get_ref(14)?.as_str()?),
+            colours: row.get(15)?,
+            edges: row.get(16)?,
+            flat: row.get(17)?,
+            photograph: row.get(18)?,
+        });
+        Ok(())
+    })?;
+    Ok(picture)
 }
 
 fn parts<T>(
     c: &Connection,
-    document: &str,
-    query: &str,
+    key: &str,
+    table: &Table,
     mut value: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<PartValue<T>>> {
-    let mut statement = c.prepare_cached(query)?;
-    let mut rows = statement.query([document])?;
+) -> Result<Vec<PartValue<T>>> {
     let mut parts = Vec::new();
-    while let Some(row) = rows.next()? {
-        if let Some(part) = Part::parse(row.get_ref(1)?.as_str()?) {
+    checksum::read(c, table, (key, key), |row| {
+        if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
             parts.push(PartValue {
-                page: row.get(0)?,
+                page: row.get(1)?,
                 part,
                 value: value(row)?,
             });
         }
-    }
+        Ok(())
+    })?;
     Ok(parts)
 }
 
+/// A row of the table of faults.
 pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
-    let kind: String = row.get(0)?;
+    let kind: String = row.get(3)?;
     Ok(Fault {
         kind: FaultKind::parse(&kind).unwrap_or(FaultKind::Layout),
-        path: PathBuf::from(row.get::<_, String>(1)?),
-        line: row.get::<_, Option<i64>>(2)?.map(|line| line as u64),
-        what: row.get(3)?,
+        path: PathBuf::from(row.get::<_, String>(4)?),
+        line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
+        what: row.get(6)?,
     })
 }
 

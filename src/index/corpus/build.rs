@@ -1,16 +1,13 @@
 //! Builds the index of a text collection: reads the collection once, in bounded memory, into a temporary directory that is renamed
 //! when the index is complete.
 
-use std::fs::File;
 use std::hash::Hasher;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sha2::{Digest, Sha256};
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::schema::document::Document as TantivyDocumentTrait;
@@ -31,9 +28,6 @@ const QUEUE_BYTES: usize = 64 << 20;
 
 /// Maximum number of faults kept with the index.
 const KEPT_FAULTS: usize = 1000;
-
-/// Bytes at the beginning and at the end of a file that go into its fingerprint.
-const SAMPLED_BYTES: u64 = 1 << 16;
 
 /// tantivy refuses to index with less memory per thread.
 const MIN_BYTES_PER_THREAD: usize = 15_000_000;
@@ -58,12 +52,14 @@ impl Default for Effort {
 }
 
 /// What is reported while an index is opened or built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Another process is writing the index; this one waits for it.
     Waiting,
     /// The existing index cannot be used, for this reason; it is built again.
     Outdated(&'static str),
+    /// A file of the existing index is damaged, as this says; the index is built again.
+    Damaged(String),
     /// Documents and faults read so far.
     Progress { documents: u64, faults: u64 },
 }
@@ -320,26 +316,4 @@ impl TantivyDocumentTrait for QueuedDocument {
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         TantivyDocumentTrait::iter_fields_and_values(&self.document)
     }
-}
-
-/// Adds a file's name, size, modification time, first and last bytes to a hash.
-pub(super) fn fingerprint_file(path: &Path, hash: &mut Sha256) -> Result<()> {
-    let mut file = File::open(path)?;
-    let meta = file.metadata()?;
-    let time = meta
-        .modified()
-        .ok()
-        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
-        .map_or(0, |time| time.as_nanos());
-    let name = path.file_name().unwrap_or_default();
-    hash.update(name.as_encoded_bytes());
-    hash.update([0]);
-    hash.update(meta.len().to_le_bytes());
-    hash.update(time.to_le_bytes());
-    let mut sample = Vec::new();
-    (&file).take(SAMPLED_BYTES).read_to_end(&mut sample)?;
-    file.seek(SeekFrom::Start(meta.len().saturating_sub(SAMPLED_BYTES)))?;
-    file.take(SAMPLED_BYTES).read_to_end(&mut sample)?;
-    hash.update(&sample);
-    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, bail};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -17,8 +17,14 @@ use tantivy::directory::{
 use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
+use super::guarded::guarded;
+use crate::disk::{TemporaryDir, is_link, open_lock, parent, remove_abandoned};
+
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
 pub const META: &str = "meta.json";
+
+/// The file in which tantivy keeps the names of the files that it has written.
+const MANAGED: &str = ".managed.json";
 
 /// The corresponding file of riposte's former index format, without tantivy.
 const LEGACY_META: &str = "riposte.json";
@@ -48,7 +54,7 @@ fn digest(content: &[u8]) -> String {
 }
 
 /// Adds the checksum to a JSON object, as its last member.
-fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
     let end = object.iter().rposition(|byte| *byte == b'}');
     let content = end.and_then(|end| object.get(..end));
     let content = content.ok_or_else(|| io::Error::other("not a JSON object"))?;
@@ -57,7 +63,7 @@ fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Removes the checksum from a JSON object; `None` if it is missing or wrong.
-fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_suffix(SEAL_END.as_bytes())?;
     let (rest, found) = rest.split_at_checked(rest.len().checked_sub(32)?)?;
     let content = rest.strip_suffix(SEAL.as_bytes())?;
@@ -115,19 +121,62 @@ impl Directory for SealedDirectory {
 
 const MISMATCH: &str = "its checksum does not match";
 
-/// The error for a damaged file of an index. It says how to repair the index.
+/// The error for a damaged file of an index. Its text says how to repair the index.
+#[derive(Debug)]
+pub struct Damage {
+    dir: PathBuf,
+    file: PathBuf,
+    why: String,
+}
+
+impl Damage {
+    /// Whether the index can be replaced without being asked: nothing but the index is in its directory.
+    pub fn is_replaceable(&self) -> bool {
+        is_only_index(&self.dir)
+    }
+
+    /// The file and what is wrong with it, without a way to repair it.
+    pub fn what(&self) -> String {
+        format!(
+            "{} is damaged ({})",
+            self.dir.join(&self.file).display(),
+            self.why
+        )
+    }
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: delete the directory {}, and the next run builds the index anew",
+            self.what(),
+            self.dir.display()
+        )
+    }
+}
+
+impl std::error::Error for Damage {}
+
+/// The error for a damaged file of an index.
 pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
-    anyhow!(
-        "{} is damaged ({why}): delete the directory {}, and the next run builds the index anew",
-        dir.join(file).display(),
-        dir.display()
-    )
+    Error::new(Damage {
+        dir: dir.to_owned(),
+        file: file.to_owned(),
+        why: why.to_string(),
+    })
 }
 
 /// Turns an error of tantivy's into that of [`damaged`], with the file's name if tantivy gives one.
 pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
+        // it does not name the file in a way that can be read from here
+        TantivyError::DataCorruption(_) => {
+            let said = error.to_string();
+            let file = if said.contains(MANAGED) { MANAGED } else { "" };
+            damaged(dir, Path::new(file), said)
+        }
         TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)) => {
             damaged(dir, path, "it is missing")
         }
@@ -160,12 +209,22 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
         .map(|file| -> Result<u64> {
             let directory = index.directory();
             let open = |error: OpenReadError| index_error(dir, &error.into());
-            if !directory.validate_checksum(file).map_err(open)? {
+            let matches = guarded(|| directory.validate_checksum(file));
+            let matches = matches.map_err(|why| damaged(dir, file, format!("{why:#}")))?;
+            if !matches.map_err(open)? {
                 return Err(damaged(dir, file, MISMATCH));
             }
             Ok(directory.open_read(file).map_err(open)?.len() as u64)
         })
         .sum::<Result<u64>>()?;
+    if !stores {
+        // whether they end as they should; each text is verified when it is read
+        for segment in &segments {
+            let store = segment.relative_path(SegmentComponent::Store);
+            let opened = index.directory().open_read(&store);
+            opened.map_err(|error| index_error(dir, &error.into()))?;
+        }
+    }
     Ok(Verified {
         files: files.len(),
         bytes,
@@ -215,6 +274,7 @@ pub fn inspect(dir: &Path) -> Result<Content> {
     match (dir.join(META).is_file(), dir.join(LEGACY_META).is_file()) {
         (true, _) => Ok(Content::Index),
         (false, true) => Ok(Content::LegacyIndex),
+        (false, false) if is_only_index(dir) => Err(damaged(dir, Path::new(META), "it is missing")),
         (false, false) => bail!(
             "{} is not an index of riposte: there is something else in it",
             dir.display()
@@ -222,15 +282,34 @@ pub fn inspect(dir: &Path) -> Result<Content> {
     }
 }
 
+/// Whether nothing but files of an index is in `dir`. A damaged index is only replaced without being asked if nothing else goes with it.
+pub fn is_only_index(dir: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(dir) else {
+        return false;
+    };
+    entries.all(|entry| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_segment = name.split_once('.').is_some_and(|(segment, _)| {
+                segment.len() == 32 && segment.bytes().all(|byte| byte.is_ascii_hexdigit())
+            });
+            let is_known =
+                [META, MANAGED].contains(&&*name) || name.starts_with(".tantivy-") || is_segment;
+            is_known && entry.file_type().is_ok_and(|kind| kind.is_file())
+        })
+    })
+}
+
 /// Removes the index in `dir`, even a damaged one. Errors: `dir` contains something that is not an index.
 pub fn remove(dir: &Path) -> Result<()> {
     let _lock = Lock::to_write(dir, &mut || ())?;
-    match inspect(dir)? {
-        Content::Nothing => Ok(()),
-        Content::Index | Content::LegacyIndex => {
-            fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
-        }
+    match inspect(dir) {
+        Ok(Content::Nothing) => return Ok(()),
+        Err(error) if !error.is::<Damage>() => return Err(error),
+        _ => {}
     }
+    fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
 }
 
 /// The size of all files of an index, in bytes.
@@ -265,14 +344,24 @@ impl Lock {
         lock: fn(&File) -> io::Result<()>,
         waiting: &mut dyn FnMut(),
     ) -> Result<Self> {
-        parent_and_name(dir)?;
-        let Some(file) = lock_file(dir) else {
-            return Ok(Lock { _file: None });
+        let name = name(dir)?;
+        let path = parent(dir).join(format!(".{name}.lock"));
+        let opened = fs::create_dir_all(parent(dir)).and_then(|()| open_lock(&path));
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if is_link(&error) => return Err(error.into()),
+            Err(_) => return Ok(Lock { _file: None }),
         };
         let locked = match try_lock(&file) {
             Err(TryLockError::WouldBlock) => {
                 waiting();
-                lock(&file).is_ok()
+                // a signal can interrupt the waiting
+                let is_interrupted = |result: &io::Result<()>| matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted);
+                let mut locked = lock(&file);
+                while is_interrupted(&locked) {
+                    locked = lock(&file);
+                }
+                locked.is_ok()
             }
             Err(TryLockError::Error(_)) => false,
             Ok(()) => true,
@@ -283,76 +372,40 @@ impl Lock {
     }
 }
 
-/// The directory in which an index's directory is, and the name of the latter. Errors: `dir` has no name ("/", "..").
-fn parent_and_name(dir: &Path) -> Result<(&Path, String)> {
+/// The name of an index's directory. Errors: `dir` has no name ("/", "..").
+fn name(dir: &Path) -> Result<String> {
     let name = dir.file_name().context("an index needs a name")?;
-    let parent = match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    Ok((parent, name.to_string_lossy().into_owned()))
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// The beginning of the names of temporary directories beside `dir`.
+fn building(dir: &Path) -> Result<String> {
+    Ok(format!(".{}{BUILDING}", name(dir)?))
 }
 
 /// Creates a temporary directory beside `dir`, in which an index can be built. It is removed when it is dropped.
-pub(crate) fn build_directory(dir: &Path) -> Result<tempfile::TempDir> {
-    let (parent, name) = parent_and_name(dir)?;
-    fs::create_dir_all(parent)?;
-    let mut builder = tempfile::Builder::new();
-    Ok(builder
-        .prefix(&format!(".{name}{BUILDING}"))
-        .tempdir_in(parent)?)
+pub(crate) fn build_directory(dir: &Path) -> Result<TemporaryDir> {
+    fs::create_dir_all(parent(dir))?;
+    Ok(TemporaryDir::with_prefix(parent(dir), &building(dir)?)?)
 }
 
-/// Temporary directories beside `dir`: of processes that build an index now, or were killed while they did.
-fn build_directories(dir: &Path) -> Vec<PathBuf> {
-    let Ok((parent, name)) = parent_and_name(dir) else {
-        return Vec::new();
-    };
-    let prefix = format!(".{name}{BUILDING}");
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
-        .map(|entry| entry.path())
-        .collect()
-}
-
-/// Removes temporary directories that killed processes have left beside `dir`, unless another process holds the lock. It is no error
-/// if one cannot be removed: it only takes space.
-pub(crate) fn remove_abandoned(dir: &Path) {
-    if build_directories(dir).is_empty() {
-        return;
-    }
-    let lock = lock_file(dir).filter(|file| file.try_lock().is_ok());
-    if lock.is_some() {
-        for path in build_directories(dir) {
-            let _ = fs::remove_dir_all(path);
-        }
-    }
-}
-
-/// The lock file of an index; `None` if it cannot be opened or created.
-fn lock_file(dir: &Path) -> Option<File> {
-    let (parent, name) = parent_and_name(dir).ok()?;
-    fs::create_dir_all(parent).ok()?;
-    let mut options = File::options();
-    options.create(true).truncate(false).write(true);
-    options.open(parent.join(format!(".{name}.lock"))).ok()
+/// Removes the temporary directories that killed processes have left beside `dir`.
+pub(crate) fn remove_unfinished(dir: &Path) -> Result<()> {
+    remove_abandoned(parent(dir), &building(dir)?);
+    Ok(())
 }
 
 /// Renames a complete index to `dir`. The former index is renamed first and removed afterwards, so `dir` never contains part of an
 /// index.
-pub(crate) fn install(built: tempfile::TempDir, dir: &Path) -> Result<()> {
-    let (parent, _) = parent_and_name(dir)?;
+pub(crate) fn install(built: TemporaryDir, dir: &Path) -> Result<()> {
     let former = build_directory(dir)?;
     match fs::rename(dir, former.path().join("former")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    fs::rename(built.path(), dir)?;
-    // the temporary name does not exist any more, so there is nothing to remove
-    let _ = built.keep();
+    built.rename(dir)?;
     // makes the renaming durable; not every file system can sync a directory, and the index is complete without it
-    let _ = File::open(parent).and_then(|parent| parent.sync_all());
+    let _ = File::open(parent(dir)).and_then(|parent| parent.sync_all());
     Ok(())
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::build;
+use super::contents;
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::index::analyzer::Analyzer;
@@ -87,7 +86,7 @@ impl TextCollection {
         }
     }
 
-    fn files(&self) -> Vec<&Path> {
+    pub(super) fn files(&self) -> Vec<&Path> {
         match self {
             TextCollection::Arguments(arguments) => {
                 arguments.files().iter().map(PathBuf::as_path).collect()
@@ -124,15 +123,13 @@ impl TextCollection {
         }
     }
 
-    /// A hash over the names, sizes, modification times, first and last bytes of the files. A copy of the collection has another
-    /// fingerprint; that is acceptable, because an index is built again within minutes.
-    pub(super) fn fingerprint(&self) -> Result<String> {
-        let mut hash = Sha256::new();
-        for path in self.files() {
-            let reading = || format!("cannot read {}", path.display());
-            build::fingerprint_file(path, &mut hash).with_context(reading)?;
-        }
-        Ok(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
+    /// Forgets the hashes of the files, which are kept beside `base`, the path that [`super::directory`] takes. The next opening of an
+    /// index reads the whole collection, whatever the times of its files.
+    ///
+    /// # Errors
+    /// The hashes cannot be removed.
+    pub fn forget_hashes(&self, base: &Path) -> Result<()> {
+        contents::forget(&self.files(), base)
     }
 }
 
@@ -182,7 +179,11 @@ impl Meta {
         } else if self.analyzer != wanted.analyzer {
             Some("it has another analyzer")
         } else if !self.kind.is_updated() && self.fingerprint != wanted.fingerprint {
-            Some("the collection has changed")
+            Some(if self.fingerprint.starts_with(contents::PREFIX) {
+                "the collection has changed"
+            } else {
+                "an earlier version built it, which recorded the times of the files and not their content"
+            })
         } else {
             None
         }

@@ -5,36 +5,39 @@
 //! built; scores and rankings do not.
 
 mod build;
+mod contents;
 mod disk;
+mod guarded;
 mod kind;
+mod open;
 mod postings;
 mod schema;
 mod scratch;
 mod segment;
+mod stored;
 pub mod update;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tantivy::index::SegmentReader;
-use tantivy::{Index, Term};
+use tantivy::Term;
 
 pub use build::{Effort, Event};
 pub(crate) use disk::Verified;
 pub use disk::remove;
-use kind::FORMAT;
 pub use kind::{Document, Kind, TextCollection};
 pub(crate) use kind::{IMAGE_FIELDS, Meta, SHORT_WORDS};
 
 use super::analyzer::Analyzer;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::trec::DocId;
-use disk::{Content, Lock, SealedDirectory, damaged, index_error};
+pub use disk::Damage;
+use disk::damaged;
 pub(super) use postings::Postings;
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
@@ -132,177 +135,6 @@ pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
 }
 
 impl Corpus {
-    /// Opens the index of this collection in `dir`. Builds it first if there is none, or if it was made from other files, with
-    /// another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
-    ///
-    /// The index is built beside `dir` and renamed at the end, so `dir` always contains a complete index. If another process is
-    /// building it, this one waits and opens the result. Errors: a file of the collection cannot be read, `dir` cannot be written,
-    /// the index in it is damaged.
-    pub fn open_or_build(
-        collection: &TextCollection,
-        analyzer: &Analyzer,
-        dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Self> {
-        let wanted = Meta::new(collection.kind(), analyzer, collection.fingerprint()?);
-        disk::remove_abandoned(dir);
-        let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
-        if let IndexState::Current(corpus) = Corpus::find_current(dir, &wanted)? {
-            return Ok(*corpus);
-        }
-        drop(lock);
-        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        match Corpus::find_current(dir, &wanted)? {
-            // another process has built it in the meantime
-            IndexState::Current(corpus) => return Ok(*corpus),
-            IndexState::Outdated(why) => on_event(Event::Outdated(why)),
-            IndexState::Missing => {}
-        }
-        Corpus::build(collection, wanted, dir, effort, on_event)
-    }
-
-    /// Builds the index even if `dir` contains a current or a damaged one. Errors: as [`Corpus::open_or_build`].
-    pub fn rebuild(
-        collection: &TextCollection,
-        analyzer: &Analyzer,
-        dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Self> {
-        let wanted = Meta::new(collection.kind(), analyzer, collection.fingerprint()?);
-        disk::remove_abandoned(dir);
-        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        disk::inspect(dir)?;
-        Corpus::build(collection, wanted, dir, effort, on_event)
-    }
-
-    fn build(
-        collection: &TextCollection,
-        wanted: Meta,
-        dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Self> {
-        build::build(collection, wanted, dir, effort, on_event)
-            .with_context(|| format!("cannot build the index {}", dir.display()))?;
-        Corpus::open_whole(dir)
-    }
-
-    /// Opens the index in `dir`. Errors: there is none, it is damaged, or another version of riposte made it.
-    pub fn open(dir: &Path) -> Result<Self> {
-        let _lock = Lock::to_read(dir, &mut || ())?;
-        Corpus::open_whole(dir)
-    }
-
-    /// Compares all files of the index in `dir` with their checksums, the stored texts included. Errors: a file is damaged or missing.
-    pub fn check(dir: &Path) -> Result<Verified> {
-        let _lock = Lock::to_read(dir, &mut || ())?;
-        let (index, _) = Corpus::open_meta(dir)?;
-        disk::verify(dir, &index, true)
-    }
-
-    /// Opens the index in `dir` if it is the wanted one. Errors: it is damaged.
-    fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
-        match disk::inspect(dir)? {
-            Content::Nothing => return Ok(IndexState::Missing),
-            Content::LegacyIndex => return Ok(IndexState::Outdated("it is of an earlier version")),
-            Content::Index => {}
-        }
-        let (index, meta) = Corpus::open_meta(dir)?;
-        match meta.map(|meta| (meta.mismatch(wanted), meta)) {
-            // the first commit was never made
-            Err(_) => Ok(IndexState::Outdated("it is of another version")),
-            Ok((Some(why), _)) => Ok(IndexState::Outdated(why)),
-            Ok((None, meta)) => Corpus::open_segments(dir, &index, meta)
-                .map(Box::new)
-                .map(IndexState::Current),
-        }
-    }
-
-    fn open_whole(dir: &Path) -> Result<Self> {
-        ensure!(
-            disk::inspect(dir)? == Content::Index,
-            "there is no index in {}",
-            dir.display()
-        );
-        let (index, meta) = Corpus::open_meta(dir)?;
-        let meta = meta.map_err(|error| damaged(dir, Path::new(disk::META), error))?;
-        ensure!(
-            meta.format == FORMAT,
-            "the index {} is of version {}, not {FORMAT}",
-            dir.display(),
-            meta.format
-        );
-        Corpus::open_segments(dir, &index, meta)
-    }
-
-    /// tantivy's index, and its [`Meta`] if it can be parsed. Errors: meta.json is damaged.
-    fn open_meta(dir: &Path) -> Result<(Index, Result<Meta>)> {
-        let directory = SealedDirectory::open(dir)?;
-        let index = Index::open(directory).map_err(|error| index_error(dir, &error))?;
-        let payload = index
-            .load_metas()
-            .map_err(|error| index_error(dir, &error))?;
-        let meta = payload.payload.context("it has no payload");
-        let meta = meta.and_then(|text| Ok(serde_json::from_str(&text)?));
-        Ok((index, meta))
-    }
-
-    fn open_segments(dir: &Path, index: &Index, meta: Meta) -> Result<Self> {
-        let verified = disk::verify(dir, index, false)?;
-        let fields = Fields::new(meta.kind);
-        if index.schema() != fields.schema {
-            bail!(damaged(
-                dir,
-                Path::new(disk::META),
-                "its schema is not that of its kind"
-            ));
-        }
-        let segments = index.searchable_segments();
-        let readers = segments.map_err(|error| index_error(dir, &error))?;
-        let readers: Vec<SegmentReader> = readers
-            .par_iter()
-            .map(|segment| SegmentReader::open(segment).map_err(|error| index_error(dir, &error)))
-            .collect::<Result<_>>()?;
-        let columns = readers
-            .par_iter()
-            .map(|reader| {
-                segment::Columns::read(reader, &meta.fields)
-                    .with_context(|| format!("cannot read the index {}", dir.display()))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let mut corpus = Corpus {
-            dir: dir.to_owned(),
-            lengths: vec![Vec::new(); meta.fields.len()],
-            marks: Vec::new(),
-            has_excluded: false,
-            counts: Vec::new(),
-            longest: 0,
-            segments: Vec::new(),
-            verified,
-            fields,
-            meta,
-            length_scores: Mutex::default(),
-            term_counts: Mutex::default(),
-            scratches: Mutex::default(),
-        };
-        for (reader, columns) in readers.into_iter().zip(columns) {
-            for (all, own) in corpus.lengths.iter_mut().zip(&columns.lengths) {
-                all.extend(own);
-            }
-            let base = corpus.marks.len() as u32;
-            corpus.marks.extend(&columns.marks);
-            let segment = Segment::open(reader, base, columns, &corpus.fields);
-            let opening = || format!("cannot open the index {}", corpus.dir.display());
-            corpus.segments.push(segment.with_context(opening)?);
-        }
-        let lengths = corpus.lengths.iter().flatten();
-        corpus.longest = lengths.copied().max().unwrap_or(0);
-        corpus.count();
-        Ok(corpus)
-    }
-
     /// Counts the included documents and their tokens.
     fn count(&mut self) {
         let documents = self
@@ -579,14 +411,6 @@ impl Corpus {
         cached.insert(key, (counts, max_tf));
         Ok((counts, max_tf))
     }
-}
-
-/// What a directory contains of the wanted index.
-enum IndexState {
-    Missing,
-    /// An index that has to be built again, and why.
-    Outdated(&'static str),
-    Current(Box<Corpus>),
 }
 
 /// A term that at least one included document contains.

@@ -1,6 +1,5 @@
 //! One segment of an index: its columns in memory, its postings and stored texts on disk.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +8,9 @@ use tantivy::TantivyDocument;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::store::StoreReader;
 
+use super::guarded::guarded;
 use super::schema::{self, Fields, checksum};
+use super::stored::check_document;
 use super::{Document, EXCLUDED};
 use crate::trec::DocId;
 
@@ -136,16 +137,17 @@ impl Columns {
 }
 
 impl Segment {
-    /// Errors: its postings cannot be opened.
+    /// `texts` is what [`super::stored::check_skip_index`] has found. Errors: its postings cannot be opened.
     pub fn open(
         reader: SegmentReader,
+        texts: Result<()>,
         base: u32,
         columns: Columns,
         fields: &Fields,
     ) -> Result<Self> {
         let inverted = fields.terms.iter();
         let inverted = inverted.map(|field| reader.inverted_index(*field));
-        let store = guarded(|| reader.get_store_reader(CACHED_BLOCKS));
+        let store = texts.and_then(|()| guarded(|| reader.get_store_reader(CACHED_BLOCKS)));
         Ok(Segment {
             base,
             inverted: inverted.collect::<Result<_, _>>()?,
@@ -170,6 +172,7 @@ impl Segment {
     /// Errors: it cannot be read, or its checksum does not match.
     pub fn document(&self, document: u32, fields: &Fields) -> Result<(Document, Option<DocId>)> {
         let store = self.store.as_ref().map_err(|why| anyhow!("{why:#}"))?;
+        check_document(&guarded(|| store.get_document_bytes(document))??)?;
         let stored = guarded(|| store.get::<TantivyDocument>(document))??;
         let (found, first) = fields.read(&stored)?;
         let known = self.columns.checksums.get(document as usize).copied();
@@ -179,39 +182,5 @@ impl Segment {
             "the checksum of a stored text does not match"
         );
         Ok((found, first))
-    }
-}
-
-/// Turns a panic in `read` into an error. tantivy trusts the files of a store, and panics if they are damaged. All other files are
-/// verified when an index is opened, but stored texts are verified only one by one, when they are read.
-fn guarded<T>(read: impl FnOnce() -> T) -> Result<T> {
-    silence::while_reading(|| catch_unwind(AssertUnwindSafe(read)))
-        .map_err(|_| anyhow!("it cannot be decoded"))
-}
-
-/// Keeps a caught panic from being printed.
-mod silence {
-    use std::cell::Cell;
-    use std::panic::{set_hook, take_hook};
-    use std::sync::Once;
-
-    thread_local! {
-        static READING: Cell<bool> = const { Cell::new(false) };
-    }
-    static HOOK: Once = Once::new();
-
-    pub(crate) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
-        HOOK.call_once(|| {
-            let usual = take_hook();
-            set_hook(Box::new(move |panic| {
-                if !READING.get() {
-                    usual(panic);
-                }
-            }));
-        });
-        READING.set(true);
-        let result = read();
-        READING.set(false);
-        result
     }
 }

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexWriter, Term};
 
 use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
 use super::disk::{self, Lock, SealedDirectory, index_error};
+use super::open::IndexState;
 use super::schema::{Entry, Fields, checksum};
-use super::{Corpus, Document, IndexState, Kind, Meta};
+use super::{Corpus, Document, Kind, Meta};
+use crate::disk::TemporaryDir;
 use crate::index::analyzer::Analyzer;
 
 /// An index with more segments is merged into one: each query term is looked up in each segment.
@@ -32,7 +34,7 @@ pub(crate) struct PendingUpdate {
     analyzer: Analyzer,
     budget: QueueBudget,
     /// The temporary directory of an index that replaces the existing one.
-    replacement: Option<tempfile::TempDir>,
+    replacement: Option<TemporaryDir>,
 }
 
 /// What one thread needs to analyse documents, and keeps between them.
@@ -46,10 +48,22 @@ pub(crate) fn checksum_of(document: &Document) -> u64 {
     checksum(document, None)
 }
 
+/// Opens the index in `dir` for reading, where no other process can write it. `None` if there is none, or an outdated one.
+///
+/// Errors: the index is damaged, or `dir` contains something that is not an index.
+pub(crate) fn open_unlocked(dir: &Path, kind: Kind, analyzer: &Analyzer) -> Result<Option<Corpus>> {
+    let wanted = Meta::new(kind, analyzer, String::new());
+    Ok(match Corpus::find_current(dir, &wanted)? {
+        IndexState::Current(corpus) => Some(*corpus),
+        IndexState::Damaged(damage) => bail!(damage),
+        IndexState::Outdated(_) | IndexState::Missing => None,
+    })
+}
+
 impl LockedIndex {
-    /// Locks `dir` for writing, and opens the index in it. `None` instead of an index if there is none, or an outdated one.
+    /// Locks `dir` for writing, and opens the index in it. `None` instead of an index if there is none, or an outdated or damaged one.
     ///
-    /// Errors: the index is damaged, or `dir` contains something that is not an index.
+    /// Errors: `dir` contains something that is not an index, or something else besides a damaged index.
     pub fn open(
         dir: &Path,
         kind: Kind,
@@ -57,12 +71,16 @@ impl LockedIndex {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(Self, Option<Corpus>)> {
         let wanted = Meta::new(kind, analyzer, String::new());
-        disk::remove_abandoned(dir);
+        disk::remove_unfinished(dir)?;
         let lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        let found = match Corpus::find_current(dir, &wanted)? {
+        let found = match Corpus::find_usable(dir, &wanted)? {
             IndexState::Current(corpus) => Some(*corpus),
             IndexState::Outdated(why) => {
                 on_event(Event::Outdated(why));
+                None
+            }
+            IndexState::Damaged(damage) => {
+                on_event(Event::Damaged(damage.what()));
                 None
             }
             IndexState::Missing => None,

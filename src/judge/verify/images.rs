@@ -197,6 +197,7 @@ impl<'a> ImageCheck<'a> {
             findings.error(Rule::Score, what, hint);
             return None;
         };
+        findings.minus_zero(score, value);
         if let Some(before) = list.last {
             if value > before.0 {
                 let what = format!("score {score} after score {}", before.0);

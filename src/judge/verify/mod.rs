@@ -193,6 +193,15 @@ impl Findings {
         }
     }
 
+    /// Reports a score of minus zero.
+    fn minus_zero(&mut self, text: &str, score: f64) {
+        if score == 0.0 && text.starts_with('-') {
+            let hint = "evaluators read it as 0; it may have been a very small negative score";
+            let what = format!("score {text}");
+            self.add(self.line, Severity::Note, Rule::Score, what, hint);
+        }
+    }
+
     /// Reports two consecutive results of a list whose scores are equal, or equal as 32-bit numbers.
     fn tie(&mut self, line: u64, before: (f64, &str), this: (f64, &str)) {
         let ((score_before, doc_before), (score, doc)) = (before, this);

@@ -162,7 +162,10 @@ fn read<'a>(
         return None;
     };
     let score = match score.parse::<f64>() {
-        Ok(score) if score.is_finite() => score,
+        Ok(value) if value.is_finite() => {
+            findings.minus_zero(score, value);
+            value
+        }
         _ => {
             findings.error(Rule::Score, format!("score {score:?}"), "a number");
             return None;

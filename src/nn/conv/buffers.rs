@@ -1,6 +1,6 @@
 //! Feature maps, and the pool of the buffers that hold them.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,6 +8,16 @@ use super::quantised::Quantisation;
 
 /// Index of a feature map of the network. The input is number 0.
 pub(super) type ValueId = usize;
+
+/// Checks that the maps which a network needs at a time have at most [`MAX_NUMBERS`] numbers.
+pub(super) fn check_size(maps: &[Option<FeatureMap>]) -> Result<()> {
+    let numbers: usize = maps.iter().flatten().map(|map| map.data.len()).sum();
+    ensure!(
+        numbers <= MAX_NUMBERS,
+        "the network needs {numbers} numbers at a time, more than {MAX_NUMBERS}"
+    );
+    Ok(())
+}
 
 /// The map of a value that an earlier step has computed.
 pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&FeatureMap> {
@@ -98,27 +108,48 @@ pub(crate) struct BufferPool {
 /// Free buffers that are kept: more than the OCR networks use at a time.
 const MAX_FREE: usize = 24;
 
+/// Most numbers in a feature map, and in those that a network needs at a time: 512 MiB. The largest map of the OCR networks has 14
+/// million; a damaged model file can ask for any number.
+pub(super) const MAX_NUMBERS: usize = 1 << 27;
+
 impl BufferPool {
     /// A map with arbitrary finite contents.
+    ///
+    /// # Errors
+    /// It would have more than [`MAX_NUMBERS`] numbers.
     pub fn map(
         &mut self,
         height: usize,
         width: usize,
         channels: usize,
         stride: usize,
-    ) -> FeatureMap {
-        FeatureMap {
+    ) -> Result<FeatureMap> {
+        let numbers = height.checked_mul(width);
+        let numbers = numbers.and_then(|pixels| pixels.checked_mul(stride));
+        let numbers = numbers.filter(|&numbers| numbers <= MAX_NUMBERS);
+        let numbers = numbers.with_context(|| {
+            format!(
+                "the network asks for a map of {height} × {width} pixels with {channels} channels"
+            )
+        })?;
+        Ok(FeatureMap {
             height,
             width,
             channels,
             stride,
-            data: self.take(height * width * stride),
-        }
+            data: self.take(numbers),
+        })
     }
 
     /// A map without padding and with arbitrary finite contents, to be filled with an image.
     pub fn image(&mut self, height: usize, width: usize, channels: usize) -> FeatureMap {
-        self.map(height, width, channels, channels)
+        FeatureMap {
+            height,
+            width,
+            channels,
+            stride: channels,
+            data: self.take(height * width * channels),
+        }
     }
 
     /// Takes the map's buffer back.

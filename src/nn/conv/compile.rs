@@ -40,6 +40,9 @@ pub(crate) fn compile(onnx: &[u8], mode: NumericMode) -> Result<Compiled> {
 /// could otherwise ask for any amount of memory.
 pub(super) const MAX_EXTENT: usize = 64;
 
+/// Greatest number of channels of a concatenation. Each can double the channels of the one before.
+const MAX_CHANNELS: usize = 1 << 16;
+
 /// What a tensor name of the graph stands for.
 #[derive(Clone)]
 enum Binding {
@@ -108,6 +111,8 @@ impl<'a> Compiler<'a> {
             .and_then(|readers| self.graph.proto.node.get(*readers.first()?))
             .filter(|node| node.op_type.as_deref() == Some("Conv"))
             .and_then(|node| self.graph.constants.get(node.input.get(1)?.as_str()))
+            // the number of channels of weights without numbers is not bounded by the size of the file
+            .filter(|weights| !weights.dims.contains(&0))
             .and_then(|weights| weights.dims.get(1).copied())
             .context("the first operator is no convolution with constant weights")?;
         self.values.push(ValueInfo {
@@ -255,10 +260,11 @@ impl<'a> Compiler<'a> {
         match self.bindings.get(name)?.clone() {
             Binding::Map(value) => Some(value),
             Binding::Sum(parts) => {
-                let channels = parts
-                    .iter()
-                    .map(|part| self.values[part[0].map].channels)
-                    .sum();
+                let mut channels = parts.iter().map(|part| self.values[part[0].map].channels);
+                let channels = channels.try_fold(0usize, |sum, part| sum.checked_add(part))?;
+                if channels > MAX_CHANNELS {
+                    return None;
+                }
                 Some(self.push(Operator::Sum(parts), None, channels, false, name))
             }
         }
@@ -288,7 +294,10 @@ impl<'a> Compiler<'a> {
             "Conv" => self.conv(node)?,
             "ConvTranspose" => self.conv_transpose(node)?,
             "GlobalAveragePool" => {
-                if let Some(map) = self.materialise(first) {
+                // sums are computed in whole vectors
+                if let Some(map) = self.materialise(first)
+                    && self.values[map].stride.is_multiple_of(CHANNEL_BLOCK)
+                {
                     self.push(
                         Operator::GlobalMean,
                         Some(map),
@@ -434,7 +443,13 @@ impl<'a> Compiler<'a> {
             self.materialise(input);
         }
         if let Some(mut terms) = self.terms(input) {
-            terms.iter_mut().for_each(|term| term.upsampling *= factor);
+            for term in &mut terms {
+                // both are at most MAX_EXTENT
+                term.upsampling *= factor;
+                if term.upsampling > MAX_EXTENT {
+                    return;
+                }
+            }
             self.bindings
                 .insert(output.to_owned(), Binding::Sum(vec![terms]));
         }

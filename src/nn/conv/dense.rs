@@ -185,7 +185,7 @@ impl Conv {
     pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         let (height, width) = self.window.output_size(input)?;
         let columns = self.weights.columns();
-        let mut out = pool.map(height, width, self.out_channels, columns);
+        let mut out = pool.map(height, width, self.out_channels, columns)?;
         if self.window.is_pointwise() {
             self.run_pointwise(input, &mut out.data, height * width, pool);
             return Ok(out);
@@ -345,7 +345,7 @@ impl ConvTranspose {
         } else {
             self.out_channels.next_multiple_of(CHANNEL_BLOCK)
         };
-        let mut out = pool.map(2 * height, 2 * width, self.out_channels, stride);
+        let mut out = pool.map(2 * height, 2 * width, self.out_channels, stride)?;
         let mut row = pool.take(width * CHANNEL_BLOCK);
         for y in 0..height {
             for (down, weights) in self.weights.iter().enumerate() {

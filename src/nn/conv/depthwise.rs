@@ -22,7 +22,7 @@ impl DepthwiseConv {
     /// A map that is smaller than the kernel.
     pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         let (height, width) = self.window.output_size(input)?;
-        let mut out = pool.map(height, width, self.channels, input.stride);
+        let mut out = pool.map(height, width, self.channels, input.stride)?;
         let mut edges = Edges::new(input, &self.window, width, pool);
         for (y, out) in out.data.chunks_mut(width * input.stride).enumerate() {
             self.run_row(input, &mut edges, y, out);
@@ -156,10 +156,10 @@ pub(super) fn run_separable(
 ) -> Result<FeatureMap> {
     let (height, width) = depthwise.window.output_size(input)?;
     let columns = pointwise.weights.columns();
-    let mut out = pool.map(height, width, pointwise.out_channels, columns);
+    let mut out = pool.map(height, width, pointwise.out_channels, columns)?;
     let mut edges = Edges::new(input, &depthwise.window, width, pool);
     let rows_at_a_time = PIXELS_AT_A_TIME.div_ceil(width.max(1)).min(height.max(1));
-    let mut between = pool.map(rows_at_a_time, width, depthwise.channels, input.stride);
+    let mut between = pool.map(rows_at_a_time, width, depthwise.channels, input.stride)?;
     let length = width * input.stride;
     for top in (0..height).step_by(rows_at_a_time) {
         let count = rows_at_a_time.min(height - top);

@@ -276,6 +276,10 @@ impl Compiler<'_> {
         let mut name = node.output[0].clone();
         let mut activation = Activation::None;
         while let Some((nodes, output, operator)) = self.graph.elementwise_reader(&name, channels) {
+            // in a damaged graph an operator may read what it computes
+            if nodes.iter().any(|n| self.folded.contains(n)) {
+                break;
+            }
             match (operator, &mut activation) {
                 (Elementwise::Affine(changes), Activation::None) => {
                     for (channel, (scale, shift)) in changes.into_iter().enumerate() {

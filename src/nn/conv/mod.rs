@@ -80,6 +80,9 @@ pub enum NumericMode {
 }
 
 #[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
 mod tests {
     use proptest::test_runner::Config;
 

@@ -5,7 +5,7 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::Sigmoid;
 
 use super::Numeric;
-use super::buffers::{BufferPool, FeatureMap, ValueId, computed};
+use super::buffers::{BufferPool, FeatureMap, ValueId, check_size, computed};
 use super::dense::{Conv, ConvTranspose};
 use super::depthwise::{DepthwiseConv, run_separable};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
@@ -85,7 +85,7 @@ impl ConvNet {
     ///
     /// # Errors
     /// The image has another number of channels than the network takes, or is too small for it, or is of a size for which the
-    /// network adds maps of different sizes.
+    /// network adds maps of different sizes or needs too much memory.
     pub fn run(&self, input: FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         ensure!(
             input.channels == self.in_channels,
@@ -98,6 +98,7 @@ impl ConvNet {
         maps[0] = Some(input);
         for step in &self.steps {
             maps[step.output] = Some(step.run(&maps, pool)?);
+            check_size(&maps)?;
             for &value in &step.last_reads {
                 if let Some(map) = maps[value].take() {
                     pool.recycle(map);
@@ -120,12 +121,12 @@ impl Step {
                 run_separable(depthwise, pointwise, input()?, pool)
             }
             Operator::ConvTranspose(conv) => conv.run(input()?, pool),
-            Operator::GlobalMean => Ok(global_mean(input()?, pool)),
+            Operator::GlobalMean => global_mean(input()?, pool),
             Operator::AveragePool { kernel } => average_pool(input()?, *kernel, pool),
             Operator::Sum(parts) => weighted_sum(parts, maps, pool),
             Operator::Sigmoid => {
                 let input = input()?;
-                let mut map = pool.map(input.height, input.width, input.channels, input.stride);
+                let mut map = pool.map(input.height, input.width, input.channels, input.stride)?;
                 map.data.copy_from_slice(&input.data);
                 Sigmoid {}.map_mut(&mut map.data);
                 Ok(map)

@@ -19,8 +19,11 @@ pub(super) struct Term {
 }
 
 /// Mean over all pixels: a map of one pixel.
-pub(super) fn global_mean(input: &FeatureMap, pool: &mut BufferPool) -> FeatureMap {
-    let mut out = pool.map(1, 1, input.channels, input.stride);
+///
+/// # Errors
+/// The map has too many channels.
+pub(super) fn global_mean(input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
+    let mut out = pool.map(1, 1, input.channels, input.stride)?;
     SumPixels {
         pixels: &input.data,
         sums: &mut out.data,
@@ -28,7 +31,7 @@ pub(super) fn global_mean(input: &FeatureMap, pool: &mut BufferPool) -> FeatureM
     .dispatch();
     let count = (input.height * input.width).max(1) as f32;
     out.data.iter_mut().for_each(|sum| *sum /= count);
-    out
+    Ok(out)
 }
 
 /// `sums[channel] = Σ pixels[.., channel]`
@@ -77,7 +80,7 @@ pub(super) fn average_pool(
         height > 0 && width > 0,
         "the image is too small for the network"
     );
-    let mut out = pool.map(height, width, input.channels, input.stride);
+    let mut out = pool.map(height, width, input.channels, input.stride)?;
     let share = 1.0 / (rows * columns) as f32;
     for (n, pixel) in out.data.chunks_mut(input.stride).enumerate() {
         let (y, x) = (n / width, n % width);
@@ -111,6 +114,7 @@ pub(super) fn weighted_sum(
         channels += first.channels;
         for term in part {
             let map = map(term.map)?;
+            // the factor is at most MAX_EXTENT
             let upsampled = (map.height * term.upsampling, map.width * term.upsampling);
             ensure!(
                 *size.get_or_insert(upsampled) == upsampled,
@@ -124,7 +128,7 @@ pub(super) fn weighted_sum(
     }
     let (height, width) = size.context("a sum without terms")?;
     let stride = channels.next_multiple_of(CHANNEL_BLOCK);
-    let mut out = pool.map(height, width, channels, stride);
+    let mut out = pool.map(height, width, channels, stride)?;
     // padding that no part writes must be finite
     if channels != stride {
         out.data.fill(0.0);

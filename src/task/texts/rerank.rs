@@ -6,7 +6,7 @@ use super::super::text_approach::Rerank;
 use crate::index::corpus::Corpus;
 use crate::index::vector;
 use crate::reading::Reader;
-use crate::reading::pieces::beginning;
+use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Candidate, Weights};
 use crate::score::text_stance::Model;
@@ -43,9 +43,16 @@ pub(super) fn rerank(
         None => Kind::Passage,
     };
     let mut texts = Vec::with_capacity(top.len());
+    let mut cuts = Vec::with_capacity(top.len());
     for found in top.iter() {
         let document = corpus.document(&found.doc)?;
-        texts.push(document.texts.into_iter().next().unwrap_or_default());
+        let mut text = document.texts.into_iter().next().unwrap_or_default();
+        let (used, cut) = used_part(&text);
+        let (length, cut) = (used.len(), Vec::from_iter(cut));
+        text.truncate(length);
+        reader.note_cuts(&found.doc, &cut);
+        texts.push(text);
+        cuts.push(cut);
     }
     let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
     let candidates = candidates(top, &texts, kind, recipe.weights, read);
@@ -53,10 +60,12 @@ pub(super) fn rerank(
     let means = rerank::scores(&opinions);
     let bases = bases(top, &texts, &means, recipe.near_duplicate);
     let mut explained = Vec::with_capacity(top.len());
-    let documents = top.iter_mut().zip(&texts).zip(&opinions);
-    for (((found, text), opinions), (mean, base)) in documents.zip(means.iter().zip(bases)) {
+    let documents = top.iter_mut().zip(&texts).zip(&cuts).zip(&opinions);
+    for ((((found, text), cuts), opinions), (mean, base)) in documents.zip(means.iter().zip(bases))
+    {
         found.score = base + mean;
-        let explanation = explain(found.score, base, opinions, kind, text);
+        let mut explanation = explain(found.score, base, opinions, kind, text);
+        explanation.add_cuts(cuts);
         explained.push((found.doc.clone(), explanation));
     }
     scale_others(others);

@@ -1,10 +1,14 @@
 //! What the tests share: things that may be missing, files, collections, commands, checkpoints.
 
+pub mod bounded;
 pub mod chance;
 pub mod checkpoint;
 pub mod collection;
 pub mod files;
 pub mod need;
+#[allow(dead_code, reason = "unit tests and fuzz-targets/ use the rest")]
+pub mod onnx;
+pub mod pictures;
 pub mod program;
 
 use std::path::{Path, PathBuf};

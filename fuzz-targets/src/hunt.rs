@@ -1,0 +1,234 @@
+//! Runs a target over its corpus and over mutated inputs, and keeps the inputs that it does not bear.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, process, thread};
+
+use anyhow::{Context, Result};
+use seeded_random::Random;
+
+use crate::Target;
+use crate::mutate::mutated;
+
+/// What an input may take. Without optimisation everything takes some times as long.
+const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+/// The slowest input is kept, if it takes longer than this: it may be the beginning of one that takes too long.
+const SLOW: Duration = Duration::from_millis(500);
+/// Resident memory of the process beyond which an input takes too much. An image of 100 million pixels may take 640 MB to decode, its
+/// 8-bit pixels take 300, and the tests of several targets run at once.
+const MEMORY_KB: u64 = 4 << 20;
+/// How often the watchdog looks.
+const WATCH: Duration = Duration::from_millis(20);
+
+/// What came of a target.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The inputs that were run, those of the corpus included.
+    pub inputs: u64,
+    pub took: Duration,
+    /// The longest time that an input took.
+    pub slowest: Duration,
+    /// The files of inputs that failed, with what was said; the first input for each saying.
+    pub failures: BTreeMap<String, PathBuf>,
+}
+
+/// The committed inputs of a target, by the names of their files.
+///
+/// # Errors
+/// There are none, or one cannot be read.
+pub fn corpus(target: &Target) -> Result<Vec<(String, Vec<u8>)>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(target.name);
+    let reading = || format!("cannot read the corpus {}", dir.display());
+    let mut inputs = Vec::new();
+    for entry in fs::read_dir(&dir).with_context(reading)? {
+        let path = entry.with_context(reading)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        inputs.push((name.into_owned(), fs::read(&path).with_context(reading)?));
+    }
+    inputs.sort();
+    anyhow::ensure!(!inputs.is_empty(), "{} is empty", dir.display());
+    Ok(inputs)
+}
+
+/// Where failing inputs of a target are written.
+pub fn failures_of(target: &Target) -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let default = || workspace.unwrap_or(Path::new(".")).join("target");
+    let base = std::env::var_os("CARGO_TARGET_DIR").map_or_else(default, PathBuf::from);
+    base.join("fuzz-failures").join(target.name)
+}
+
+/// Runs the target over its corpus and then, until `time` is over, over mutated inputs. The inputs depend on `seed`, their number on the
+/// machine.
+///
+/// An input that takes too long or too much memory ends the process; it is written to [`failures_of`] first. An input that ends the
+/// process in another way is the file `at-work` there.
+///
+/// # Errors
+/// The corpus cannot be read, or a failing input cannot be written.
+pub fn hunt(target: &'static Target, seed: u64, time: Duration) -> Result<Outcome> {
+    let committed = corpus(target)?;
+    let pool: Vec<Vec<u8>> = committed.iter().map(|(_, bytes)| bytes.clone()).collect();
+    let watchdog = Watchdog::start(target);
+    let record = Record::create(target)?;
+    let mut outcome = Outcome::default();
+    let start = Instant::now();
+    let mut random = Random::new(seed, target.name, 0);
+    let mut queue = committed.into_iter().map(|(_, bytes)| bytes);
+    loop {
+        let input = match queue.next() {
+            Some(input) => input,
+            None if start.elapsed() >= time => break,
+            None => {
+                let mut input = mutated(&mut random, &pool, target.words);
+                if let Some(mend) = target.mend
+                    && random.percent(75)
+                {
+                    mend(&mut input);
+                }
+                input
+            }
+        };
+        let input: Arc<[u8]> = input.into();
+        let began = Instant::now();
+        record.write(&input)?;
+        watchdog.begin(&input, began);
+        let ended = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
+        watchdog.end();
+        if began.elapsed() > outcome.slowest.max(SLOW) {
+            fs::write(failures_of(target).join("slowest"), &input)?;
+        }
+        outcome.slowest = outcome.slowest.max(began.elapsed());
+        outcome.inputs += 1;
+        if let Err(panic) = ended {
+            let said = message_of(&*panic);
+            if let Entry::Vacant(first) = outcome.failures.entry(said) {
+                first.insert(save(target, &input)?);
+            }
+        }
+    }
+    outcome.took = start.elapsed();
+    record.remove();
+    Ok(outcome)
+}
+
+fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
+/// Writes a failing input under a name that follows from its bytes.
+fn save(target: &Target, input: &[u8]) -> Result<PathBuf> {
+    let dir = failures_of(target);
+    let writing = || format!("cannot write a failing input to {}", dir.display());
+    fs::create_dir_all(&dir).with_context(writing)?;
+    let mut hash = DefaultHasher::new();
+    input.hash(&mut hash);
+    let path = dir.join(format!("{:016x}", hash.finish()));
+    fs::write(&path, input).with_context(writing)?;
+    Ok(path)
+}
+
+/// A file with the input at work: where an allocation that fails or a stack that overflows ends the process, nothing can be written any more.
+struct Record {
+    path: PathBuf,
+    file: File,
+}
+
+impl Record {
+    fn create(target: &Target) -> Result<Record> {
+        let dir = failures_of(target);
+        let writing = || format!("cannot write to {}", dir.display());
+        fs::create_dir_all(&dir).with_context(writing)?;
+        let path = dir.join("at-work");
+        let file = File::create(&path).with_context(writing)?;
+        Ok(Record { path, file })
+    }
+
+    fn write(&self, input: &[u8]) -> Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        Ok(file.write_all(input)?)
+    }
+
+    /// The process has survived all inputs.
+    fn remove(self) {
+        let _ = fs::remove_file(self.path);
+    }
+}
+
+/// The input at work, and when it began.
+type AtWork = Arc<Mutex<Option<(Arc<[u8]>, Instant)>>>;
+
+/// Ends the process if an input takes too much time or memory, after it has written the input to a file.
+struct Watchdog {
+    at_work: AtWork,
+    stop: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    fn start(target: &'static Target) -> Watchdog {
+        let at_work: AtWork = Arc::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (watched, stopped) = (Arc::clone(&at_work), Arc::clone(&stop));
+        thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                thread::sleep(WATCH);
+                let at_work = lock(&watched).clone();
+                let Some((input, began)) = at_work else {
+                    continue;
+                };
+                let what = if began.elapsed() > TIME {
+                    format!("took more than {} s", TIME.as_secs())
+                } else if resident_kb().is_some_and(|kb| kb > MEMORY_KB) {
+                    format!("took more than {} MB", MEMORY_KB >> 10)
+                } else {
+                    continue;
+                };
+                match save(target, &input) {
+                    Ok(path) => eprintln!("{}: {} {what}", target.name, path.display()),
+                    Err(error) => eprintln!("{}: an input {what}; {error:#}", target.name),
+                }
+                process::abort();
+            }
+        });
+        Watchdog { at_work, stop }
+    }
+
+    fn begin(&self, input: &Arc<[u8]>, began: Instant) {
+        *lock(&self.at_work) = Some((Arc::clone(input), began));
+    }
+
+    fn end(&self) {
+        *lock(&self.at_work) = None;
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Resident memory of this process; None where the system has no such file.
+fn resident_kb() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

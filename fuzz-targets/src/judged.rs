@@ -1,0 +1,103 @@
+//! Runs, judgements and explanations: text files of the tasks, of riposte and of others.
+
+use riposte::judge::Edition;
+use riposte::judge::verify::{
+    AnswerRules, ImageRules, TextRules, verify_answers, verify_images, verify_texts,
+};
+use riposte::trec::explained::{self, ExplainedImage, ExplainedText};
+use riposte::trec::{TextTask, qrels, run};
+
+pub const RUN_WORDS: &[&[u8]] = &[
+    b"51 PRO I0123456789abcdef 1 1.0 tag\n",
+    b"51 Q0 doc 1 1e308 tag\n",
+    b"CON",
+    b"FIRST",
+    b"NEUTRAL",
+    b"NaN",
+    b"inf",
+    b"-0.0000",
+    b"1e-320",
+    b"4294967296",
+    b"18446744073709551616",
+    b"\xef\xbb\xbf",
+    b"\r\n",
+    b"\t",
+    b"\xc2\xa0",
+    b"\0",
+    br#"{"argument_id":"1-1","method":"retrieval","image_id":"I1","rank":1,"tag":"t"}"#,
+];
+
+/// Reads a run in all formats, and verifies it by the rules of all tasks.
+pub fn runs(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (images, _) = run::read_images(&text);
+    // a line that is read can be refused, but must not break the writer
+    let _ = run::write_images(&images);
+    let (texts, _) = run::read_texts(&text);
+    let _ = run::write_texts(&texts);
+    for edition in [Edition::Touche2022, Edition::Touche2023] {
+        let verdict = verify_images(bytes, &ImageRules::edition(edition));
+        assert!(!verdict.prototext().is_empty());
+        verify_images(bytes, &ImageRules::evaluator(edition));
+    }
+    for (task, year) in [
+        (TextTask::Controversial, 2021),
+        (TextTask::Comparative, 2022),
+    ] {
+        verify_texts(bytes, &TextRules::edition(task, year));
+    }
+    verify_answers(bytes, &AnswerRules::default());
+}
+
+pub const QRELS_WORDS: &[&[u8]] = &[
+    b"51 0 doc 2\n",
+    b"51 0 doc FIRST\n",
+    b"51 ONTOPIC I1 1\n",
+    b"51 PRO I1 0\n",
+    b"-2",
+    b"1e400",
+    b"NaN",
+    b"9223372036854775808",
+    b"\xef\xbb\xbf",
+    b"{",
+    b"[",
+    br#""images":"#,
+    b"null",
+];
+
+/// Reads judgements of whichever kind they are, and as judgements of images.
+pub fn qrels(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = qrels::read(&text);
+    let _ = qrels::read_images(&text);
+}
+
+pub const EXPLAINED_WORDS: &[&[u8]] = &[
+    br#"{"topic":"51","image":"I1","listed":[],"pro":null,"con":null}"#,
+    br#""listed":[{"stance":"PRO","rank":1,"score":1.0}]"#,
+    br#"{"name":"sum","value":1.0,"parts":["#,
+    br#""parts":[]"#,
+    br#""value":1e999"#,
+    b"null",
+    b"[[[[",
+    b"]]]]",
+    b"\\ud800",
+    b"-0.0",
+];
+
+/// Reads explanations of both kinds. What is read can be written, and is read again. (A number may differ in its last bit.)
+pub fn explained(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(images) = explained::read::<ExplainedImage>(&text)
+        && let Ok(written) = explained::write(&images)
+    {
+        let again = explained::read::<ExplainedImage>(&String::from_utf8_lossy(&written));
+        assert!(again.is_ok_and(|again| again.len() == images.len()));
+    }
+    if let Ok(texts) = explained::read::<ExplainedText>(&text)
+        && let Ok(written) = explained::write(&texts)
+    {
+        let again = explained::read::<ExplainedText>(&String::from_utf8_lossy(&written));
+        assert!(again.is_ok_and(|again| again.len() == texts.len()));
+    }
+}

@@ -1,0 +1,126 @@
+//! What riposte reads that others have written, as functions of arbitrary bytes.
+//!
+//! Each target returns for any input: it must not panic, hang, or take memory without bound. What a reader says of the bytes, and whether it
+//! refuses them, is its own affair, except where a wrong answer can be told from a right one: a damaged index must not rank in another way.
+//!
+//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/` and mutates them for a short time, `make fuzz` for as long as it is
+//! told to, and `fuzz/` hands the same functions to cargo-fuzz.
+
+pub mod damage;
+pub mod hunt;
+pub mod judged;
+pub mod models;
+pub mod mutate;
+pub mod pages;
+pub mod pictures;
+pub mod texts;
+
+use std::path::Path;
+
+/// A function of arbitrary bytes, and what helps to find bytes that it does not bear.
+pub struct Target {
+    /// The name of its directory in `corpus/`.
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Byte sequences that mean something in its format.
+    pub words: &'static [&'static [u8]],
+    /// Changes a mutated input such that it gets past checksums.
+    pub mend: Option<fn(&mut [u8])>,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "pictures",
+        run: pictures::run,
+        words: pictures::WORDS,
+        mend: Some(pictures::mend),
+    },
+    Target {
+        name: "pages",
+        run: pages::run,
+        words: pages::WORDS,
+        mend: None,
+    },
+    Target {
+        name: "topics",
+        run: texts::topics,
+        words: texts::TOPIC_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "runs",
+        run: judged::runs,
+        words: judged::RUN_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "qrels",
+        run: judged::qrels,
+        words: judged::QRELS_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "explained",
+        run: judged::explained,
+        words: judged::EXPLAINED_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "arguments",
+        run: texts::arguments,
+        words: texts::ARGUMENT_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "passages",
+        run: texts::passages,
+        words: texts::PASSAGE_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "stores",
+        run: damage::stores,
+        words: damage::STORE_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "store-edits",
+        run: damage::store_edits,
+        words: &[],
+        mend: None,
+    },
+    Target {
+        name: "index-edits",
+        run: damage::index_edits,
+        words: &[],
+        mend: None,
+    },
+    Target {
+        name: "networks",
+        run: models::networks,
+        words: models::NETWORK_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "checkpoints",
+        run: models::checkpoints,
+        words: models::CHECKPOINT_WORDS,
+        mend: None,
+    },
+];
+
+/// The target of that name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Calls `read` with the path of a file of these bytes, in a directory of its own.
+fn with_file(name: &str, bytes: &[u8], read: impl FnOnce(&Path)) {
+    // a machine on which no file can be written says nothing about the reader
+    let Ok(dir) = tempfile::tempdir() else { return };
+    let path = dir.path().join(name);
+    if std::fs::write(&path, bytes).is_ok() {
+        read(&path);
+    }
+}

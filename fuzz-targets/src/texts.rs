@@ -1,0 +1,142 @@
+//! Topics, arguments and passages.
+
+use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::passages::PassageCollection;
+use riposte::collection::read_topics;
+use riposte::evidence::sentiment::Vader;
+use riposte::score::quality::{self, Kind};
+use riposte::topic::question::{self, TopicParts};
+use riposte::topic::words;
+use riposte::trec::objects;
+
+use crate::with_file;
+
+pub const TOPIC_WORDS: &[&[u8]] = &[
+    b"<topics>",
+    b"</topics>",
+    b"<topic>",
+    b"</topic>",
+    b"<topic number='51'>",
+    b"<number>51</number>",
+    b"<title>",
+    b"</title>",
+    b"<objects>a, b</objects>",
+    b"<description>",
+    b"<narrative>",
+    b"<!DOCTYPE t [<!ENTITY a 'b'><!ENTITY c '&a;&a;&a;'>]>",
+    b"&c;",
+    b"&#0;",
+    b"&#x1F600;",
+    b"<![CDATA[",
+    b"]]>",
+    b"<!--",
+    b"-->",
+    b"<?xml version='1.0' encoding='utf-16'?>",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+    br#"{"qid":"1","query":"q"}"#,
+    b"This house would ban ",
+    b"Which is better, a or b?",
+    b"\0",
+];
+
+/// Reads a topics file, and what its topics ask.
+pub fn topics(bytes: &[u8]) {
+    with_file("topics.xml", bytes, |path| {
+        let Ok(topics) = read_topics(path) else {
+            return;
+        };
+        for topic in topics.iter().take(64) {
+            let parts = TopicParts {
+                description: true,
+                narrative: true,
+            };
+            let _ = question::read(topic, parts);
+            let _ = question::claims(&topic.title);
+            let _ = objects::from_title(&topic.title);
+        }
+    });
+}
+
+pub const ARGUMENT_WORDS: &[&[u8]] = &[
+    br#"{"arguments":["#,
+    br#"{"id":"a1","conclusion":"c","premises":[{"text":"t","stance":"PRO"}],"context":{}}"#,
+    br#"{"id""#,
+    br#""id":"#,
+    br#""premises":["#,
+    br#""text":"#,
+    br#""stance":"CON""#,
+    br#""context":{"sourceUrl":"u"}"#,
+    br#""conclusion":"#,
+    b"[[[[[[[[",
+    b"{{{{",
+    b"]}",
+    b"\\u0000",
+    b"\\ud83d",
+    b"\\\"",
+    b"1e999",
+    b"null",
+    b"\x1f\x8b\x08\0",
+    b"\n",
+];
+
+/// Reads a file of arguments, and what is scored of each.
+pub fn arguments(bytes: &[u8]) {
+    with_file("args-me.json", bytes, |path| {
+        let Ok(collection) = ArgumentCollection::open(path) else {
+            return;
+        };
+        let mut scored = 0;
+        for argument in collection.arguments().flatten() {
+            let _ = argument.stance();
+            if scored < 4 {
+                scored += 1;
+                text(&argument.text());
+            }
+        }
+    });
+}
+
+pub const PASSAGE_WORDS: &[&[u8]] = &[
+    br#"{"id":"p1","contents":"c","chatNoirUrl":"u"}"#,
+    br#""contents":"#,
+    br#""queries":["a","b"]"#,
+    br#""docT5Query":"q""#,
+    br#""id":"a b""#,
+    br#""id":"""#,
+    b"\\ud83d",
+    b"[[[[[[[[",
+    b"null",
+    b"\x1f\x8b\x08\0",
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b"\xef\xbb\xbf",
+];
+
+/// Reads a file of passages, and what is scored of each.
+pub fn passages(bytes: &[u8]) {
+    with_file("passages.jsonl", bytes, |path| {
+        let Ok(collection) = PassageCollection::open(path) else {
+            return;
+        };
+        for (n, passage) in collection.passages().flatten().enumerate() {
+            if n < 4 {
+                text(&passage.contents);
+            }
+        }
+    });
+}
+
+/// What riposte computes of a text without a model.
+fn text(text: &str) {
+    let sentences = words::sentences(text);
+    let tokens = words::tokens(text);
+    assert!(sentences.iter().map(|s| s.words().count()).sum::<usize>() <= tokens.len());
+    for kind in [Kind::Argument, Kind::Passage] {
+        assert!(quality::quality(kind, text).is_finite());
+    }
+    let valence = Vader::new().compound(text);
+    assert!((-1.0..=1.0).contains(&valence), "{valence}");
+}

@@ -1,0 +1,209 @@
+//! Trying documents in a process of their own, because riposte may have died in them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::files::evidence_store;
+use super::{ExtractArgs, ExtractionArgs, NumericArg};
+use crate::collection::images::ImageCollection;
+use crate::task::extraction::{self, Trial};
+use crate::trec::DocId;
+use crate::weights::Models;
+
+/// The time that one document may take, models included. One of the largest that are read takes less than a minute on one core.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The time between two looks at whether the user wants to stop.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// How a process ended that tried documents.
+enum End {
+    /// In order, or with an error that an extraction would report too.
+    Ordinary,
+    /// It died of the document that it was trying, in this way.
+    Died(String),
+    /// The user has stopped it.
+    Interrupted,
+}
+
+/// Tries the documents one after the other in other processes, a new one after each death. Returns the deaths.
+///
+/// # Errors
+/// No process can be started.
+pub(super) fn try_apart(
+    args: &ExtractionArgs,
+    evidence: &Path,
+    documents: &[DocId],
+    stop: &AtomicBool,
+) -> Result<Trial> {
+    let mut trial = Trial::default();
+    let mut rest = documents;
+    while !rest.is_empty() {
+        let mut child = command(args, evidence, rest)?
+            .spawn()
+            .context("cannot start another process of riposte")?;
+        let (done, end) = watch(&mut child, stop)?;
+        rest = rest.get(done..).unwrap_or_default();
+        match end {
+            End::Ordinary => break,
+            End::Interrupted => {
+                trial.interrupted = true;
+                break;
+            }
+            End::Died(how) => {
+                if let Some((guilty, others)) = rest.split_first() {
+                    trial.deaths.push((guilty.clone(), how));
+                    rest = others;
+                }
+            }
+        }
+    }
+    Ok(trial)
+}
+
+fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Result<Command> {
+    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
+    let mut command = Command::new(program);
+    command.arg("extract").arg("--input").arg(&args.input);
+    command.arg("--evidence").arg(evidence);
+    if let Some(models) = &args.models {
+        command.arg("--models").arg(models);
+    }
+    for (option, model) in [("--ocr", &args.ocr), ("--clip", &args.clip)] {
+        if let Some(model) = model {
+            command.args([option, model]);
+        }
+    }
+    if args.numeric == NumericArg::Float {
+        command.args(["--numeric", "float"]);
+    }
+    command.args(["--probe", &ids.join(",")]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    Ok(command)
+}
+
+/// Waits until the process ends. Returns the number of documents that it has done, and how it ended.
+///
+/// # Errors
+/// The process cannot be waited for.
+fn watch(child: &mut Child, stop: &AtomicBool) -> Result<(usize, End)> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(output) = child.stdout.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                if line.is_err() || sender.send(()).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    let mut done = 0;
+    let mut last = Instant::now();
+    let stopped = loop {
+        match receiver.recv_timeout(GLANCE) {
+            Ok(()) => {
+                done += 1;
+                last = Instant::now();
+            }
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                break Some(End::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) if last.elapsed() > PATIENCE => {
+                let minutes = PATIENCE.as_secs() / 60;
+                break Some(End::Died(format!("no end within {minutes} minutes")));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    };
+    if stopped.is_some() {
+        // an error means that it has ended by itself meanwhile
+        let _ = child.kill();
+    }
+    let status = child
+        .wait()
+        .context("cannot wait for another process of riposte")?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok((done, End::Interrupted));
+    }
+    Ok((done, stopped.unwrap_or_else(|| end_of(status))))
+}
+
+fn end_of(status: ExitStatus) -> End {
+    #[cfg(unix)]
+    {
+        use rustix::process::Signal;
+        use std::os::unix::process::ExitStatusExt;
+        // a user's or a terminal's wish, not a death
+        let wishes = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+        if status
+            .signal()
+            .is_some_and(|signal| wishes.iter().any(|wish| wish.as_raw() == signal))
+        {
+            return End::Interrupted;
+        }
+    }
+    match status.code() {
+        // the exit codes of riposte; that of a panic is another one
+        Some(0..=2) => End::Ordinary,
+        _ => End::Died(status.to_string()),
+    }
+}
+
+/// `riposte extract --probe`: computes documents, stores nothing, and prints the id of each when it is done. Returns the exit code.
+///
+/// # Errors
+/// The collection, the store or a model cannot be read, or a model fails.
+pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
+    let options = &args.extraction;
+    let collection = ImageCollection::open(&options.input)?;
+    let evidence = evidence_store(options.evidence.as_deref(), &options.input)?;
+    let models = Models::at(options.models.as_deref())?;
+    let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
+    let on_done = &mut |id: &DocId| {
+        // where nobody listens any more, it ends
+        let written = writeln!(std::io::stdout(), "{}", id.0);
+        written.context("cannot say that a document is done")
+    };
+    extraction::attempt(
+        &collection,
+        &evidence,
+        &models,
+        options.extraction_options(),
+        &documents,
+        on_done,
+    )?;
+    Ok(0)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use rustix::process::Signal;
+
+    use super::*;
+
+    #[test]
+    fn a_wish_to_stop_is_no_death_and_an_error_neither() {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            let end = end_of(ExitStatus::from_raw(signal.as_raw()));
+            assert!(matches!(end, End::Interrupted), "{signal:?}");
+        }
+        for signal in [Signal::ABORT, Signal::SEGV, Signal::KILL] {
+            let end = end_of(ExitStatus::from_raw(signal.as_raw()));
+            assert!(matches!(end, End::Died(_)), "{signal:?}");
+        }
+        for (code, died) in [(0, false), (1, false), (2, false), (101, true)] {
+            let end = end_of(ExitStatus::from_raw(code << 8));
+            assert_eq!(matches!(end, End::Died(_)), died, "{code}");
+        }
+    }
+}

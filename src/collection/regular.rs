@@ -1,0 +1,111 @@
+//! Opening the files of collections. Only regular files are opened: a FIFO would wait for a writer, and a device has no end.
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// The file cannot be opened, or it is a directory, FIFO, socket or device. The message does not name the path.
+pub fn open(path: &Path) -> io::Result<File> {
+    // opening a device can have effects of its own, so its kind is checked before
+    expect_file(&fs::metadata(path)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Opening does not wait if the path has become a FIFO meanwhile. Reading a regular file is not changed by this flag.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    expect_file(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `most` bytes.
+///
+/// # Errors
+/// As for [`open`], or the file is longer.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let too_large = || {
+        let what = format!("more than {most} bytes, the most that is read of such a file");
+        io::Error::new(io::ErrorKind::FileTooLarge, what)
+    };
+    let file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    // the file may be growing
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+fn expect_file(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let what = format!("{}, not a regular file", kind(metadata.file_type()));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// What something is that is not a regular file.
+fn kind(file_type: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if file_type.is_fifo() {
+            return "a FIFO";
+        }
+        if file_type.is_socket() {
+            return "a socket";
+        }
+        if file_type.is_char_device() || file_type.is_block_device() {
+            return "a device";
+        }
+    }
+    if file_type.is_dir() {
+        "a directory"
+    } else {
+        "something else"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        let error = read(&path, 4).unwrap_err().to_string();
+        assert!(error.starts_with("more than 4 bytes"), "{error}");
+        let error = read(dir.path(), 5).unwrap_err().to_string();
+        assert_eq!(error, "a directory, not a regular file");
+        assert_eq!(
+            read(&dir.path().join("none"), 5).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_sockets_are_not_read() {
+        let error = read(Path::new("/dev/zero"), 5).unwrap_err().to_string();
+        assert_eq!(error, "a device, not a regular file");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let error = read(&path, 5).unwrap_err().to_string();
+        assert_eq!(error, "a socket, not a regular file");
+    }
+}

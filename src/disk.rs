@@ -1,0 +1,380 @@
+//! Files and directories where other processes and other users may write too. Locks, whole replacements, temporary names, and a directory
+//! that nobody else can enter.
+//!
+//! What is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the
+//! lock, and the next run removes what the writer has left.
+
+mod stamp;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, bail};
+use tempfile::{Builder, TempDir};
+
+pub use stamp::Stamp;
+
+/// The beginning of the names of temporary files and directories.
+const TEMPORARY: &str = ".riposte-";
+
+/// Number of random characters at the end of a temporary name.
+const RANDOM: usize = 6;
+
+/// How often a temporary name is tried. A try fails only if another process takes the new file for an abandoned one, in the moment
+/// before it is locked.
+const TRIES: usize = 16;
+
+/// The time between two tries to open what another process is writing.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The error for a file that another process is writing. Its text is the message to the user.
+#[derive(Debug)]
+pub struct Busy(pub String);
+
+impl std::fmt::Display for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Busy {}
+
+/// Calls `open` until its error is another one than [`Busy`]. Calls `waiting` once, before it waits for the first time.
+///
+/// # Errors
+/// Those of `open`, except [`Busy`].
+pub fn when_free<T>(open: impl Fn() -> Result<T>, waiting: &mut dyn FnMut()) -> Result<T> {
+    let is_busy = |error: &Error| error.is::<Busy>();
+    let mut result = open();
+    if result.as_ref().err().is_some_and(is_busy) {
+        waiting();
+    }
+    while result.as_ref().err().is_some_and(is_busy) {
+        std::thread::sleep(PAUSE);
+        result = open();
+    }
+    result
+}
+
+/// The directory that a path is in.
+pub fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Opens the file of a lock, and creates it if there is none. What is in it stays as it is.
+///
+/// # Errors
+/// The file cannot be opened, or it is a symbolic link: another user may have planted it.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(false).read(true).write(true);
+    open_here(options, path)
+}
+
+/// Whether an error is that of [`open_lock`] for a symbolic link.
+pub fn is_link(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Link>())
+}
+
+#[derive(Debug)]
+struct Link(PathBuf);
+
+impl std::fmt::Display for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} is a symbolic link, which riposte does not follow: remove it",
+            self.0.display()
+        )
+    }
+}
+
+impl std::error::Error for Link {}
+
+/// Opens a file without following a symbolic link in its place.
+fn open_here(mut options: OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
+    options.open(path).map_err(|error| {
+        if path.is_symlink() {
+            io::Error::other(Link(path.to_owned()))
+        } else {
+            error
+        }
+    })
+}
+
+/// Writes a file completely or, after an error, not at all. Everyone may read it. A symbolic link in its place is replaced, not followed.
+///
+/// # Errors
+/// The directory cannot be written, or the disk is full.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = parent(path);
+    remove_abandoned(parent, TEMPORARY);
+    let mut file = until_ours(|| {
+        let file = Builder::new().prefix(TEMPORARY).tempfile_in(parent)?;
+        let is_ours = is_ours(file.as_file().try_lock(), file.path());
+        Ok(is_ours.then_some(file))
+    })?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    #[cfg(unix)]
+    {
+        // only its owner may read a temporary file, but others must be able to evaluate a run
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file()
+            .set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    file.persist(path)?;
+    Ok(())
+}
+
+/// A directory with a temporary name. It is removed when this is dropped or, if the process is killed, by the next one that creates such
+/// a directory.
+#[derive(Debug)]
+pub struct TemporaryDir {
+    dir: TempDir,
+    _lock: Option<File>,
+}
+
+impl TemporaryDir {
+    /// Creates a directory in `parent`. Only its owner can enter it.
+    ///
+    /// # Errors
+    /// `parent` cannot be written.
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        Self::with_prefix(parent, TEMPORARY)
+    }
+
+    /// As [`TemporaryDir::new`], with a name that begins with `prefix`.
+    pub fn with_prefix(parent: &Path, prefix: &str) -> io::Result<Self> {
+        remove_abandoned(parent, prefix);
+        until_ours(|| {
+            let dir = Builder::new().prefix(prefix).tempdir_in(parent)?;
+            // not every system can open a directory
+            let lock = open_here(File::options().read(true).to_owned(), dir.path()).ok();
+            let is_ours = match &lock {
+                Some(lock) => is_ours(lock.try_lock(), dir.path()),
+                None => dir.path().exists(),
+            };
+            Ok(is_ours.then_some(TemporaryDir { dir, _lock: lock }))
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Gives the directory its final name, where nothing may be.
+    ///
+    /// # Errors
+    /// It cannot be renamed. Then it is removed.
+    pub fn rename(self, to: &Path) -> io::Result<()> {
+        fs::rename(self.dir.path(), to)?;
+        // the temporary name does not exist any more, so there is nothing to remove
+        let _ = self.dir.keep();
+        Ok(())
+    }
+}
+
+/// Calls `create` until it creates something that is ours.
+fn until_ours<T>(create: impl Fn() -> io::Result<Option<T>>) -> io::Result<T> {
+    for _ in 0..TRIES {
+        if let Some(created) = create()? {
+            return Ok(created);
+        }
+    }
+    Err(io::Error::other(
+        "other processes remove every temporary file",
+    ))
+}
+
+/// Whether something new at `path` is ours, after a try to lock it; otherwise another process takes it for abandoned, and removes it. On a
+/// file system without locks, nothing is taken for abandoned.
+fn is_ours(locked: Result<(), TryLockError>, path: &Path) -> bool {
+    match locked {
+        Ok(()) => path.exists(),
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => true,
+    }
+}
+
+/// Removes the temporary files and directories in `parent` whose names begin with `prefix`, if no living process holds their lock.
+/// It is no error if one cannot be removed: it only takes space.
+pub fn remove_abandoned(parent: &Path, prefix: &str) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let is_ours = random.is_some_and(|random| {
+            random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        let kind = entry.file_type();
+        let Some(kind) = kind.ok().filter(|kind| is_ours && !kind.is_symlink()) else {
+            continue;
+        };
+        let path = entry.path();
+        if !kind.is_dir() && !kind.is_file() {
+            continue;
+        }
+        let Ok(lock) = open_here(File::options().read(true).to_owned(), &path) else {
+            continue;
+        };
+        if lock.try_lock().is_ok() {
+            let _ = if kind.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+        }
+    }
+}
+
+/// A directory in `parent`, the directory for temporary files, that nobody but this user can enter. It is created if there is none.
+/// `name` gets the number of the user.
+///
+/// # Errors
+/// `parent` cannot be written. Or something is in the directory's place that others can enter or write, that belongs to another user, or
+/// that is not a directory.
+#[cfg(unix)]
+pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let writing = || format!("{} cannot be written", parent.display());
+    // a new file belongs to this user
+    let own = tempfile::tempfile_in(parent).with_context(writing)?;
+    let user = own.metadata().with_context(writing)?.uid();
+    let dir = parent.join(format!("{name}-{user}"));
+    match fs::DirBuilder::new().mode(0o700).create(&dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(|| format!("cannot create {}", dir.display()));
+        }
+        _ => {}
+    }
+    let found = fs::symlink_metadata(&dir);
+    let found = found.with_context(|| format!("cannot look at {}", dir.display()))?;
+    if !found.is_dir() {
+        bail!("{} is not a directory", dir.display());
+    }
+    if found.uid() != user {
+        bail!("{} belongs to another user", dir.display());
+    }
+    if found.mode() & 0o077 != 0 {
+        bail!(
+            "others can enter {}: chmod 700 closes it, after a look at what is in it",
+            dir.display()
+        );
+    }
+    Ok(dir)
+}
+
+/// A directory in `parent`, the directory for temporary files. It is created if there is none.
+///
+/// # Errors
+/// It cannot be created.
+#[cfg(not(unix))]
+pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
+    let dir = parent.join(name);
+    match fs::create_dir(&dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("cannot create {}", dir.display()))
+        }
+        _ => Ok(dir),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap().flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_writer_has_left_is_removed_and_what_a_living_one_writes_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let living = TemporaryDir::new(home).unwrap();
+        let living_name = living.path().file_name().unwrap().to_str().unwrap();
+        fs::create_dir_all(home.join(".riposte-abc123/pictures")).unwrap();
+        fs::write(home.join(".riposte-abc123/pictures/1.webp"), "x").unwrap();
+        for name in [
+            ".riposte-ABCDEF",
+            ".riposte-notes",
+            "riposte-abc123",
+            "run.txt",
+        ] {
+            fs::write(home.join(name), "x").unwrap();
+        }
+        replace(&home.join("run.txt"), b"line\n").unwrap();
+        let mut left = [".riposte-notes", "riposte-abc123", "run.txt", living_name];
+        left.sort_unstable();
+        assert_eq!(names(home), left);
+        assert_eq!(fs::read(home.join("run.txt")).unwrap(), b"line\n");
+        living.rename(&home.join("report")).unwrap();
+        assert!(home.join("report").is_dir());
+        let dropped = TemporaryDir::new(home).unwrap();
+        drop(dropped);
+        assert_eq!(names(home).len(), 4);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_does_not_touch_what_is_there_and_follows_no_link() {
+        use std::os::unix::fs::symlink;
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        fs::write(at("precious"), "years of work").unwrap();
+        open_lock(&at("precious")).unwrap();
+        symlink(at("precious"), at("lock")).unwrap();
+        let error = open_lock(&at("lock")).unwrap_err();
+        assert!(is_link(&error) && error.to_string().contains("symbolic link"));
+        symlink(at("missing"), at("dangling")).unwrap();
+        assert!(is_link(&open_lock(&at("dangling")).unwrap_err()));
+        assert!(!at("missing").exists());
+        assert!(!is_link(&open_lock(&at("none/lock")).unwrap_err()));
+        // a file is replaced, and so is a link in its place
+        replace(&at("lock"), b"new").unwrap();
+        assert_eq!(fs::read(at("precious")).unwrap(), b"years of work");
+        assert_eq!(fs::read(at("lock")).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_directory_is_refused_if_others_can_enter_it_or_it_is_a_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let home = tempfile::tempdir().unwrap();
+        let dir = private_directory(home.path(), "r").unwrap();
+        let mode = |mode| fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(
+            fs::metadata(&dir).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
+        assert_eq!(private_directory(home.path(), "r").unwrap(), dir);
+        let error = || private_directory(home.path(), "r").unwrap_err().to_string();
+        for shared in [0o770, 0o755, 0o701, 0o720] {
+            mode(shared);
+            assert!(error().contains("others can enter"), "{shared:o}");
+        }
+        fs::remove_dir(&dir).unwrap();
+        fs::create_dir(home.path().join("elsewhere")).unwrap();
+        symlink(home.path().join("elsewhere"), &dir).unwrap();
+        assert!(error().contains("is not a directory"), "{}", error());
+        fs::remove_file(&dir).unwrap();
+        fs::write(&dir, "").unwrap();
+        assert!(error().contains("is not a directory"), "{}", error());
+    }
+}

@@ -1,0 +1,36 @@
+//! Whether the files of a document are those from which its stored evidence was computed.
+
+use super::clock::Clock;
+use crate::collection::images::{Entry, FileState, Listing};
+
+/// How stored evidence is used, the same for all documents.
+#[derive(Clone, Copy)]
+pub(super) struct Policy {
+    /// Whether new evidence cannot be stored.
+    pub is_read_only: bool,
+    /// Whether the contents of all files are compared, whatever their times.
+    pub rehash: bool,
+}
+
+/// The files of a document as they are now; `known` are those of last time. The contents are only read if the times do not say that they are
+/// the same. They are read before evidence is computed from them, so a change in the meantime is noticed by the next extraction. `None` if
+/// there is nothing to compare with, and nothing can be recorded.
+pub(super) fn look(
+    entry: &Entry,
+    listing: &Listing,
+    known: Option<&FileState>,
+    policy: Policy,
+    clock: &Clock,
+) -> Option<FileState> {
+    let state = &listing.state;
+    match known {
+        Some(known) if !policy.rehash && !state.is_empty() && known.state == *state => {
+            Some(known.clone())
+        }
+        None if policy.is_read_only => None,
+        _ => Some(FileState {
+            state: state.clone(),
+            content: clock.time("hash", || entry.content(listing)),
+        }),
+    }
+}

@@ -1,0 +1,132 @@
+//! Documents in which riposte may have died, and those in which it did.
+//!
+//! An extraction notes the documents at work. If its process ends without removing the notes, it was killed, or died of one of these
+//! documents: they are suspects. The caller lets another process [`attempt`] them, and [`pass_over`] records those of which it dies too.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Mutex;
+
+use anyhow::{Context, Result};
+
+use super::clock::Clock;
+use super::files::Policy;
+use super::worker::Worker;
+use super::{Store, Tools};
+use crate::collection::images::{Entry, ImageCollection};
+use crate::evidence::store::{PassedOver, StoredDocument};
+use crate::trec::{DocId, Fault};
+
+/// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
+/// that are passed over.
+///
+/// # Errors
+/// The store or its lock file cannot be read.
+pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Result<Vec<DocId>> {
+    let noted = store.notes()?.into_iter().filter(|note| {
+        let entry = entry_of(collection, &note.document);
+        entry.is_some_and(|(_, entry)| fingerprint(entry) == note.fingerprint)
+    });
+    let mut suspects: Vec<DocId> = noted.map(|note| note.document).collect();
+    if retry {
+        let passed_over = store.passed_over()?.into_iter().map(|row| row.document);
+        suspects.extend(passed_over.filter(|id| entry_of(collection, id).is_some()));
+    }
+    suspects.sort();
+    suspects.dedup();
+    Ok(suspects)
+}
+
+/// Computes what the store at `evidence` lacks of the documents, one after the other, and stores nothing. `on_done` is called after each.
+///
+/// # Errors
+/// The store cannot be read, a model fails, or `on_done` does.
+pub fn attempt(
+    collection: &ImageCollection,
+    evidence: &Path,
+    tools: &Tools,
+    documents: &[DocId],
+    on_done: &mut dyn FnMut(&DocId) -> Result<()>,
+) -> Result<()> {
+    let stored: HashMap<String, StoredDocument> = if evidence.exists() {
+        Store::open_to_read(evidence)?.stored_documents()?
+    } else {
+        HashMap::new()
+    };
+    let clock = Clock::default();
+    let policy = Policy {
+        is_read_only: false,
+        // a document may have been at work only because its contents were compared
+        rehash: true,
+    };
+    let known_images = Mutex::default();
+    let entries = collection.entries();
+    for document in documents {
+        if let Some((index, _)) = entry_of(collection, document) {
+            let mut worker = Worker::new(tools, &clock, entries, evidence, policy, &known_images)?;
+            worker.attempt(index, stored.get(&document.0))?;
+        }
+        on_done(document)?;
+    }
+    Ok(())
+}
+
+/// Records that riposte dies in a document. It is passed over until its files, a producer or riposte's version change. `how` says how
+/// it died.
+///
+/// # Errors
+/// The collection does not have the document, or the store cannot be written.
+pub fn pass_over(
+    collection: &ImageCollection,
+    store: &mut Store,
+    tools: &Tools,
+    document: &DocId,
+    how: &str,
+) -> Result<()> {
+    let (_, entry) = entry_of(collection, document)
+        .with_context(|| format!("there is no document {}", document.0))?;
+    let listing = entry.list(&mut Vec::new());
+    store.pass_over(&PassedOver {
+        document: document.clone(),
+        content: entry.content(&listing),
+        fingerprint: listing.fingerprint,
+        producers: tools.signature(),
+        path: entry.dir.clone(),
+        what: format!("riposte died in it: passed over; --retry tries it again ({how})"),
+    })
+}
+
+/// The faults of the documents that are passed over now, by index. `mine` are the indices of the documents in the extent.
+pub(super) fn passed_over(
+    entries: &[Entry],
+    mine: &[usize],
+    store: &Store,
+    tools: &Tools,
+) -> Result<BTreeMap<usize, Fault>> {
+    let signature = tools.signature();
+    let mut faults = BTreeMap::new();
+    for row in store.passed_over()? {
+        let found = entries.binary_search_by(|entry| entry.id.cmp(&row.document));
+        let Ok(index) = found else { continue };
+        let is_mine = mine.binary_search(&index).is_ok();
+        let is_same = |entry: &Entry| row.producers == signature && row.content == content(entry);
+        if is_mine && entries.get(index).is_some_and(is_same) {
+            faults.insert(index, row.fault());
+        }
+    }
+    Ok(faults)
+}
+
+fn entry_of<'a>(collection: &'a ImageCollection, id: &DocId) -> Option<(usize, &'a Entry)> {
+    let entries = collection.entries();
+    let index = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
+    Some((index, entries.get(index)?))
+}
+
+fn fingerprint(entry: &Entry) -> String {
+    entry.list(&mut Vec::new()).fingerprint
+}
+
+fn content(entry: &Entry) -> String {
+    entry.content(&entry.list(&mut Vec::new()))
+}

@@ -1,0 +1,327 @@
+//! Checksums of what is stored about each document, verified whenever it is read.
+//!
+//! SQLite's own checks do not see changed values, and a flipped bit in an interior page of a table makes rows vanish. So the table
+//! `checksum` has a row for each document and table, over all values of the document's rows in that table, in the order of the primary key.
+//! A document without a row in a table has a checksum for it, too. Triggers delete a checksum when other hands change the rows: an older
+//! riposte, or a person with `sqlite3`. Rows without a checksum are read unverified, and the next extraction adds it.
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Rows, params};
+use sha2::{Digest, Sha256};
+
+/// A table of evidence, and how the rows of some documents are read from it.
+pub(super) struct Table {
+    pub name: &'static str,
+    /// Selects all columns of the documents from ?1 to ?2, in the order of the primary key. The first column is the document.
+    select: &'static str,
+}
+
+macro_rules! table {
+    ($name:literal, $columns:literal, $order:literal) => {
+        Table {
+            name: $name,
+            select: concat!(
+                "SELECT document, ",
+                $columns,
+                " FROM ",
+                $name,
+                " WHERE document BETWEEN ?1 AND ?2 ORDER BY document",
+                $order
+            ),
+        }
+    };
+}
+
+pub(super) const DOCUMENT: Table = table!("document", "fingerprint, url", "");
+pub(super) const WORK: Table = table!("work", "channel, producer", ", channel");
+pub(super) const BACKEND: Table = table!("backend", "channel, backend, numeric", ", channel");
+pub(super) const FAULT: Table = table!(
+    "fault",
+    "channel, number, kind, path, line, what",
+    ", channel, number"
+);
+pub(super) const PAGE: Table = table!(
+    "page",
+    "page, url, found, names_image, title, description, alt, title_attribute, caption, headings, before, after, main",
+    ", page"
+);
+pub(super) const CRAWL_RANK: Table = table!(
+    "crawl_rank",
+    "page, number, query, topic, rank",
+    ", page, number"
+);
+pub(super) const OCR_LINE: Table = table!(
+    "ocr_line",
+    "line, text, confidence, x1, y1, x2, y2, x3, y3, x4, y4",
+    ", line"
+);
+pub(super) const PICTURE: Table = table!(
+    "picture",
+    "width, height, phash, text_fraction, brightness, contrast, saturation, colourfulness, red, green, blue, bright, dark, average, colours, edges, flat, photograph",
+    ""
+);
+pub(super) const CLIP: Table = table!("clip", "vector", "");
+pub(super) const SENTENCE: Table = table!("sentence", "page, part, vector", ", page, part");
+pub(super) const VADER: Table = table!("vader", "page, part, compound", ", page, part");
+pub(super) const AFINN: Table = table!("afinn", "page, part, sum, words", ", page, part");
+
+/// All tables that have checksums.
+pub(super) const TABLES: [&Table; 12] = [
+    &DOCUMENT,
+    &WORK,
+    &BACKEND,
+    &FAULT,
+    &PAGE,
+    &CRAWL_RANK,
+    &OCR_LINE,
+    &PICTURE,
+    &CLIP,
+    &SENTENCE,
+    &VADER,
+    &AFINN,
+];
+
+/// Greater than the id of any document.
+pub(super) const LAST: &str = "\u{10FFFF}";
+
+/// The table of the checksums, and the triggers that delete those of changed rows.
+pub(super) fn schema() -> String {
+    let mut sql = include_str!("checksum.sql").to_owned();
+    for Table { name, .. } in TABLES {
+        for (event, changed) in [
+            ("INSERT", "= NEW.document"),
+            ("DELETE", "= OLD.document"),
+            ("UPDATE", "IN (OLD.document, NEW.document)"),
+        ] {
+            let suffix = event.to_lowercase();
+            sql.push_str(&format!(
+                "CREATE TRIGGER IF NOT EXISTS checksum_{name}_{suffix} AFTER {event} ON {name}
+                 BEGIN DELETE FROM checksum WHERE document {changed} AND of_table = '{name}'; END;\n"
+            ));
+        }
+    }
+    sql
+}
+
+/// The error for stored rows of a document that are not those that were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedRecord {
+    pub document: String,
+    /// The name of the table that has the rows.
+    pub table: &'static str,
+}
+
+impl fmt::Display for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DamagedRecord { document, table } = self;
+        write!(
+            f,
+            "the record of {document} in the table {table} is damaged: `riposte extract` with this evidence file computes it anew"
+        )
+    }
+}
+
+impl std::error::Error for DamagedRecord {}
+
+/// Whether an error is about damaged records, which [`super::Store::remove_damaged`] removes.
+pub fn is_damaged_record(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<DamagedRecord>())
+}
+
+/// A hash over the values of rows. It has to detect damage, not forgery, so 64 bits of it are kept.
+#[derive(Default)]
+struct RowHash(Sha256);
+
+impl RowHash {
+    fn add(&mut self, value: ValueRef) {
+        let (tag, number) = match value {
+            ValueRef::Null => (0u8, [0; 8]),
+            ValueRef::Integer(number) => (1, number.to_le_bytes()),
+            ValueRef::Real(number) => (2, number.to_bits().to_le_bytes()),
+            ValueRef::Text(bytes) => (3, (bytes.len() as u64).to_le_bytes()),
+            ValueRef::Blob(bytes) => (4, (bytes.len() as u64).to_le_bytes()),
+        };
+        self.0.update([tag]);
+        self.0.update(number);
+        if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
+            self.0.update(bytes);
+        }
+    }
+
+    fn finish(self) -> i64 {
+        let digest = self.0.finalize();
+        i64::from_le_bytes(std::array::from_fn(|at| digest[at]))
+    }
+}
+
+/// The checksum of one row with these values.
+pub(crate) fn checksum_of(values: &[ValueRef]) -> i64 {
+    let mut hash = RowHash::default();
+    values.iter().for_each(|value| hash.add(*value));
+    hash.finish()
+}
+
+/// The stored checksums of neighbouring documents for one table, in the order of the documents.
+struct Checksums<'s> {
+    rows: Rows<'s>,
+    /// The next document, and its checksum.
+    next: Option<(String, i64)>,
+}
+
+impl<'s> Checksums<'s> {
+    fn new(rows: Rows<'s>) -> Result<Self> {
+        let mut sums = Checksums { rows, next: None };
+        sums.advance()?;
+        Ok(sums)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next = match self.rows.next()? {
+            Some(row) => Some((text(row.get_ref(0)?), row.get(1)?)),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Passes over the documents before `until`, all that are left if that is `None`. They have no row, so their checksums must be that of
+    /// no row: for each other one, calls `damaged`.
+    fn pass(
+        &mut self,
+        until: Option<&str>,
+        damaged: &mut dyn FnMut(String) -> Result<()>,
+    ) -> Result<()> {
+        while let Some((document, sum)) = &self.next
+            && until.is_none_or(|until| document.as_str() < until)
+        {
+            if *sum != RowHash::default().finish() {
+                damaged(document.clone())?;
+            }
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the rows of the document have this checksum, or none is stored.
+    fn accept(&mut self, document: &str, found: i64) -> Result<bool> {
+        if self.next.as_ref().is_none_or(|(next, _)| next != document) {
+            return Ok(true);
+        }
+        let mut accepted = true;
+        while let Some((next, sum)) = &self.next
+            && next == document
+        {
+            accepted &= *sum == found;
+            self.advance()?;
+        }
+        Ok(accepted)
+    }
+}
+
+/// The text of a value. Damaged text may be no UTF-8.
+pub(super) fn text(value: ValueRef) -> String {
+    match value {
+        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Reads the rows of the documents from `first` to `last`, and compares those of each document with its checksum.
+///
+/// # Errors
+/// The rows of a document are damaged ([`DamagedRecord`]), perhaps after `each` has read them, or SQLite fails.
+pub(super) fn read(
+    c: &Connection,
+    table: &Table,
+    (first, last): (&str, &str),
+    mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
+) -> Result<()> {
+    scan(c, table, (first, last), &mut each, &mut |document| {
+        let table = table.name;
+        bail!(DamagedRecord { document, table })
+    })
+}
+
+/// As [`read`], but calls `damaged` with each document whose rows are damaged.
+pub(super) fn scan(
+    c: &Connection,
+    table: &Table,
+    (first, last): (&str, &str),
+    each: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
+    damaged: &mut dyn FnMut(String) -> Result<()>,
+) -> Result<()> {
+    let mut sums = c.prepare_cached(
+        "SELECT document, sum FROM checksum
+         WHERE document BETWEEN ?1 AND ?2 AND of_table = ?3 ORDER BY document",
+    )?;
+    let mut sums = Checksums::new(sums.query(params![first, last, table.name])?)?;
+    let mut statement = c.prepare_cached(table.select)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query([first, last])?;
+    // the document whose rows are being read, and the hash over them
+    let mut current: Option<(String, RowHash)> = None;
+    while let Some(row) = rows.next()? {
+        let is_next = match (&current, row.get_ref(0)?) {
+            (Some((document, _)), ValueRef::Text(bytes)) => document.as_bytes() != bytes,
+            _ => true,
+        };
+        if is_next {
+            let document = text(row.get_ref(0)?);
+            if let Some((former, hash)) = current.take() {
+                // an index with a damaged key returns documents in another order
+                if former >= document {
+                    damaged(document.clone())?;
+                }
+                if !sums.accept(&former, hash.finish())? {
+                    damaged(former)?;
+                }
+            }
+            sums.pass(Some(&document), damaged)?;
+            current = Some((document, RowHash::default()));
+        }
+        let Some((document, hash)) = &mut current else {
+            continue;
+        };
+        for column in 0..columns {
+            hash.add(row.get_ref(column)?);
+        }
+        match each(row) {
+            Err(error @ rusqlite::Error::SqliteFailure(..)) => return Err(error.into()),
+            // a value of another type, or text that is no UTF-8
+            Err(_) => damaged(document.clone())?,
+            Ok(()) => {}
+        }
+    }
+    if let Some((document, hash)) = current
+        && !sums.accept(&document, hash.finish())?
+    {
+        damaged(document)?;
+    }
+    sums.pass(None, damaged)
+}
+
+/// Stores the checksums that a document lacks, over the rows that are stored now.
+pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
+    for table in TABLES {
+        let has = c
+            .prepare_cached("SELECT 1 FROM checksum WHERE document = ? AND of_table = ?")?
+            .exists([document, table.name])?;
+        if has {
+            continue;
+        }
+        let mut hash = RowHash::default();
+        let mut statement = c.prepare_cached(table.select)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([document, document])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..columns {
+                hash.add(row.get_ref(column)?);
+            }
+        }
+        c.prepare_cached("INSERT OR REPLACE INTO checksum VALUES (?, ?, ?)")?
+            .execute(params![document, table.name, hash.finish()])?;
+    }
+    Ok(())
+}

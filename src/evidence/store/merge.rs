@@ -1,0 +1,214 @@
+//! Copies evidence from one store into another.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use super::checksum::TABLES;
+use super::file::{is_malformed, read_only_uri};
+use super::{Store, checksum};
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The number of documents that were copied.
+    pub documents: usize,
+    /// The number of documents of the other store.
+    pub found: usize,
+    /// Whether the other store's file is damaged.
+    pub is_damaged: bool,
+    /// The number of documents of a damaged store that are known, but cannot be read.
+    pub lost: usize,
+}
+
+/// Tables with what is stored about a document beside its evidence. Stores of earlier versions lack some of them.
+const BESIDE: [&str; 2] = ["checksum", "file_state"];
+
+impl Store {
+    /// Copies the documents that another store has and this one lacks, or of which it has fewer channels. The stores are of shards of
+    /// one collection. Of a damaged store, what can be read is copied document by document. The other store is not written.
+    ///
+    /// # Errors
+    /// This store cannot be written, or the other one is no evidence store.
+    pub fn merge(&mut self, other: &Path) -> Result<Merged> {
+        let (from, into) = (other.display(), self.path().display());
+        let merging = format!("cannot merge {from} into {into}");
+        let merge = |connection: &mut Connection| -> Result<Merged> {
+            let uri = read_only_uri(other)?;
+            // reads the file, so it fails if that is too short
+            let attached = connection.execute("ATTACH DATABASE ? AS shard", [uri]);
+            let merged = match attached {
+                Ok(_) => {
+                    let merged = merge_all(connection);
+                    connection.execute_batch("DETACH DATABASE shard")?;
+                    merged
+                }
+                Err(error) => Err(error.into()),
+            };
+            match merged {
+                Err(error) if is_malformed(&error) => merge_each(connection, other),
+                merged => merged,
+            }
+        };
+        if let Err(error) = Store::open_read_only(other)
+            && !is_malformed(&error)
+        {
+            return Err(error.context(merging));
+        }
+        merge(&mut self.connection).context(merging)
+    }
+}
+
+fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
+    c.prepare(&format!(
+        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
+    ))?
+    .exists([table])
+}
+
+/// Copies all documents that are wanted, in one transaction.
+fn merge_all(connection: &mut Connection) -> Result<Merged> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(
+        "CREATE TEMP TABLE coming AS
+         SELECT s.document FROM shard.document s LEFT JOIN main.document d USING (document)
+         WHERE d.document IS NULL
+            OR (SELECT count(*) FROM main.work w WHERE w.document = s.document)
+             < (SELECT count(*) FROM shard.work w WHERE w.document = s.document);",
+    )?;
+    let count = |table: &str| -> rusqlite::Result<i64> {
+        transaction.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+            row.get(0)
+        })
+    };
+    let (coming, found) = (count("coming")?, count("shard.document")?);
+    // the triggers delete checksums and file states, so these come last
+    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
+        transaction.execute_batch(&format!(
+            "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);"
+        ))?;
+        if has_table(&transaction, "shard", table)? {
+            transaction.execute_batch(&format!(
+                "INSERT INTO main.{table} SELECT * FROM shard.{table} WHERE document IN (SELECT document FROM coming);"
+            ))?;
+        }
+    }
+    if has_table(&transaction, "shard", "passed_over")? {
+        transaction.execute_batch(
+            "INSERT OR REPLACE INTO main.passed_over SELECT * FROM shard.passed_over
+             WHERE document NOT IN (SELECT document FROM main.document);",
+        )?;
+    }
+    transaction.execute_batch("DROP TABLE coming;")?;
+    transaction.commit()?;
+    Ok(Merged {
+        documents: coming as usize,
+        found: found as usize,
+        ..Merged::default()
+    })
+}
+
+/// Copies the documents of a damaged store that this one lacks, those that can be read and agree with their checksums. The damaged store has a
+/// connection of its own, so that its errors do not end the transaction.
+fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let shard = Connection::open_with_flags(other, flags)?;
+    // otherwise SQLite reads nothing of a file that is too short
+    shard.pragma_update(None, "writable_schema", true)?;
+    let mut tables: Vec<&str> = Vec::new();
+    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
+        if has_table(&shard, "main", table)? {
+            tables.push(table);
+        }
+    }
+    let mut merged = Merged {
+        is_damaged: true,
+        ..Merged::default()
+    };
+    let transaction = connection.transaction()?;
+    for document in readable_ids(&shard) {
+        merged.found += 1;
+        let is_known = transaction
+            .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
+            .exists([&document])?;
+        if is_known {
+            continue;
+        }
+        let Ok(rows) = rows_of(&shard, &tables, &document) else {
+            merged.lost += 1;
+            continue;
+        };
+        transaction.execute_batch("SAVEPOINT one")?;
+        match write(&transaction, rows, &document) {
+            Ok(()) => merged.documents += 1,
+            Err(_) => {
+                transaction.execute_batch("ROLLBACK TO one")?;
+                merged.lost += 1;
+            }
+        }
+        transaction.execute_batch("RELEASE one")?;
+    }
+    transaction.commit()?;
+    Ok(merged)
+}
+
+/// The ids of a damaged store: from the first and from the last one up to where the list cannot be read.
+fn readable_ids(shard: &Connection) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for table in ["document", "checksum"] {
+        for order in ["ASC", "DESC"] {
+            let sql = format!("SELECT document FROM {table} ORDER BY document {order}");
+            let Ok(mut statement) = shard.prepare(&sql) else {
+                continue;
+            };
+            let Ok(rows) = statement.query_map([], |row| row.get(0)) else {
+                continue;
+            };
+            ids.extend(rows.map_while(rusqlite::Result::ok));
+        }
+    }
+    ids
+}
+
+/// The values of one row.
+type Values = Vec<Value>;
+
+/// All rows of a document, by table.
+fn rows_of<'t>(
+    shard: &Connection,
+    tables: &[&'t str],
+    document: &str,
+) -> rusqlite::Result<Vec<(&'t str, Vec<Values>)>> {
+    let mut all = Vec::new();
+    for table in tables {
+        let sql = format!("SELECT * FROM {table} WHERE document = ?");
+        let mut statement = shard.prepare_cached(&sql)?;
+        let columns = statement.column_count();
+        let values = |row: &rusqlite::Row| (0..columns).map(|column| row.get(column)).collect();
+        let rows = statement.query_map([document], values)?;
+        all.push((*table, rows.collect::<rusqlite::Result<_>>()?));
+    }
+    Ok(all)
+}
+
+/// Writes the rows of one document, and compares them with its checksums.
+fn write(c: &Connection, rows: Vec<(&str, Vec<Values>)>, document: &str) -> Result<()> {
+    for (table, rows) in rows {
+        for values in rows {
+            let places = vec!["?"; values.len()].join(", ");
+            c.prepare_cached(&format!("INSERT INTO {table} VALUES ({places})"))?
+                .execute(params_from_iter(values))?;
+        }
+    }
+    let is_whole = c
+        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
+        .exists([document])?;
+    ensure!(is_whole, "{document} has vanished");
+    for table in TABLES {
+        checksum::read(c, table, (document, document), |_| Ok(()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The documents in which riposte died.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use rusqlite::params;
+
+use super::{Store, rows};
+use crate::evidence::Channel;
+use crate::trec::{DocId, Fault, FaultKind};
+
+/// A document in which riposte died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    pub document: DocId,
+    /// That of the document's files when riposte died in it.
+    pub fingerprint: String,
+    /// A hash over the names and contents of these files.
+    pub content: String,
+    /// The version of riposte that died in it, and the producers of all channels.
+    pub producers: String,
+    /// The directory of the document.
+    pub path: PathBuf,
+    /// How riposte died, and what is done about it.
+    pub what: String,
+}
+
+impl PassedOver {
+    /// What a user is told.
+    pub(crate) fn fault(&self) -> Fault {
+        Fault {
+            kind: FaultKind::Died,
+            path: self.path.clone(),
+            line: None,
+            what: self.what.clone(),
+        }
+    }
+}
+
+impl Store {
+    /// The documents in which riposte died, ordered by document.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn passed_over(&self) -> Result<Vec<PassedOver>> {
+        self.reading(|c| {
+            let mut statement = c.prepare(
+                "SELECT document, fingerprint, content, producers, path, what FROM passed_over ORDER BY document",
+            )?;
+            let rows = statement.query_map([], |row| {
+                Ok(PassedOver {
+                    document: DocId(row.get(0)?),
+                    fingerprint: row.get(1)?,
+                    content: row.get(2)?,
+                    producers: row.get(3)?,
+                    path: row.get::<_, String>(4)?.into(),
+                    what: row.get(5)?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Records that riposte died in a document. Evidence of other files than those in which it died is removed.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(crate) fn pass_over(&mut self, document: &PassedOver) -> Result<()> {
+        self.writing(|c| {
+            let id = document.document.0.as_str();
+            let is_stale = c
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT * FROM document LEFT JOIN file_state USING (document)
+                     WHERE document = ? AND (fingerprint <> ? OR content <> ?))",
+                )?
+                .query_row([id, &document.fingerprint, &document.content], |row| {
+                    row.get(0)
+                })?;
+            if is_stale {
+                for channel in Channel::ALL {
+                    rows::clear(c, id, channel)?;
+                }
+                c.execute("DELETE FROM document WHERE document = ?", [id])?;
+            }
+            c.prepare_cached("INSERT OR REPLACE INTO passed_over VALUES (?, ?, ?, ?, ?, ?)")?
+                .execute(params![
+                    id,
+                    document.fingerprint,
+                    document.content,
+                    document.producers,
+                    document.path.to_string_lossy(),
+                    document.what
+                ])?;
+            Ok(())
+        })
+    }
+
+    /// Forgets that riposte died in a document.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(crate) fn forget_passed_over(&mut self, document: &DocId) -> Result<()> {
+        self.writing(|c| {
+            c.prepare_cached("DELETE FROM passed_over WHERE document = ?")?
+                .execute([&document.0])?;
+            Ok(())
+        })
+    }
+}

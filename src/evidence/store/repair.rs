@@ -1,0 +1,167 @@
+//! Finds damaged records, and removes them so that they are computed anew.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use rayon::prelude::*;
+use rusqlite::Connection;
+
+use super::Store;
+use super::checksum::{BACKEND, DamagedRecord, LAST, TABLES, add, scan, text};
+use super::file::beyond_repair;
+use super::rows::{clear, tables};
+use crate::evidence::Channel;
+
+/// Number of documents whose records a thread verifies at once, and of those whose checksums are added in one transaction.
+const BATCH: usize = 512;
+
+/// Number of damaged records that are named in an error.
+const NAMED: usize = 3;
+
+impl Store {
+    /// Adds checksums to documents that lack some: of earlier versions of riposte, or changed by hand.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub(crate) fn add_checksums(&mut self) -> Result<()> {
+        let lacking: Vec<String> = self.reading(|c| {
+            let documents = c
+                .prepare(
+                    "SELECT document FROM document d
+                     WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
+                )?
+                .query_map([TABLES.len() as i64], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(documents)
+        })?;
+        for batch in lacking.chunks(BATCH) {
+            self.writing(|c| batch.iter().try_for_each(|document| add(c, document)))?;
+        }
+        Ok(())
+    }
+
+    /// The damaged records of all documents, those of documents that have vanished included.
+    ///
+    /// # Errors
+    /// The store cannot be read, or is damaged in a way that hides which records are.
+    pub fn damaged_records(&self) -> Result<Vec<DamagedRecord>> {
+        let documents: Vec<String> = self.reading(|c| {
+            let sql =
+                "SELECT document FROM document UNION SELECT document FROM checksum ORDER BY 1";
+            let mut statement = c.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            let mut documents = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                documents.insert(text(row.get_ref(0)?));
+            }
+            Ok(documents.into_iter().collect())
+        })?;
+        let path = self.path();
+        let batches: Vec<&[String]> = documents.chunks(BATCH).collect();
+        let found = batches
+            .par_iter()
+            .enumerate()
+            .map(|(at, batch)| {
+                // rows of unknown documents belong to the range of a batch, too
+                let first = if at == 0 { Some("") } else { None };
+                let next = batches.get(at + 1).and_then(|next| next.first());
+                let first = first.or_else(|| batch.first().map(String::as_str));
+                verify(path, first.unwrap_or_default(), next.map(String::as_str))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The channels of any document.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn channels(&self) -> Result<BTreeSet<Channel>> {
+        self.reading(|c| {
+            let mut statement = c.prepare("SELECT DISTINCT channel FROM work")?;
+            let mut rows = statement.query([])?;
+            let mut channels = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                channels.extend(Channel::parse(&text(row.get_ref(0)?)));
+            }
+            Ok(channels)
+        })
+    }
+
+    /// Removes damaged records, so that the next extraction computes [`DamagedRecord::channels`] anew.
+    ///
+    /// # Errors
+    /// The store cannot be read or written, or is damaged in a way that removing records does not mend.
+    pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
+        self.writing(|c| damaged.iter().try_for_each(|record| remove(c, record)))?;
+        let left = self.damaged_records()?;
+        if !left.is_empty() {
+            let named: Vec<String> = left.iter().take(NAMED).map(|d| d.to_string()).collect();
+            bail!(beyond_repair(self.path(), &named.join("; ")));
+        }
+        Ok(())
+    }
+}
+
+impl DamagedRecord {
+    /// The channels that have to be computed anew: that of the record, and those that are computed from it.
+    pub(crate) fn channels(&self) -> Vec<Channel> {
+        let of_table = |channel: &Channel| tables(*channel).contains(&self.table);
+        match Channel::ALL.into_iter().find(of_table) {
+            Some(own) => Channel::ALL
+                .into_iter()
+                .filter(|channel| *channel == own || channel.uses().contains(&own))
+                .collect(),
+            None if self.table == BACKEND.name => Vec::new(),
+            None => Channel::ALL.to_vec(),
+        }
+    }
+}
+
+/// The damaged records of the documents from `first` to before `next`.
+fn verify(path: &Path, first: &str, next: Option<&str>) -> Result<Vec<DamagedRecord>> {
+    let store = Store::open_to_read(path)?;
+    let mut found: Vec<DamagedRecord> = Vec::new();
+    let last = next.unwrap_or(LAST);
+    store.reading(|c| {
+        for table in TABLES {
+            scan(c, table, (first, last), &mut |_| Ok(()), &mut |document| {
+                let table = table.name;
+                found.push(DamagedRecord { document, table });
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
+    // the range of the query has both ends
+    found.retain(|record| next.is_none_or(|next| record.document.as_str() < next));
+    found.dedup();
+    Ok(found)
+}
+
+fn remove(c: &Connection, record: &DamagedRecord) -> Result<()> {
+    let document = record.document.as_str();
+    for channel in record.channels() {
+        clear(c, document, channel)?;
+    }
+    let is_whole_document = record.channels().len() == Channel::ALL.len();
+    let others: &[&str] = if is_whole_document {
+        &["document", "backend", "file_state", "text_hash", "checksum"]
+    } else if record.table == BACKEND.name {
+        &["backend"]
+    } else {
+        &[]
+    };
+    for table in others {
+        let sql = format!("DELETE FROM {table} WHERE document = ?");
+        c.execute(&sql, [document])?;
+    }
+    // no trigger deletes the checksum of rows that have vanished
+    let sql = "DELETE FROM checksum WHERE document = ? AND of_table = ?";
+    c.execute(sql, [document, record.table])?;
+    let is_known = c
+        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
+        .exists([document])?;
+    if is_known { add(c, document) } else { Ok(()) }
+}

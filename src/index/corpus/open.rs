@@ -1,0 +1,242 @@
+//! Opens an index: finds out whether the one on disk is the wanted one and whole, and builds it if not.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use anyhow::{Context, Result, bail, ensure};
+use rayon::prelude::*;
+use tantivy::Index;
+use tantivy::index::{SegmentComponent, SegmentReader};
+
+use super::build::{self, Effort, Event};
+use super::disk::{self, Content, Damage, Lock, SealedDirectory, Verified, damaged, index_error};
+use super::guarded::guarded;
+use super::kind::{FORMAT, Meta, TextCollection};
+use super::schema::Fields;
+use super::segment::{self, Segment};
+use super::{Corpus, contents, stored};
+use crate::index::analyzer::Analyzer;
+
+/// What a directory contains of the wanted index.
+pub(super) enum IndexState {
+    Missing,
+    /// An index that has to be built again, and why.
+    Outdated(&'static str),
+    Current(Box<Corpus>),
+    Damaged(Damage),
+}
+
+impl Corpus {
+    /// Opens the index of this collection in `dir`. Builds it first if there is none, if it is damaged, or if it was made from other
+    /// files, with another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
+    ///
+    /// The index is built beside `dir` and renamed at the end, so `dir` always contains a complete index. If another process is
+    /// building it, this one waits and opens the result. Errors: a file of the collection cannot be read, `dir` cannot be written, or
+    /// it contains something else than an index.
+    pub fn open_or_build(
+        collection: &TextCollection,
+        analyzer: &Analyzer,
+        dir: &Path,
+        effort: Effort,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Self> {
+        let fingerprint = contents::fingerprint(&collection.files(), dir)?;
+        let wanted = Meta::new(collection.kind(), analyzer, fingerprint);
+        disk::remove_unfinished(dir)?;
+        let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
+        if let IndexState::Current(corpus) = Corpus::find_usable(dir, &wanted)? {
+            return Ok(corpus.of(collection));
+        }
+        drop(lock);
+        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        match Corpus::find_usable(dir, &wanted)? {
+            // another process has built it in the meantime
+            IndexState::Current(corpus) => return Ok(corpus.of(collection)),
+            IndexState::Outdated(why) => on_event(Event::Outdated(why)),
+            IndexState::Missing => {}
+            IndexState::Damaged(damage) => {
+                on_event(Event::Damaged(damage.what()));
+                return Corpus::build(collection, wanted, dir, effort, on_event)
+                    .context(damage.to_string());
+            }
+        }
+        Corpus::build(collection, wanted, dir, effort, on_event)
+    }
+
+    /// The index of a collection that has the same content as the one from which it was made, but may be in another place: faults name
+    /// its files.
+    fn of(mut self, collection: &TextCollection) -> Self {
+        for fault in &mut self.meta.faults {
+            let mut files = collection.files().into_iter();
+            if let Some(file) = files.find(|file| file.file_name() == fault.path.file_name()) {
+                fault.path = file.to_owned();
+            }
+        }
+        self
+    }
+
+    /// Builds the index even if `dir` contains a current or a damaged one. Errors: as [`Corpus::open_or_build`].
+    pub fn rebuild(
+        collection: &TextCollection,
+        analyzer: &Analyzer,
+        dir: &Path,
+        effort: Effort,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Self> {
+        let fingerprint = contents::fingerprint(&collection.files(), dir)?;
+        let wanted = Meta::new(collection.kind(), analyzer, fingerprint);
+        disk::remove_unfinished(dir)?;
+        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        if let Err(error) = disk::inspect(dir)
+            && !error.is::<Damage>()
+        {
+            return Err(error);
+        }
+        Corpus::build(collection, wanted, dir, effort, on_event)
+    }
+
+    fn build(
+        collection: &TextCollection,
+        wanted: Meta,
+        dir: &Path,
+        effort: Effort,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Self> {
+        build::build(collection, wanted, dir, effort, on_event)
+            .with_context(|| format!("cannot build the index {}", dir.display()))?;
+        Corpus::open_whole(dir)
+    }
+
+    /// Opens the index in `dir`. Errors: there is none, it is damaged, or another version of riposte made it.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let _lock = Lock::to_read(dir, &mut || ())?;
+        Corpus::open_whole(dir)
+    }
+
+    /// Compares all files of the index in `dir` with their checksums, the stored texts included. Errors: a file is damaged or missing.
+    pub fn check(dir: &Path) -> Result<Verified> {
+        let _lock = Lock::to_read(dir, &mut || ())?;
+        let (index, _) = Corpus::open_meta(dir)?;
+        disk::verify(dir, &index, true)
+    }
+
+    /// As [`Corpus::find_current`]; but damage is no error if nothing but the index is in `dir`.
+    pub(super) fn find_usable(dir: &Path, wanted: &Meta) -> Result<IndexState> {
+        match Corpus::find_current(dir, wanted) {
+            Err(error) => match error.downcast::<Damage>() {
+                Ok(damage) if damage.is_replaceable() => Ok(IndexState::Damaged(damage)),
+                Ok(damage) => Err(damage.into()),
+                Err(error) => Err(error),
+            },
+            found => found,
+        }
+    }
+
+    /// Opens the index in `dir` if it is the wanted one. Errors: it is damaged.
+    pub(super) fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
+        match disk::inspect(dir)? {
+            Content::Nothing => return Ok(IndexState::Missing),
+            Content::LegacyIndex => return Ok(IndexState::Outdated("it is of an earlier version")),
+            Content::Index => {}
+        }
+        let (index, meta) = Corpus::open_meta(dir)?;
+        match meta.map(|meta| (meta.mismatch(wanted), meta)) {
+            // the first commit was never made
+            Err(_) => Ok(IndexState::Outdated("it is of another version")),
+            Ok((Some(why), _)) => Ok(IndexState::Outdated(why)),
+            Ok((None, meta)) => Corpus::open_segments(dir, &index, meta)
+                .map(Box::new)
+                .map(IndexState::Current),
+        }
+    }
+
+    pub(super) fn open_whole(dir: &Path) -> Result<Self> {
+        ensure!(
+            disk::inspect(dir)? == Content::Index,
+            "there is no index in {}",
+            dir.display()
+        );
+        let (index, meta) = Corpus::open_meta(dir)?;
+        let meta = meta.map_err(|error| damaged(dir, Path::new(disk::META), error))?;
+        ensure!(
+            meta.format == FORMAT,
+            "the index {} is of version {}, not {FORMAT}",
+            dir.display(),
+            meta.format
+        );
+        Corpus::open_segments(dir, &index, meta)
+    }
+
+    /// tantivy's index, and its [`Meta`] if it can be parsed. Errors: meta.json is damaged.
+    fn open_meta(dir: &Path) -> Result<(Index, Result<Meta>)> {
+        let directory = SealedDirectory::open(dir)?;
+        let index = Index::open(directory).map_err(|error| index_error(dir, &error))?;
+        let payload = index
+            .load_metas()
+            .map_err(|error| index_error(dir, &error))?;
+        let meta = payload.payload.context("it has no payload");
+        let meta = meta.and_then(|text| Ok(serde_json::from_str(&text)?));
+        Ok((index, meta))
+    }
+
+    fn open_segments(dir: &Path, index: &Index, meta: Meta) -> Result<Self> {
+        let verified = disk::verify(dir, index, false)?;
+        let fields = Fields::new(meta.kind);
+        if index.schema() != fields.schema {
+            bail!(damaged(
+                dir,
+                Path::new(disk::META),
+                "its schema is not that of its kind"
+            ));
+        }
+        let segments = index.searchable_segments();
+        let readers = segments.map_err(|error| index_error(dir, &error))?;
+        let readers: Vec<(SegmentReader, Result<()>)> = readers
+            .par_iter()
+            .map(|segment| {
+                // all other files have been verified
+                let texts = segment.relative_path(SegmentComponent::Store);
+                let reader = guarded(|| SegmentReader::open(segment));
+                let reader = reader.map_err(|why| damaged(dir, &texts, format!("{why:#}")))?;
+                let reader = reader.map_err(|error| index_error(dir, &error))?;
+                Ok((reader, stored::check_skip_index(segment)))
+            })
+            .collect::<Result<_>>()?;
+        let columns = readers
+            .par_iter()
+            .map(|(reader, _)| {
+                segment::Columns::read(reader, &meta.fields)
+                    .with_context(|| format!("cannot read the index {}", dir.display()))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut corpus = Corpus {
+            dir: dir.to_owned(),
+            lengths: vec![Vec::new(); meta.fields.len()],
+            marks: Vec::new(),
+            has_excluded: false,
+            counts: Vec::new(),
+            longest: 0,
+            segments: Vec::new(),
+            verified,
+            fields,
+            meta,
+            length_scores: Mutex::default(),
+            term_counts: Mutex::default(),
+            scratches: Mutex::default(),
+        };
+        for ((reader, texts), columns) in readers.into_iter().zip(columns) {
+            for (all, own) in corpus.lengths.iter_mut().zip(&columns.lengths) {
+                all.extend(own);
+            }
+            let base = corpus.marks.len() as u32;
+            corpus.marks.extend(&columns.marks);
+            let segment = Segment::open(reader, texts, base, columns, &corpus.fields);
+            let opening = || format!("cannot open the index {}", corpus.dir.display());
+            corpus.segments.push(segment.with_context(opening)?);
+        }
+        let lengths = corpus.lengths.iter().flatten();
+        corpus.longest = lengths.copied().max().unwrap_or(0);
+        corpus.count();
+        Ok(corpus)
+    }
+}

@@ -1,0 +1,79 @@
+//! Text from files on a terminal and in a run.
+
+use std::fmt;
+
+/// A text that comes from a file, such as a name or an id, as it is printed: control characters, line breaks and marks that change the
+/// direction of text stand as `\u{1b}`. So no file can move the cursor, forge a line or hide what follows.
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a> {
+    text: &'a str,
+    keeps_layout: bool,
+}
+
+/// The text on one line.
+pub fn escaped(text: &str) -> Escaped<'_> {
+    Escaped {
+        text,
+        keeps_layout: false,
+    }
+}
+
+/// The text with its line breaks and tabs, for a text of several lines that riposte has laid out.
+pub fn escaped_lines(text: &str) -> Escaped<'_> {
+    Escaped {
+        text,
+        keeps_layout: true,
+    }
+}
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_kept = |c: char| !is_control(c) || self.keeps_layout && matches!(c, '\n' | '\t');
+        let mut rest = self.text;
+        while let Some(at) = rest.find(|c| !is_kept(c)) {
+            let (kept, tail) = rest.split_at(at);
+            f.write_str(kept)?;
+            let mut chars = tail.chars();
+            if let Some(c) = chars.next() {
+                write!(f, "{}", c.escape_unicode())?;
+            }
+            rest = chars.as_str();
+        }
+        f.write_str(rest)
+    }
+}
+
+/// Whether a terminal may do something else than show the character: control characters of ASCII and Latin-1, the line and paragraph
+/// separators, and the marks, embeddings, overrides and isolates of the bidirectional algorithm.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Why a text cannot be a field of a run line, `None` if it can: fields are separated by white space.
+pub(crate) fn unfit_field(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("is empty")
+    } else if text.contains(char::is_whitespace) {
+        Some("has a blank in it")
+    } else if text.contains(char::is_control) {
+        Some("has a control character in it")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let text = "a\u{1b}[2J\nb\tc\0\u{9b}\u{202e}d é 😀 \\";
+        let one = "a\\u{1b}[2J\\u{a}b\\u{9}c\\u{0}\\u{9b}\\u{202e}d é 😀 \\";
+        assert_eq!(escaped(text).to_string(), one);
+        let lines = "a\\u{1b}[2J\nb\tc\\u{0}\\u{9b}\\u{202e}d é 😀 \\";
+        assert_eq!(escaped_lines(text).to_string(), lines);
+        assert_eq!(escaped("").to_string(), "");
+    }
+}

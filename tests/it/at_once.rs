@@ -1,0 +1,167 @@
+//! Several processes at work on the same things at once: one does the work, the others wait for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use riposte::weights::Models;
+
+use crate::index_files::arguments;
+use crate::support::files::{entries, name, text};
+use crate::support::need::{Model, need};
+use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::sample;
+
+const TOPICS: &str =
+    "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
+
+/// Starts all commands, and then waits for each.
+fn all_at_once(commands: impl IntoIterator<Item = Command>) -> Vec<Output> {
+    let start = |mut command: Command| {
+        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        piped.spawn().unwrap()
+    };
+    let children: Vec<_> = commands.into_iter().map(start).collect();
+    let wait = |child: std::process::Child| child.wait_with_output().unwrap();
+    children.into_iter().map(wait).collect()
+}
+
+/// The runs of several directories, which must be the same.
+fn equal_runs(outs: &[PathBuf]) -> Vec<u8> {
+    let runs = outs
+        .iter()
+        .map(|out| fs::read(out.join("run.txt")).unwrap());
+    let runs: Vec<Vec<u8>> = runs.collect();
+    assert!(!runs[0].is_empty() && runs.iter().all(|run| *run == runs[0]));
+    runs[0].clone()
+}
+
+fn outs(home: &Path, count: usize) -> Vec<PathBuf> {
+    (0..count).map(|n| home.join(format!("out{n}"))).collect()
+}
+
+#[test]
+fn four_processes_that_want_one_index_all_succeed() {
+    let (dir, _) = arguments(3000);
+    let home = dir.path();
+    fs::write(home.join("topics.xml"), TOPICS).unwrap();
+    let outs = outs(home, 4);
+    let index = |place: &Path| {
+        let mut command = riposte(home, &["index", "-i", text(home), "--index"]);
+        command.arg(place);
+        command
+    };
+    let rank = |place: &Path, out: &Path| {
+        let args = [
+            "controversial",
+            "-i",
+            text(home),
+            "-o",
+            text(out),
+            "--index",
+        ];
+        let mut command = riposte(home, &args);
+        command.arg(place);
+        command
+    };
+    let mut waited = 0;
+    let mut runs = Vec::new();
+    for round in 0..3 {
+        let place = home.join(format!("indexed{round}"));
+        let indexed = all_at_once((0..4).map(|_| index(&place)));
+        let place = home.join(format!("ranked{round}"));
+        let ranked = all_at_once(outs.iter().map(|out| rank(&place, out)));
+        for output in indexed.iter().chain(&ranked) {
+            assert_eq!(code(output), 0, "{}", stderr(output));
+            waited += usize::from(stderr(output).contains("waiting for it"));
+        }
+        runs.push(equal_runs(&outs));
+        let left = entries(&place);
+        assert!(
+            !left.iter().any(|path| name(path).contains(".building-")),
+            "{left:?}"
+        );
+    }
+    assert!(runs.iter().all(|run| *run == runs[0]));
+    assert!(waited >= 3, "only {waited} have waited");
+    let alone = home.join("alone");
+    succeed(&mut rank(&home.join("ranked0"), &alone));
+    assert_eq!(fs::read(alone.join("run.txt")).unwrap(), runs[0]);
+}
+
+#[test]
+fn two_image_runs_without_evidence_both_succeed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let rank = |evidence: &str, out: &Path| {
+        let args = ["images", "-i", text(sample()), "-o", text(out)];
+        let mut command = riposte(home.path(), &args);
+        command.arg("--evidence").arg(at(evidence));
+        command
+    };
+    let alone = rank("alone.sqlite", &at("alone")).output().unwrap();
+    let outs = outs(home.path(), 3);
+    let outputs = all_at_once(outs.iter().map(|out| rank("shared.sqlite", out)));
+    for output in &outputs {
+        assert_eq!(code(output), code(&alone), "{}", stderr(output));
+    }
+    let waited = outputs
+        .iter()
+        .filter(|output| stderr(output).contains("is writing the evidence store"));
+    assert_eq!(waited.count(), 2, "one works, and two wait for it");
+    let expected = fs::read(at("alone").join("run.txt")).unwrap();
+    assert_eq!(equal_runs(&outs), expected);
+    // the index of images, too
+    let index = || {
+        let mut command = riposte(home.path(), &["index", "-i", text(sample()), "--evidence"]);
+        command.arg(at("shared.sqlite")).arg("--rebuild");
+        command
+    };
+    for output in all_at_once((0..3).map(|_| index())) {
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn two_runs_without_sentence_vectors_both_succeed() {
+    if need(Model("all-minilm-l6-v2")).is_none() {
+        return;
+    }
+    let models = Models::at(None).unwrap().dir().to_owned();
+    let (dir, _) = arguments(40);
+    let home = dir.path();
+    fs::write(home.join("topics.xml"), TOPICS).unwrap();
+    let outs = outs(home, 2);
+    let rank = |out: &Path| {
+        let args = ["controversial", "-i", text(home), "-o", text(out)];
+        let mut command = riposte(home, &args);
+        command.env("RIPOSTE_MODELS", &models);
+        command
+    };
+    for output in all_at_once(outs.iter().map(|out| rank(out))) {
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    equal_runs(&outs);
+}
+
+/// ^C ends a process that waits for another.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_waiting() {
+    use std::io::{BufRead, BufReader};
+    let home = tempfile::tempdir().unwrap();
+    let evidence = home.path().join("e.sqlite");
+    let held = riposte::evidence::store::Store::open(&evidence).unwrap();
+    let args = ["images", "-i", text(sample()), "-o", text(home.path())];
+    let mut command = riposte(home.path(), &args);
+    command.arg("--evidence").arg(&evidence);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let says_so = lines.any(|line| line.unwrap().contains("waiting for it"));
+    assert!(says_so);
+    let id = child.id().to_string();
+    succeed(Command::new("kill").args(["-INT", &id]));
+    let status = child.wait().unwrap();
+    assert!(!status.success());
+    drop(held);
+}

@@ -1,0 +1,396 @@
+//! Exit codes of commands that find something broken, or nothing to do, and outputs that are checked before the work.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use image::{DynamicImage, ImageFormat, RgbImage};
+use riposte::collection::images::ImageCollection;
+use riposte::evidence::store::Store;
+use riposte::trec::FaultKind;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::images::images;
+use crate::support::collection::argument;
+use crate::support::files::{text, write};
+use crate::support::program::{WorkDir, code, riposte, stderr};
+use crate::support::sample;
+
+/// Two passages about the objects of [`TOPIC`], of more than twenty words each.
+const PASSAGES: &str = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n\
+    {\"id\": \"p2\", \"contents\": \"I prefer the desktop, because it is much better than my old laptop ever was, and I can repair it myself at home.\"}\n";
+
+fn topic(number: &str) -> String {
+    format!(
+        "<topic><number>{number}</number><title>Which is better, a laptop or a desktop?</title></topic>\n"
+    )
+}
+
+/// A collection of passages in `in`.
+fn passages(passages: &str, topics: &str) -> WorkDir {
+    WorkDir::with(&[
+        ("in/passages.jsonl", passages.as_bytes()),
+        ("in/topics.xml", topics.as_bytes()),
+    ])
+}
+
+fn one_topic() -> String {
+    format!("<topics>\n{}</topics>", topic("1"))
+}
+
+#[test]
+fn a_collection_without_a_document_that_can_be_ranked_is_nothing_to_do() {
+    let short = "{\"id\": \"p1\", \"contents\": \"Laptop or desktop.\"}\n";
+    for (lines, said_of_rank) in [
+        ("", "nothing to rank: there is no document in in"),
+        ("\n\n", "nothing to rank: there is no document in in"),
+        (
+            "{\"id\": 7}\n",
+            "nothing to rank: no document of in can be read: in/passages.jsonl:1: ",
+        ),
+        (
+            short,
+            "nothing to rank: all 1 documents of in have fewer than 20 words",
+        ),
+    ] {
+        let dir = passages(lines, &one_topic());
+        let (code, _, said) = dir.run("comparative -i in -o out --index kept");
+        assert_eq!(code, 2, "{lines}: {said}");
+        assert!(said.contains(said_of_rank), "{said}");
+        assert!(!dir.path("out/run.txt").exists(), "{lines}");
+        let (code, _, said) = dir.run("index -i in --index kept");
+        assert_eq!(code, if lines == short { 0 } else { 2 }, "{lines}: {said}");
+    }
+}
+
+#[test]
+fn the_topics_before_a_cut_are_served_and_the_cut_is_a_fault() {
+    let six: String = (1..=6).map(|n| topic(&n.to_string())).collect();
+    let whole = format!("<topics>\n{six}</topics>");
+    let (cut, _) = whole.split_once("<topic><number>3</number>").unwrap();
+    let dir = passages(PASSAGES, cut);
+    let (code, _, said) = dir.run("comparative -i in -o out --index kept");
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("in/topics.xml:4: the file ends before </topics>: topics may be missing"),
+        "{said}"
+    );
+    let run = dir.read("out/run.txt");
+    let topics: Vec<&str> = run.lines().filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(topics, ["1", "1", "2", "2"]);
+}
+
+#[test]
+fn a_topic_whose_number_cannot_stand_in_a_run_is_named_and_the_others_are_served() {
+    for (number, what) in [
+        ("1 2", "the number \"1 2\" of a topic has a blank in it"),
+        ("", "a topic has no <number>"),
+        ("1&#27;[2J", "has a control character in it"),
+    ] {
+        let bad = topic(number);
+        let dir = passages(PASSAGES, &format!("<topics>\n{bad}{}</topics>", topic("7")));
+        let (code, _, said) = dir.run("comparative -i in -o out --index kept");
+        assert_eq!(code, 1, "{said}");
+        assert!(
+            said.contains("in/topics.xml:2: ") && said.contains(what),
+            "{said}"
+        );
+        assert!(!said.contains('\u{1b}'), "{said:?}");
+        assert!(dir.read("out/run.txt").starts_with("7 "));
+        let dir = passages(PASSAGES, &format!("<topics>\n{bad}</topics>"));
+        let (code, _, said) = dir.run("comparative -i in -o out --index kept");
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("in/topics.xml: line 2: "), "{said}");
+        assert!(!dir.path("kept").exists(), "the work has begun");
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_read_stop_images_and_broken_ones_change_the_exit_code() {
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("arguments.json");
+    for wrong in [
+        "",
+        "no arguments",
+        "<topics></topics>",
+        "{\"arguments\": [7, 8]}",
+        "{\"topics\": 1}",
+    ] {
+        fs::write(&file, wrong).unwrap();
+        let (output, run) = images(home.path(), sample(), &["--arguments", text(&file)]);
+        assert_eq!(code(&output), 2, "{wrong}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(
+            said.contains("arguments.json can be read: "),
+            "{wrong}: {said}"
+        );
+        assert_eq!(run, None);
+        assert!(!said.contains("images extracted"), "{said}");
+    }
+    let whole = argument("a1", "guns", "Guns kill people.", "CON");
+    fs::write(&file, format!("[{whole}, {{\"id\": \"a2\"}}]")).unwrap();
+    let (output, run) = images(home.path(), sample(), &["--arguments", text(&file)]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(run.is_some());
+    let said = stderr(&output);
+    assert!(said.contains("missing field `premises`"), "{said}");
+    assert!(said.contains(", id \"a2\""), "{said}");
+}
+
+#[test]
+fn a_merge_of_shards_without_documents_is_nothing_to_do() {
+    let dir = WorkDir::new();
+    drop(Store::open(&dir.path("shard.sqlite")).unwrap());
+    let (code, _, said) = dir.run("merge all.sqlite shard.sqlite");
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("no shard contains a document"), "{said}");
+}
+
+#[test]
+fn a_run_for_topics_that_nothing_is_about_is_empty_and_says_so() {
+    let zebras = "<topics><topic><number>1</number><title>zebras</title></topic></topics>";
+    let dir = passages(PASSAGES, zebras);
+    let (code, _, said) = dir.run("comparative -i in -o out --index kept");
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("note: no document has a word of a topic: the run is empty"),
+        "{said}"
+    );
+    assert_eq!(dir.read("out/run.txt"), "");
+}
+
+#[test]
+fn a_run_without_a_line_is_said_to_be_empty() {
+    let dir = WorkDir::with(&[
+        ("qrels", b"1 0 d1 1\n".as_slice()),
+        ("empty.txt", b"".as_slice()),
+        ("run.txt", b"1 Q0 d1 1 1.0 tag\n".as_slice()),
+    ]);
+    let (code, _, said) = dir.run("evaluate qrels run.txt");
+    assert_eq!(code, 0, "{said}");
+    let (code, printed, said) = dir.run("evaluate qrels empty.txt run.txt");
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("empty.txt: no line of a run can be read"),
+        "{said}"
+    );
+    assert!(printed.contains("run.txt"), "{printed}");
+    let (code, printed, _) = dir.run("verify --task controversial --edition 2021 empty.txt");
+    assert_eq!(code, 1);
+    assert!(printed.contains("the run is empty"), "{printed}");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_work() {
+    let dir = passages(PASSAGES, &one_topic());
+    write(&dir.path("file"), "a file, and no directory");
+    write(&dir.path("run"), "1 Q0 p1 1 1.0 tag\n");
+    write(&dir.path("qrels"), "1 ONTOPIC I0123456789abcdef 1\n");
+    fs::create_dir(dir.path("taken")).unwrap();
+    fs::create_dir(dir.path("taken/run.txt")).unwrap();
+    let rank = "comparative -i in --index kept";
+    for (line, names) in [
+        (format!("{rank} -o file/out"), "file/out"),
+        (
+            format!("{rank} -o taken"),
+            "taken/run.txt: it is a directory",
+        ),
+        (format!("{rank} -o out --explain file/why"), "file/why"),
+        (
+            format!("{rank} -o out --explain in"),
+            "in: it is a directory",
+        ),
+        (
+            "evaluate qrels run --prototext file/proto".into(),
+            "file/proto",
+        ),
+        ("verify run --prototext file/proto".into(), "file/proto"),
+        (
+            "inspect run -i in --index kept -o file/report".into(),
+            "file/report",
+        ),
+        (
+            "inspect run -i in --index kept --single-file -o file/one.html".into(),
+            "file/one.html",
+        ),
+    ] {
+        let (code, printed, said) = dir.run(&line);
+        assert_eq!(code, 2, "{line}: {said}");
+        assert!(said.contains(names), "{line}: {said}");
+        assert!(printed.is_empty(), "{line}: {printed}");
+        assert!(!dir.path("kept").exists(), "{line}: the work has begun");
+    }
+    // a directory that is missing is created
+    let (code, _, said) = dir.run(&format!("{rank} -o a/b/out --explain c/d/why.jsonl"));
+    assert_eq!(code, 0, "{said}");
+    assert!(dir.path("c/d/why.jsonl").is_file());
+}
+
+#[test]
+fn images_checks_its_outputs_before_it_extracts() {
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("evidence.sqlite");
+    let file = home.path().join("file");
+    write(&file, "x");
+    let explain = file.join("why.jsonl");
+    let args = ["--evidence", text(&evidence), "--explain", text(&explain)];
+    let (output, _) = images(home.path(), sample(), &args);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("why.jsonl"), "{}", stderr(&output));
+    assert!(!evidence.exists());
+}
+
+#[test]
+fn no_output_replaces_another_or_an_input() {
+    let dir = passages(PASSAGES, &one_topic());
+    write(&dir.path("run"), "1 Q0 p1 1 1.0 tag\n");
+    write(&dir.path("qrels"), "1 ONTOPIC I0123456789abcdef 1\n");
+    let rank = "comparative -i in --index kept -o out";
+    for (line, what) in [
+        (
+            format!("{rank} --explain out/run.txt"),
+            "--explain and --output name the same file",
+        ),
+        (
+            format!("{rank} --explain in/../out/./run.txt"),
+            "--explain and --output name the same file",
+        ),
+        (
+            format!("{rank} --topics in/topics.xml --explain in/topics.xml"),
+            "--explain would replace in/topics.xml, which is read",
+        ),
+        (
+            "evaluate qrels run --prototext run".into(),
+            "--prototext would replace run",
+        ),
+        (
+            "evaluate qrels run --prototext qrels".into(),
+            "--prototext would replace qrels",
+        ),
+        (
+            "verify run --prototext run".into(),
+            "--prototext would replace run",
+        ),
+    ] {
+        let (code, _, said) = dir.run(&line);
+        assert_eq!(code, 2, "{line}: {said}");
+        assert!(said.contains(what), "{line}: {said}");
+    }
+    assert_eq!(dir.read("run"), "1 Q0 p1 1 1.0 tag\n");
+}
+
+#[test]
+fn stance_needs_a_topic_and_a_text() {
+    let home = TempDir::new().unwrap();
+    let ask = |args: &[&str]| {
+        let output = riposte(home.path(), &[&["stance"], args].concat())
+            .output()
+            .unwrap();
+        (code(&output), stderr(&output))
+    };
+    for (args, what) in [
+        (["--topic", "", "--text", "guns kill"], "the topic is empty"),
+        (["--topic", "guns", "--text", " \n"], "the text is empty"),
+    ] {
+        let (code, said) = ask(&args);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(what), "{said}");
+    }
+    let (code, said) = ask(&["--objects", "cats", " ", "--text", "cats purr"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("an object is empty"), "{said}");
+    let lines = |lines: &[&str]| {
+        let file = home.path().join("lines.jsonl");
+        fs::write(&file, lines.join("\n")).unwrap();
+        ask(&["--jsonl", text(&file)])
+    };
+    let good = json!({"topic": "guns", "text": "guns kill"}).to_string();
+    assert_eq!(lines(&[&good]).0, 0);
+    // an editor's byte order mark is no part of the first line
+    assert_eq!(lines(&[&format!("\u{feff}{good}")]).0, 0);
+    assert_eq!(lines(&[&good, "{}"]).0, 1);
+    for nothing in [&["{}"][..], &[""], &[]] {
+        let (code, said) = lines(nothing);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("there is no line to answer"), "{said}");
+    }
+}
+
+#[test]
+fn a_collection_with_a_long_name_has_its_place_in_the_cache() {
+    let home = TempDir::new().unwrap();
+    // 250 bytes, in characters of two bytes
+    let input = home.path().join("é".repeat(125));
+    write(&input.join("passages.jsonl"), PASSAGES);
+    write(&input.join("topics.xml"), one_topic());
+    let out = home.path().join("out");
+    let args = ["comparative", "-i", text(&input), "-o", text(&out)];
+    let output = riposte(home.path(), &args).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(Path::new(&out).join("run.txt").is_file());
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_rankings() {
+    let dir = TempDir::new().unwrap();
+    let document = dir.path().join("images/I01/I0123456789abcdef");
+    let rankings = document.join("pages/P0123456789abcdef/rankings.jsonl");
+    write(
+        &rankings,
+        "\u{feff}{\"query\":\"a\",\"topic\":\"48\",\"rank\":24}\n",
+    );
+    let collection = ImageCollection::open(dir.path()).unwrap();
+    let entry = &collection.entries()[0];
+    let mut faults = Vec::new();
+    let read = entry.read(&entry.list(&mut faults), &mut faults);
+    assert_eq!(read.pages[0].rankings.len(), 1);
+    assert!(
+        !faults.iter().any(|f| f.kind == FaultKind::Rankings),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn half_a_jpeg_file_is_a_fault_and_its_upper_half_is_used() {
+    let dir = TempDir::new().unwrap();
+    let mut bytes = Cursor::new(Vec::new());
+    let pixels = RgbImage::from_fn(64, 64, |x, y| image::Rgb([(x * 7) as u8, (y * 5) as u8, 0]));
+    DynamicImage::from(pixels)
+        .write_to(&mut bytes, ImageFormat::Jpeg)
+        .unwrap();
+    let bytes = bytes.into_inner();
+    let image = dir.path().join("in/images/I01/I0123456789abcdef/image.jpg");
+    let extract = |bytes: &[u8]| {
+        write(&image, bytes);
+        let (input, evidence) = (dir.path().join("in"), dir.path().join("evidence.sqlite"));
+        let _ = fs::remove_file(&evidence);
+        let args = ["extract", "-i", text(&input), "--evidence", text(&evidence)];
+        let output = riposte(dir.path(), &args).output().unwrap();
+        assert_eq!(code(&output), 1, "there is no page");
+        stderr(&output)
+    };
+    let (whole, half) = (extract(&bytes), extract(&bytes[..bytes.len() / 2]));
+    let cut = "image.jpg: the file ends before the image";
+    assert!(!whole.contains(cut) && half.contains(cut), "{half}");
+    for said in [whole, half] {
+        assert!(said.contains("picture   on          1 images"), "{said}");
+    }
+}
+
+#[test]
+fn topics_in_other_encodings_are_read() {
+    let xml = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<topics><topic><number>1</number><title>Is caf\u{e9} better than a laptop or a desktop?</title></topic></topics>";
+    let latin1: Vec<u8> = xml.chars().map(|c| c as u8).collect();
+    let utf16 = format!("\u{feff}{xml}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for bytes in [latin1, utf16] {
+        let dir = passages(PASSAGES, "");
+        write(&dir.path("in/topics.xml"), bytes);
+        let (code, _, said) = dir.run("comparative -i in -o out --index kept --no-stance");
+        assert_eq!(code, 0, "{said}");
+        assert!(dir.read("out/run.txt").starts_with("1 Q0 p"));
+    }
+}

@@ -1,0 +1,151 @@
+//! When the index of a text collection is built anew: if the content has changed, whatever the times of the files, and not otherwise.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use crate::index_files::arguments;
+use crate::messages::write_topic;
+use crate::support::files::{entries, name, text};
+use crate::support::program::{riposte, stderr, succeed};
+
+const REBUILDING: &str = "rebuilding the index, because the collection has changed";
+
+/// A collection with an index that a first run has made.
+struct Case {
+    dir: tempfile::TempDir,
+}
+
+impl Case {
+    fn new() -> Self {
+        let (dir, _) = arguments(600);
+        write_topic(dir.path());
+        let case = Case { dir };
+        // a hash is kept only of a file that is three seconds old
+        std::thread::sleep(Duration::from_millis(4100));
+        case.rank(&[]);
+        case
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("args-me.json")
+    }
+
+    fn command(&self, input: &Path) -> Command {
+        let home = self.dir.path();
+        let (out, place) = (home.join("out"), home.join("indexes"));
+        let args = [
+            "controversial",
+            "-i",
+            text(input),
+            "-o",
+            text(&out),
+            "--approach",
+            "bm25",
+            "--index",
+        ];
+        let mut command = riposte(home, &args);
+        command.arg(place);
+        command
+    }
+
+    /// Ranks. Returns whether the index was built anew, and the run.
+    fn rank(&self, options: &[&str]) -> (bool, Vec<u8>) {
+        self.rank_copy(self.dir.path(), options)
+    }
+
+    fn rank_copy(&self, input: &Path, options: &[&str]) -> (bool, Vec<u8>) {
+        let said = stderr(&succeed(self.command(input).args(options)));
+        let run = fs::read(self.dir.path().join("out/run.txt")).unwrap();
+        (said.contains(REBUILDING), run)
+    }
+
+    /// The file with the hashes.
+    fn hashes(&self) -> PathBuf {
+        let mut files = entries(&self.dir.path().join("indexes"));
+        files.retain(|file| name(file).starts_with(".contents-"));
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.remove(0)
+    }
+
+    fn set_modified(&self, time: SystemTime) {
+        let file = File::options().write(true).open(self.file()).unwrap();
+        file.set_modified(time).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_that_keeps_size_and_time_is_seen() {
+    let case = Case::new();
+    let (_, before) = case.rank(&[]);
+    let modified = fs::metadata(case.file()).unwrap().modified().unwrap();
+    let whole = fs::read_to_string(case.file()).unwrap();
+    // far from both ends of the file
+    let middle = whole.len() / 2;
+    let (head, tail) = whole.split_at(middle);
+    let edited = head.to_owned() + &tail.replacen("word1 ", "word2 ", 40);
+    assert!(edited.len() == whole.len() && edited != whole && whole.len() > 1 << 17);
+    fs::write(case.file(), edited).unwrap();
+    case.set_modified(modified);
+    let (rebuilt, after) = case.rank(&[]);
+    assert!(rebuilt && after != before);
+    assert_eq!(case.rank(&[]), (false, after));
+}
+
+#[test]
+fn another_time_a_copy_and_another_directory_keep_the_index() {
+    let case = Case::new();
+    let (_, run) = case.rank(&[]);
+    case.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+    assert_eq!(case.rank(&[]), (false, run.clone()));
+    // another inode
+    let moved = case.dir.path().join("moved");
+    fs::copy(case.file(), &moved).unwrap();
+    fs::rename(moved, case.file()).unwrap();
+    assert_eq!(case.rank(&[]), (false, run.clone()));
+    let copy = case.dir.path().join("copy");
+    fs::create_dir(&copy).unwrap();
+    write_topic(&copy);
+    fs::copy(case.file(), copy.join("args-me.json")).unwrap();
+    assert_eq!(case.rank_copy(&copy, &[]), (false, run));
+}
+
+#[test]
+fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
+    let case = Case::new();
+    let (_, run) = case.rank(&[]);
+    // hashes that are wrong, with a right checksum: a run that trusts the times believes them
+    let kept = fs::read_to_string(case.hashes()).unwrap();
+    let (content, _) = kept.split_once(",\"checksum\":\"").unwrap();
+    let at = content.find("\"sha256\":\"").unwrap() + 10;
+    let mut wrong = content.to_owned();
+    wrong.replace_range(at..at + 8, "01234567");
+    let digest = Sha256::digest(&wrong);
+    let digest: String = digest[..16].iter().map(|b| format!("{b:02x}")).collect();
+    let forged = format!("{wrong},\"checksum\":\"{digest}\"}}\n");
+    fs::write(case.hashes(), &forged).unwrap();
+    assert_eq!(case.rank(&["--rehash"]), (false, run.clone()));
+    assert_eq!(fs::read_to_string(case.hashes()).unwrap(), kept);
+    fs::write(case.hashes(), &forged).unwrap();
+    assert_eq!(case.rank(&[]), (true, run.clone()));
+    // one with a wrong checksum is not believed: the file is read, and the index is of another content
+    fs::write(case.hashes(), forged.replace("01234567", "76543210")).unwrap();
+    assert_eq!(case.rank(&[]), (true, run));
+    // the command `index` has the option, too
+    let home = case.dir.path();
+    let args = [
+        "index",
+        "-i",
+        text(home),
+        "--approach",
+        "bm25",
+        "--rehash",
+        "--index",
+    ];
+    let said = stderr(&succeed(riposte(home, &args).arg(home.join("indexes"))));
+    assert!(!said.contains("rebuilding"), "{said}");
+}

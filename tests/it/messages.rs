@@ -1,0 +1,94 @@
+//! Standard error that cannot be written: no message ends a run.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::index_files::arguments;
+use crate::support::files::text;
+use crate::support::program::riposte;
+use crate::support::{golden_evidence, sample};
+
+/// Standard errors that cannot be written: a full disk, and a pipe that nobody reads.
+fn unwritable() -> [Stdio; 2] {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    [File::create("/dev/full").unwrap().into(), writer.into()]
+}
+
+/// Runs a command with a usual standard error and with unwritable ones. Each time its exit code, its standard output, and what `read` returns
+/// must be the same. Returns the exit code.
+fn run_the_same(command: impl Fn() -> Command, read: impl Fn() -> Option<Vec<u8>>) -> Option<i32> {
+    let usual = command().output().unwrap();
+    let expected = (usual.status.code(), usual.stdout, read());
+    assert!(!usual.stderr.is_empty(), "a command that says nothing");
+    for stderr in unwritable() {
+        let output = command().stderr(stderr).stdout(Stdio::piped()).spawn();
+        let output = output.unwrap().wait_with_output().unwrap();
+        assert!(
+            (output.status.code(), output.stdout, read()) == expected,
+            "{:?}: {:?} instead of {:?}",
+            command(),
+            output.status,
+            usual.status
+        );
+    }
+    expected.0
+}
+
+#[test]
+fn commands_do_the_same_if_standard_error_cannot_be_written() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let (evidence, out) = (at("e.sqlite"), at("out"));
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    let (sample, qrels) = (text(sample()), sample().join("qrels.txt"));
+    let run_file = || fs::read(out.join("run.txt")).ok();
+    let nothing = || None;
+    let with = |args: &[&str]| riposte(home.path(), args);
+    let evidence = ["--evidence", text(&evidence)];
+
+    let images = ["images", "-v", "-i", sample, "-o", text(&out)];
+    let code = run_the_same(|| with(&[&images[..], &evidence].concat()), run_file);
+    assert!(code.is_some() && run_file().is_some_and(|run| !run.is_empty()));
+
+    let index = ["index", "-v", "-i", sample];
+    let code = run_the_same(|| with(&[&index[..], &evidence].concat()), nothing);
+    assert_eq!(code, Some(0));
+
+    // with a line that cannot be read, which is named
+    let broken = fs::read_to_string(&qrels).unwrap() + "broken\n";
+    fs::write(at("qrels.txt"), broken).unwrap();
+    let qrels = at("qrels.txt");
+    let evaluate = ["evaluate", text(&qrels), text(&out)];
+    assert_eq!(run_the_same(|| with(&evaluate), nothing), Some(1));
+
+    let missing = at("missing");
+    let verify = ["verify", text(&missing), "-i", sample];
+    assert_eq!(run_the_same(|| with(&verify), nothing), Some(2));
+    let unknown = ["evaluate", "--unknown"];
+    assert_eq!(run_the_same(|| with(&unknown), nothing), Some(2));
+    let stance = ["stance", "--topic", "Ban cars?", "--text", "They kill."];
+    assert_eq!(run_the_same(|| with(&stance), nothing), Some(0));
+}
+
+#[test]
+fn a_text_run_is_the_same_if_standard_error_cannot_be_written() {
+    let (dir, _) = arguments(200);
+    let home = dir.path();
+    write_topic(home);
+    let out = home.join("out");
+    let args = ["controversial", "-v", "-i", text(home), "-o", text(&out)];
+    let run_file = || fs::read(out.join("run.txt")).ok();
+    let code = run_the_same(|| riposte(home, &args), run_file);
+    assert_eq!(code, Some(0));
+    assert!(run_file().is_some_and(|run| run.len() > 1000));
+}
+
+/// A topic with words of [`crate::index_files::words`].
+pub fn write_topic(dir: &Path) {
+    let topics =
+        "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
+    fs::write(dir.join("topics.xml"), topics).unwrap();
+}

@@ -1,0 +1,223 @@
+//! Directories that others may write too, and what killed runs leave in them.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use riposte::index::corpus::{self, Kind};
+
+use crate::index_files::arguments;
+use crate::messages::write_topic;
+use crate::support::files::{entries, name, text};
+use crate::support::need::{Giving, need};
+use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::{golden_evidence, sample};
+
+/// The names of what is in a directory.
+fn names(dir: &Path) -> Vec<String> {
+    let paths = entries(dir).into_iter();
+    paths.map(|path| name(&path).to_owned()).collect()
+}
+
+#[test]
+fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let (evidence, out, reports) = (at("e.sqlite"), at("out"), at("reports"));
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    fs::create_dir_all(&out).unwrap();
+    // of a process that was killed while it wrote run.txt
+    fs::write(out.join(".riposte-a1B2c3"), "half a r").unwrap();
+    fs::write(out.join(".riposte-notes"), "of the user").unwrap();
+    let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
+    let mut images = riposte(home.path(), &args);
+    let output = images.arg("--evidence").arg(&evidence).output().unwrap();
+    assert!(code(&output) < 2, "{}", stderr(&output));
+    assert_eq!(names(&out), [".riposte-notes", "run.txt"]);
+
+    let report = reports.join("inspect");
+    let inspect = || {
+        let mut command = riposte(
+            home.path(),
+            &["inspect", "-i", text(sample()), text(&out), "-o"],
+        );
+        command.arg(&report).arg("--evidence").arg(&evidence);
+        command
+    };
+    let temporary = || {
+        let names = if reports.is_dir() {
+            names(&reports)
+        } else {
+            Vec::new()
+        };
+        let mut names = names.into_iter();
+        names.find(|name| name.starts_with(".riposte-"))
+    };
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
+        let mut child = inspect()
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // until it writes, under a name that is not of an earlier process
+        while temporary().is_none_or(|name| seen.contains(&name)) {
+            assert_eq!(
+                child.try_wait().unwrap(),
+                None,
+                "it ended before it was killed"
+            );
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // the first look at whether the directory can be written leaves nothing, even if it is killed a moment later
+        seen.extend(temporary());
+    }
+    succeed(&mut inspect());
+    assert_eq!(names(&reports), ["inspect"]);
+    assert!(report.join("index.html").is_file());
+}
+
+/// `riposte` for a user whose cache cannot be written, with `tmp` as the directory for temporary files.
+fn without_cache(home: &Path, tmp: &Path, args: &[&str]) -> Command {
+    let mut command = riposte(home, args);
+    command
+        .env("XDG_CACHE_HOME", "/dev/null/cache")
+        .env("HOME", "/dev/null/home");
+    command.env("TMPDIR", tmp);
+    command
+}
+
+#[test]
+fn without_a_cache_the_index_is_in_a_directory_that_only_its_user_can_enter() {
+    let (dir, _) = arguments(60);
+    let home = dir.path();
+    write_topic(home);
+    let (tmp, out) = (home.join("tmp"), home.join("out"));
+    fs::create_dir(&tmp).unwrap();
+    // everyone can write the place that earlier versions used, and it is ignored
+    fs::create_dir(tmp.join("riposte")).unwrap();
+    fs::set_permissions(tmp.join("riposte"), fs::Permissions::from_mode(0o777)).unwrap();
+    let args = [
+        "controversial",
+        "-i",
+        text(home),
+        "-o",
+        text(&out),
+        "--approach",
+        "bm25",
+    ];
+    let rank = || without_cache(home, &tmp, &args);
+    let said = stderr(&succeed(&mut rank()));
+    let own = tmp.join(format!("riposte-{}", fs::metadata(&out).unwrap().uid()));
+    assert!(
+        said.contains(text(&own)) && said.contains("--index"),
+        "{said}"
+    );
+    let found = fs::metadata(&own).unwrap();
+    assert_eq!(found.mode() & 0o777, 0o700);
+    assert!(names(&own).iter().any(|name| name.ends_with(".index")));
+    assert!(names(&tmp.join("riposte")).is_empty());
+    succeed(&mut rank());
+
+    let refused = |why: &str| {
+        let output = rank().output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(code(&output), 2, "{said}");
+        assert!(said.contains(why) && said.contains("--index"), "{said}");
+    };
+    for mode in [0o770, 0o707, 0o755] {
+        fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+        refused("others can enter");
+    }
+    fs::remove_dir_all(&own).unwrap();
+    let elsewhere = home.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, &own).unwrap();
+    refused("is not a directory");
+    assert!(names(&elsewhere).is_empty());
+    fs::remove_file(&own).unwrap();
+    fs::write(&own, "").unwrap();
+    refused("is not a directory");
+}
+
+#[test]
+fn a_directory_of_another_user_is_refused() {
+    let Some(user) = need(Giving) else {
+        return;
+    };
+    let (dir, _) = arguments(60);
+    let home = dir.path();
+    write_topic(home);
+    let (tmp, out) = (home.join("tmp"), home.join("out"));
+    let own = tmp.join(format!("riposte-{}", fs::metadata(home).unwrap().uid()));
+    fs::create_dir_all(&own).unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
+    chown(&own, Some(user), None).unwrap();
+    let args = ["controversial", "-i", text(home), "-o", text(&out)];
+    let output = without_cache(home, &tmp, &args).output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("belongs to another user"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
+    let (dir, _) = arguments(60);
+    let home = dir.path();
+    write_topic(home);
+    let at = |name: &str| home.join(name);
+    let (precious, out, place) = (at("precious"), at("out"), at("indexes"));
+    fs::write(&precious, "years of work").unwrap();
+    fs::create_dir(&place).unwrap();
+    let refused = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(code(&output), 2, "{said}");
+        assert!(said.contains("is a symbolic link"), "{said}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
+    };
+    symlink(&precious, at("e.sqlite.lock")).unwrap();
+    let args = [
+        "images",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+        "--evidence",
+    ];
+    refused(riposte(home, &args).arg(at("e.sqlite")));
+
+    let analyzer = "stop=lucene stem=porter".parse().unwrap();
+    let index = corpus::directory(&place.join("texts.sqlite"), Kind::Arguments, &analyzer);
+    let lock = place.join(format!(".{}.lock", name(&index)));
+    symlink(&precious, &lock).unwrap();
+    let args = [
+        "controversial",
+        "-i",
+        text(home),
+        "-o",
+        text(&out),
+        "--approach",
+        "bm25",
+        "--index",
+    ];
+    refused(riposte(home, &args).arg(&place));
+    fs::remove_file(&lock).unwrap();
+    succeed(riposte(home, &args).arg(&place));
+    // a lock with content is not touched
+    fs::write(&lock, "years of work").unwrap();
+    succeed(riposte(home, &args).arg(&place));
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "years of work");
+    // a run in the place of a link replaces the link
+    fs::remove_file(out.join("run.txt")).unwrap();
+    symlink(&precious, out.join("run.txt")).unwrap();
+    succeed(riposte(home, &args).arg(&place));
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
+    assert!(!out.join("run.txt").is_symlink());
+}

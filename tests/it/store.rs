@@ -1,0 +1,384 @@
+//! The evidence store on disk: damage is never another answer, what can be computed again is, and what cannot be written is left alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use riposte::collection::images::CrawlRank;
+use riposte::evidence::ocr::OcrLine;
+use riposte::evidence::page::PageWords;
+use riposte::evidence::picture::Picture;
+use riposte::evidence::store::{ChannelOutput, Record, Store, is_damaged_record};
+use riposte::evidence::{AfinnValence, Channel, PageEvidence, Part, PartValue};
+use riposte::trec::{DocId, Fault, FaultKind};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::extraction::contents;
+use crate::images::images;
+use crate::index_files::words;
+use crate::support::chance::Chance;
+use crate::support::files::text;
+use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::{golden_evidence, message, root, sample};
+
+/// A store with evidence of each kind about made-up documents, large enough for tables of several levels.
+pub(crate) fn small_store(path: &Path, documents: usize) {
+    let mut chance = Chance(16);
+    let vector = |chance: &mut Chance| -> Vec<f32> {
+        (0..64).map(|_| chance.fraction() as f32 - 0.5).collect()
+    };
+    let mut store = Store::open(path).unwrap();
+    for n in 0..documents {
+        let c = &mut chance;
+        let page = PageEvidence {
+            id: "P1".to_owned(),
+            url: format!("https://example.org/{n}"),
+            words: PageWords {
+                title: words(c, 5),
+                main: words(c, 150),
+                ..PageWords::default()
+            },
+            rankings: vec![CrawlRank {
+                query: words(c, 3),
+                topic: n.to_string(),
+                rank: 1 + n as u32,
+            }],
+        };
+        let line = OcrLine {
+            text: words(c, 6),
+            confidence: c.fraction() as f32,
+            corners: [(1.0, 2.5); 4],
+        };
+        let picture = Picture {
+            width: 640,
+            phash: n as u64,
+            brightness: c.fraction() as f32,
+            height: 480,
+            text_fraction: 0.1,
+            contrast: 0.2,
+            saturation: 0.3,
+            colourfulness: 12.5,
+            red: 0.1,
+            green: 0.2,
+            blue: 0.3,
+            bright: 0.4,
+            dark: 0.5,
+            average: [1, 2, 3],
+            colours: 99,
+            edges: 0.6,
+            flat: 0.7,
+            photograph: 0.8,
+        };
+        let of_part = |part: Part| (if part == Part::Ocr { "" } else { "P1" }).to_owned();
+        let mut sentences = Vec::new();
+        let (mut vader, mut afinn) = (Vec::new(), Vec::new());
+        for part in [Part::Ocr, Part::Title, Part::Near] {
+            let page = of_part(part);
+            let value = vector(c);
+            sentences.push(PartValue {
+                page: page.clone(),
+                part,
+                value,
+            });
+            let value = c.fraction();
+            vader.push(PartValue {
+                page: page.clone(),
+                part,
+                value,
+            });
+            let value = AfinnValence { sum: 2.0, words: 3 };
+            afinn.push(PartValue { page, part, value });
+        }
+        let fault = Fault {
+            kind: FaultKind::Page,
+            path: PathBuf::from(format!("page {n}")),
+            line: None,
+            what: "broken".to_owned(),
+        };
+        let record = Record {
+            document: format!("I{n:016x}"),
+            fingerprint: format!("f{n}"),
+            url: format!("https://example.org/{n}.png"),
+            pages: Some(made("page", vec![page])),
+            ocr: Some(made("ocr", vec![line])),
+            picture: Some(made("picture", Some(picture))),
+            clip: Some(made("clip", Some(vector(c)))),
+            sentences: Some(made("sentence", sentences)),
+            vader: Some(made("vader", vader)),
+            afinn: Some(ChannelOutput {
+                faults: vec![fault],
+                ..made("afinn", afinn)
+            }),
+            ..Record::default()
+        };
+        store.write(&[record]).unwrap();
+    }
+}
+
+fn made<T>(producer: &str, value: T) -> ChannelOutput<T> {
+    ChannelOutput {
+        producer: producer.to_owned(),
+        value,
+        faults: Vec::new(),
+    }
+}
+
+fn ids(documents: usize) -> Vec<DocId> {
+    (0..documents)
+        .map(|n| DocId(format!("I{n:016x}")))
+        .collect()
+}
+
+/// All that can be read of the documents, as text.
+pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
+    let store = Store::open_to_read(path)?;
+    let mut all = String::new();
+    let mut say = |said: std::fmt::Arguments| all.push_str(&format!("{said}\n"));
+    let mut documents: Vec<_> = store.stored_documents()?.into_iter().collect();
+    documents.sort_by(|a, b| a.0.cmp(&b.0));
+    say(format_args!("{documents:?}"));
+    for id in ids {
+        say(format_args!("{:?}", store.read(id)?));
+        say(format_args!("{:?}", store.words(id)?));
+        say(format_args!("{:?}", store.backend(id, Channel::Ocr)?));
+    }
+    for channel in Channel::ALL {
+        say(format_args!("{:?}", store.producer(channel)?));
+    }
+    say(format_args!("{:?}", store.faults()?));
+    say(format_args!("{:?}", store.perceptual_hashes()?));
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+        return Ok(all);
+    };
+    let documents: Vec<DocId> = store.text_hashes()?.into_iter().map(|(id, _)| id).collect();
+    say(format_args!("{documents:?}"));
+    store.each_clip_vector(first, last, |id, vector| {
+        say(format_args!("{id} {vector:?}"))
+    })?;
+    store.each_sentence_vector(first, last, |id, part, vector| {
+        say(format_args!("{id} {part:?} {vector:?}"));
+    })?;
+    store.each_crawl_rank(|id, rank| say(format_args!("{id} {rank:?}")))?;
+    Ok(all)
+}
+
+/// The number of flipped bits of which each must be noticed. Ten times as many have been tried.
+const FLIPS: usize = 1000;
+
+#[test]
+fn no_flipped_bit_in_a_store_changes_what_is_read_in_silence() {
+    const DOCUMENTS: usize = 60;
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("e.sqlite");
+    small_store(&path, DOCUMENTS);
+    let ids = ids(DOCUMENTS);
+    let whole = everything(&path, &ids).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let mut chance = Chance(1);
+    let (mut errors, mut records) = (0, 0);
+    for _ in 0..FLIPS {
+        let (at, bit) = (chance.below(bytes.len()), chance.below(8));
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << bit;
+        fs::write(&path, flipped).unwrap();
+        match everything(&path, &ids) {
+            Ok(read) => assert!(read == whole, "byte {at}, bit {bit}: another answer"),
+            Err(error) => {
+                let message = format!("{error:#}");
+                assert!(
+                    message.contains("e.sqlite"),
+                    "byte {at}, bit {bit}: {message}"
+                );
+                errors += 1;
+                records += usize::from(is_damaged_record(&error));
+            }
+        }
+    }
+    assert!(
+        errors > FLIPS / 4 && records > FLIPS / 5,
+        "{errors} errors, {records} of them of records"
+    );
+}
+
+#[test]
+fn a_run_over_a_store_with_a_flipped_bit_is_the_same_run_or_an_error() {
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("e.sqlite");
+    fs::copy(golden_evidence(), &path).unwrap();
+    let args = ["--evidence", text(&path)];
+    let golden = fs::read_to_string(root().join("tests/golden/riposte.txt")).unwrap();
+    assert_eq!(images(home.path(), sample(), &args).1.unwrap(), golden);
+    let bytes = fs::read(&path).unwrap();
+    let mut chance = Chance(2);
+    let mut errors = 0;
+    for _ in 0..30 {
+        let (at, bit) = (chance.below(bytes.len()), chance.below(8));
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << bit;
+        fs::write(&path, flipped).unwrap();
+        let (output, run) = images(home.path(), sample(), &args);
+        match run {
+            Some(run) => assert!(run == golden, "byte {at}, bit {bit}: another run"),
+            None => {
+                assert_eq!(code(&output), 2, "byte {at}, bit {bit}");
+                let said = stderr(&output);
+                assert!(said.contains("e.sqlite"), "byte {at}, bit {bit}: {said}");
+                errors += 1;
+            }
+        }
+    }
+    assert!(errors > 0);
+}
+
+/// Changes stored evidence as damage of the disk does: no trigger sees it.
+fn damage(evidence: &Path, change: &str) {
+    let connection = Connection::open(evidence).unwrap();
+    let triggers: Vec<String> = connection
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for trigger in triggers {
+        connection
+            .execute_batch(&format!("DROP TRIGGER {trigger}"))
+            .unwrap();
+    }
+    assert!(connection.execute(change, []).unwrap() > 0);
+}
+
+/// A copy of the golden evidence that this build has opened, so that it has checksums.
+pub(crate) fn golden_copy(home: &Path) -> PathBuf {
+    let path = home.join("e.sqlite");
+    fs::copy(golden_evidence(), &path).unwrap();
+    succeed(&mut extract(home, sample(), &path));
+    path
+}
+
+pub(crate) fn extract(home: &Path, input: &Path, evidence: &Path) -> std::process::Command {
+    riposte(
+        home,
+        &["extract", "-i", text(input), "--evidence", text(evidence)],
+    )
+}
+
+pub(crate) fn assert_computed(output: &Output, count: usize) {
+    let said = stderr(output);
+    assert!(said.contains(&format!(" {count} of them new")), "{said}");
+}
+
+#[test]
+fn damaged_records_are_computed_anew_and_named() {
+    let home = TempDir::new().unwrap();
+    let path = golden_copy(home.path());
+    let before = contents(&path);
+    damage(
+        &path,
+        "UPDATE vader SET compound = 0.123 WHERE document = (SELECT min(document) FROM vader)",
+    );
+    damage(
+        &path,
+        "DELETE FROM vader WHERE document = (SELECT max(document) FROM vader)",
+    );
+    let output = succeed(&mut extract(home.path(), sample(), &path));
+    assert_computed(&output, 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("damaged records in") && said.contains("(vader)"),
+        "{said}"
+    );
+    assert_eq!(contents(&path), before);
+    assert_computed(&succeed(&mut extract(home.path(), sample(), &path)), 0);
+    // a ranking reads pictures
+    damage(&path, "UPDATE picture SET phash = '00000000000000ff'");
+    let golden = fs::read_to_string(root().join("tests/golden/riposte.txt")).unwrap();
+    let (output, run) = images(home.path(), sample(), &["--evidence", text(&path)]);
+    assert!(stderr(&output).contains("(picture)"), "{}", stderr(&output));
+    assert_eq!(run.unwrap(), golden);
+    assert_eq!(contents(&path), before);
+}
+
+#[test]
+fn a_damaged_record_that_cannot_be_computed_anew_is_an_error_and_stays() {
+    let home = TempDir::new().unwrap();
+    let path = golden_copy(home.path());
+    damage(
+        &path,
+        "UPDATE sentence SET vector = zeroblob(length(vector))",
+    );
+    let before = contents(&path);
+    let (output, run) = images(home.path(), sample(), &["--evidence", text(&path)]);
+    assert_eq!((code(&output), run), (2, None));
+    let said = stderr(&output);
+    assert!(
+        said.contains("e.sqlite") && said.contains("sentence cannot be computed anew"),
+        "{said}"
+    );
+    assert_eq!(contents(&path), before);
+}
+
+#[test]
+fn a_report_from_a_damaged_store_is_an_error_that_names_the_record() {
+    let home = TempDir::new().unwrap();
+    let path = golden_copy(home.path());
+    images(home.path(), sample(), &["--evidence", text(&path)]);
+    let out = home.path().join("out");
+    let report = home.path().join("report");
+    let inspect = || {
+        let args = [
+            "inspect",
+            text(&out),
+            "-i",
+            text(sample()),
+            "-o",
+            text(&report),
+            "--evidence",
+            text(&path),
+        ];
+        riposte(home.path(), &args).output().unwrap()
+    };
+    assert_eq!(code(&inspect()), 0);
+    damage(&path, "UPDATE page SET title = 'Another title'");
+    let output = inspect();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(
+        said.contains("e.sqlite")
+            && said.contains("in the table page is damaged: `riposte extract`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_store_that_is_cut_short_is_an_error_that_says_what_to_do() {
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("e.sqlite");
+    small_store(&path, 20);
+    let bytes = fs::read(&path).unwrap();
+    for length in [bytes.len() - 1, bytes.len() - 4096, bytes.len() / 2, 5000] {
+        fs::write(&path, &bytes[..length]).unwrap();
+        for message in [
+            message(Store::open(&path)),
+            message(Store::open_to_read(&path)),
+        ] {
+            assert!(
+                message.contains("e.sqlite") && message.contains("delete it, and the next run"),
+                "{length}: {message}"
+            );
+        }
+    }
+    for garbage in ["not a database", &"not a database".repeat(500)] {
+        fs::write(&path, garbage).unwrap();
+        for message in [
+            message(Store::open(&path)),
+            message(Store::open_to_read(&path)),
+        ] {
+            assert!(
+                message.contains("e.sqlite is no evidence store"),
+                "{message}"
+            );
+        }
+    }
+}
