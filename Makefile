@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -41,10 +41,33 @@ minimum-rust:
 	   else echo "not checked: there is no toolchain of Rust $(MINIMUM_RUST), the minimum version"; fi ;; \
 	esac
 
-# Checks the licences and the origins of all dependencies (deny.toml), without a network. Advisories need one: cargo deny check advisories.
+# Checks the licences and the origins of all dependencies (deny.toml). Known vulnerabilities: cargo deny check advisories, which downloads a
+# list of them.
 deny:
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check bans licenses sources; \
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --workspace check bans licenses sources; \
 	else echo "not checked: cargo-deny is not installed (cargo install cargo-deny)"; fi
+
+# Feeds mutated inputs to riposte's readers for MINUTES each and prints a table; TARGETS names some (fuzz-targets/src/lib.rs). Failing inputs
+# go to target/fuzz-failures. cargo-fuzz with a nightly toolchain runs the same targets (fuzz/Cargo.toml).
+MINUTES ?= 1
+SEED ?= 1
+TARGETS =
+fuzz:
+	$(CARGO) build --release -p fuzz-targets
+	target/release/fuzz-targets --minutes $(MINUTES) --seed $(SEED) $(TARGETS)
+
+# Kills riposte, fills its disk, cuts its power and flips its bits, and compares what follows with an undisturbed run (tests/torture.py says
+# how). Takes some minutes; TORTURE="--kills 14 --flips 40 --power 4" makes it as short as in the tests.
+TORTURE =
+torture:
+	$(CARGO) build --release -p riposte
+	$(PYTHON) tests/torture.py --riposte $(RIPOSTE) --seed $(SEED) $(TORTURE)
+
+# Ranks and updates 20,000 documents of copied evidence again and again: memory and file handles must stay flat. SOAK= takes other options.
+SOAK = --plot docs/soak.svg
+soak:
+	$(CARGO) build --release -p riposte
+	$(PYTHON) tests/soak.py --riposte $(RIPOSTE) --seed $(SEED) $(SOAK)
 
 # Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
 screenshots:

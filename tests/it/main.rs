@@ -43,4 +43,5 @@ mod store_files;
 mod support;
 mod suspects;
 mod texts;
+mod torture;
 mod verify;
