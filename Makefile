@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -68,6 +68,21 @@ SOAK = --plot docs/soak.svg
 soak:
 	$(CARGO) build --release -p riposte
 	$(PYTHON) tests/soak.py --riposte $(RIPOSTE) --seed $(SEED) $(SOAK)
+
+# Evaluates every approach on the development judgements that DATA=DIR names (args/argquality20, passages, images), and compares rebuilt systems
+# with their submitted runs there.
+APPROACHES = out/approaches
+approaches-table:
+	$(CARGO) build --release
+	rm -rf $(APPROACHES)
+	RIPOSTE=$(RIPOSTE) sh benches/approaches_table.sh controversial $(DATA)/args/argquality20 $(APPROACHES)/controversial \
+	  relevance=$(DATA)/args/argquality20/relevance.qrels quality=$(DATA)/args/argquality20/quality.qrels
+	RIPOSTE=$(RIPOSTE) sh benches/approaches_table.sh comparative $(DATA)/passages $(APPROACHES)/comparative \
+	  relevance=$(DATA)/passages/relevance.qrels quality=$(DATA)/passages/quality.qrels
+	$(PYTHON) benches/overlap_texts.py $(RIPOSTE) comparative $(DATA)/passages $(DATA)/passages/topics.xml \
+	  puss-in-boots=$(DATA)/passages/runs/Puss-in-Boots-run1.txt grimjack=$(DATA)/passages/runs/Grimjack-run1.txt \
+	  aldo-nadi=$(DATA)/passages/runs/Aldo-Nadi-run4.txt
+	$(PYTHON) benches/overlap_images.py $(RIPOSTE) $(DATA)/images/sample $(DATA)/images/runs $(DATA)/images/qrels-2022.txt
 
 # Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
 screenshots:

@@ -9,7 +9,7 @@ task=$1 collection=$2 out=$3
 shift 3
 riposte=${RIPOSTE:-target/release/riposte}
 runs=
-for approach in $("$riposte" approaches | awk -v task="$task" '$1 == task { print $2 }'); do
+for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"recipe":"\([^"]*\)".*/\1/p' | awk '!seen[$0]++'); do
     "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" --index "$out/kept" --approach "$approach" >&2
     runs="$runs $out/$approach"
 done

@@ -89,6 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
         k: options.top,
         short: options.all,
         duplicates: options.all,
+        portals: None,
     };
     let mut run = String::new();
     let mut seconds = Vec::new();

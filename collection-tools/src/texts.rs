@@ -173,6 +173,7 @@ pub fn arguments(options: &Options) -> Result<()> {
                 "sourceId": id.get(..9),
                 "sourceTitle": format!("Debate: {conclusion}"),
                 "sourceUrl": format!("https://debates.example/{number}"),
+                "sourceDomain": DOMAINS[number % DOMAINS.len()],
                 "discussionTitle": conclusion,
                 "acquisitionTime": "2019-04-18T00:00:00Z",
             },
@@ -186,6 +187,9 @@ pub fn arguments(options: &Options) -> Result<()> {
         .with_context(writing)?;
     topics(&options.dir, &vocabulary, options.seed)
 }
+
+/// The portals that generated arguments say they are from.
+const DOMAINS: [&str; 4] = ["debateorg", "debatewise", "debatepedia", "idebate"];
 
 /// Generates passages with the lengths of those of Touché 2022, which have about 150 words and hardly ever more than 250.
 pub fn passages(options: &Options) -> Result<()> {

@@ -1,36 +1,393 @@
-//! `approaches`: lists the recipes of each task.
+//! `approaches`: lists the systems of the lab and the approaches that rebuild them, and prints recipes.
 
-use anyhow::Result;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use super::print;
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::{ApproachesArgs, ApproachesCommand, Task, print};
 use crate::task::approach::ImageApproach;
+use crate::task::recipe;
 use crate::task::text_approach::TextApproach;
 use crate::trec::TextTask;
 
-/// `riposte approaches`.
-pub fn approaches() -> Result<u8> {
-    for approach in ImageApproach::all()? {
-        print_approach("images", &approach.name, &approach.source, "")?;
+/// The systems on the result pages of the lab.
+const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
+
+const TASKS: [Task; 3] = [Task::Images, Task::Controversial, Task::Comparative];
+
+/// Columns of the table.
+const WIDTH: usize = 100;
+
+/// How far the lines below a system or an approach are indented.
+const INDENT: usize = 6;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Systems {
+    #[serde(rename = "leaderboard")]
+    leaderboards: Vec<Leaderboard>,
+}
+
+/// A result page, or the part of it for one collection.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaderboard {
+    task: Task,
+    year: u32,
+    title: String,
+    rows: Vec<System>,
+}
+
+/// A run on a leaderboard with its official figures.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct System {
+    team: String,
+    /// The tag of the run.
+    run: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relevance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_topic: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argumentative: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_stance: Option<f64>,
+    /// The name of the approach that rebuilds the system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recipe: Option<String>,
+    /// Why there is no such approach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl System {
+    /// The figures with their headings in the table, in the order of its columns.
+    fn figures(&self) -> [(&'static str, Option<f64>); 6] {
+        [
+            ("relevance", self.relevance),
+            ("quality", self.quality),
+            ("stance F1", self.stance),
+            ("on topic", self.on_topic),
+            ("argues", self.argumentative),
+            ("on stance", self.on_stance),
+        ]
     }
-    for task in [TextTask::Controversial, TextTask::Comparative] {
-        for approach in TextApproach::all(task)? {
-            let TextApproach {
-                name,
-                source,
-                unknown,
-                ..
-            } = approach;
-            print_approach(task.word(), &name, &source, &unknown)?;
-        }
+}
+
+/// What the file of an approach says of itself.
+struct About {
+    /// The name of the approach.
+    recipe: String,
+    source: String,
+    /// What is not published or different here; may be empty.
+    unknown: String,
+}
+
+/// `riposte approaches`.
+pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
+    match &args.command {
+        Some(ApproachesCommand::Show { name, task }) => print(&file(name, *task)?)?,
+        Some(ApproachesCommand::New { task }) => print(&template(*task))?,
+        None => print(&list(args)?)?,
     }
     Ok(0)
 }
 
-fn print_approach(task: &str, name: &str, source: &str, unknown: &str) -> Result<()> {
-    print(&format_args!("{task:<13}  {name:<21}  {source}\n"))?;
-    if !unknown.is_empty() {
-        let label = "unpublished or different here";
-        print(&format_args!("{:<38}{label}: {unknown}\n", ""))?;
+/// The list of systems and approaches that the options ask for.
+fn list(args: &ApproachesArgs) -> Result<String> {
+    let mut systems: Systems = toml::from_str(SYSTEMS)?;
+    let mut listed = String::new();
+    for task in TASKS {
+        if args.task.is_some_and(|only| only != task) {
+            continue;
+        }
+        let approaches = about(task)?;
+        let mut leaderboards = Vec::new();
+        for leaderboard in &mut systems.leaderboards {
+            if leaderboard.task == task {
+                only_known(leaderboard, &approaches);
+                leaderboards.push(&*leaderboard);
+            }
+        }
+        if args.json {
+            write_json(&mut listed, task, &approaches, &leaderboards)?;
+        } else {
+            write_table(&mut listed, task, &approaches, &leaderboards)?;
+        }
+    }
+    Ok(listed)
+}
+
+/// What the approaches to a task say of themselves, the default first.
+fn about(task: Task) -> Result<Vec<About>> {
+    let of_text = |task| {
+        let all = TextApproach::all(task)?.into_iter();
+        anyhow::Ok(
+            all.map(|approach| About {
+                recipe: approach.name,
+                source: approach.source,
+                unknown: approach.unknown,
+            })
+            .collect(),
+        )
+    };
+    match task {
+        Task::Controversial => of_text(TextTask::Controversial),
+        Task::Comparative => of_text(TextTask::Comparative),
+        Task::Images => {
+            let all = ImageApproach::all()?.into_iter();
+            Ok(all
+                .map(|approach| About {
+                    recipe: approach.name,
+                    source: approach.source,
+                    unknown: approach.unknown,
+                })
+                .collect())
+        }
+    }
+}
+
+/// The file of the approach with this name.
+fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
+    let mut found = Vec::new();
+    let mut known = Vec::new();
+    for of in TASKS {
+        if task.is_none_or(|only| only == of) {
+            let text = match of {
+                Task::Images => ImageApproach::file(name)?,
+                Task::Controversial => TextApproach::file(TextTask::Controversial, name)?,
+                Task::Comparative => TextApproach::file(TextTask::Comparative, name)?,
+            };
+            found.extend(text.map(|text| (of, text)));
+            known.extend(about(of)?.into_iter().map(|approach| approach.recipe));
+        }
+    }
+    match found[..] {
+        [(_, text)] => Ok(text),
+        [] => {
+            let mut seen = BTreeSet::new();
+            known.retain(|name| seen.insert(name.clone()));
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Err(recipe::unknown_name(
+                task.map_or("", adjective),
+                name,
+                &known,
+            ))
+        }
+        _ => {
+            let tasks: Vec<&str> = found.iter().map(|(task, _)| word(*task)).collect();
+            bail!(
+                "several tasks have an approach named {name}: add --task {}",
+                tasks.join(" or --task ")
+            )
+        }
+    }
+}
+
+/// A recipe with everything that the approaches to a task can have, explained.
+fn template(task: Task) -> &'static str {
+    match task {
+        Task::Images => include_str!("../../approaches/template-images.toml"),
+        Task::Controversial => include_str!("../../approaches/template-controversial.toml"),
+        Task::Comparative => include_str!("../../approaches/template-comparative.toml"),
+    }
+}
+
+/// The task's command.
+fn word(task: Task) -> &'static str {
+    match task {
+        Task::Images => "images",
+        Task::Controversial => TextTask::Controversial.word(),
+        Task::Comparative => TextTask::Comparative.word(),
+    }
+}
+
+/// The word for the approaches to a task in messages.
+fn adjective(task: Task) -> &'static str {
+    match task {
+        Task::Images => "image",
+        of_texts => word(of_texts),
+    }
+}
+
+/// Replaces the names of approaches that this version does not have by the reason.
+fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
+    for system in &mut leaderboard.rows {
+        let is_known = |name: &mut String| approaches.iter().any(|about| about.recipe == *name);
+        if let Some(name) = system.recipe.take_if(|name| !is_known(name)) {
+            system.why = Some(format!("planned as {name}"));
+        }
+    }
+}
+
+/// The approaches that rebuild none of the systems: riposte's own, and baselines.
+fn own<'a>(approaches: &'a [About], leaderboards: &[&Leaderboard]) -> Vec<&'a About> {
+    let systems = leaderboards.iter().flat_map(|of| &of.rows);
+    let rebuilding: BTreeSet<&str> = systems.filter_map(|row| row.recipe.as_deref()).collect();
+    let own = approaches
+        .iter()
+        .filter(|about| !rebuilding.contains(about.recipe.as_str()));
+    own.collect()
+}
+
+/// The approach that rebuilds a system.
+fn rebuilds<'a>(approaches: &'a [About], system: &System) -> Option<&'a About> {
+    let name = system.recipe.as_ref()?;
+    approaches.iter().find(|about| about.recipe == *name)
+}
+
+/// A system, or an approach that rebuilds none, as an object.
+#[derive(Serialize)]
+struct Line<'a> {
+    task: Task,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    year: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaderboard: Option<&'a str>,
+    #[serde(flatten)]
+    system: Option<&'a System>,
+    /// The approach that rebuilds no system; that of a system is in `system`.
+    #[serde(rename = "recipe", skip_serializing_if = "Option::is_none")]
+    own: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<&'a str>,
+}
+
+/// Writes each approach that rebuilds none of the systems, then each system, as a JSON object on a line.
+fn write_json(
+    listed: &mut String,
+    task: Task,
+    approaches: &[About],
+    leaderboards: &[&Leaderboard],
+) -> Result<()> {
+    let unknown = |about: &'_ About| Some(about.unknown.clone()).filter(|text| !text.is_empty());
+    let mut write = |line: &Line| -> Result<()> {
+        writeln!(listed, "{}", serde_json::to_string(line)?)?;
+        Ok(())
+    };
+    for about in own(approaches, leaderboards) {
+        write(&Line {
+            task,
+            year: None,
+            leaderboard: None,
+            system: None,
+            own: Some(&about.recipe),
+            source: Some(&about.source),
+            unknown: unknown(about).as_deref(),
+        })?;
+    }
+    for leaderboard in leaderboards {
+        for system in &leaderboard.rows {
+            let about = rebuilds(approaches, system);
+            write(&Line {
+                task,
+                year: Some(leaderboard.year),
+                leaderboard: Some(&leaderboard.title),
+                system: Some(system),
+                own: None,
+                source: about.map(|about| about.source.as_str()),
+                unknown: about.and_then(unknown).as_deref(),
+            })?;
+        }
     }
     Ok(())
+}
+
+/// Writes the approaches that rebuild none of the systems, then a table of the systems of each leaderboard.
+fn write_table(
+    listed: &mut String,
+    task: Task,
+    approaches: &[About],
+    leaderboards: &[&Leaderboard],
+) -> Result<()> {
+    if !listed.is_empty() {
+        listed.push('\n');
+    }
+    writeln!(listed, "riposte {} --approach NAME", word(task))?;
+    writeln!(listed, "\n  riposte's own, and baselines")?;
+    for about in own(approaches, leaderboards) {
+        writeln!(listed, "  {}", about.recipe)?;
+        write_about(listed, about);
+    }
+    // what the file of an approach says is printed once, though it may rebuild several systems
+    let mut told = BTreeSet::new();
+    for leaderboard in leaderboards {
+        let mut columns = Vec::new();
+        for (heading, value) in leaderboard.rows.iter().flat_map(System::figures) {
+            if value.is_some() && !columns.contains(&heading) {
+                columns.push(heading);
+            }
+        }
+        let measure = match task {
+            Task::Images => "P@10",
+            Task::Controversial | Task::Comparative => "nDCG@5",
+        };
+        write!(listed, "\n  {}\n  {measure:<27}", leaderboard.title)?;
+        for heading in &columns {
+            write!(listed, "{heading:>10}")?;
+        }
+        listed.push_str("  approach\n");
+        for system in &leaderboard.rows {
+            write!(listed, "  {:<27}", system.team)?;
+            for (heading, value) in system.figures() {
+                if columns.contains(&heading) {
+                    let value = value.map(|value| format!("{value:.3}"));
+                    write!(listed, "{:>10}", value.unwrap_or_default())?;
+                }
+            }
+            writeln!(listed, "  {}", system.recipe.as_deref().unwrap_or("–"))?;
+            match &system.why {
+                Some(why) => write_wrapped(listed, &format!("{}: {why}", system.run)),
+                None => write_wrapped(listed, &system.run),
+            }
+            if let Some(about) = rebuilds(approaches, system)
+                && told.insert(&about.recipe)
+            {
+                write_about(listed, about);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes what the file of an approach says of itself.
+fn write_about(listed: &mut String, about: &About) {
+    write_wrapped(listed, &about.source);
+    if !about.unknown.is_empty() {
+        write_wrapped(
+            listed,
+            &format!("unpublished or different here: {}", about.unknown),
+        );
+    }
+}
+
+/// Writes a text in indented lines that are no longer than the table is wide, unless a single word is.
+fn write_wrapped(listed: &mut String, text: &str) {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            listed.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            listed.push_str(&" ".repeat(INDENT));
+            column = INDENT;
+        } else {
+            listed.push(' ');
+            column += 1;
+        }
+        listed.push_str(word);
+        column += length;
+    }
+    listed.push('\n');
 }

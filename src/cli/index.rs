@@ -9,6 +9,7 @@ use super::progress::EventPrinter;
 use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
 use super::{IndexArgs, Task, print, task_of};
 use crate::index::corpus::{self, Corpus, Kind, Report};
+use crate::index::images;
 use crate::task::extraction::open_store;
 use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
@@ -73,7 +74,8 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
         "there is no evidence store {}: run `riposte extract` to compute the evidence",
         evidence.display()
     );
-    let dir = index_directory(&evidence);
+    let analyzer = images::analyzer();
+    let dir = index_directory(&evidence, &analyzer);
     if args.check {
         return check(&[dir]);
     }
@@ -83,8 +85,9 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
     if args.rebuild {
         corpus::remove(&dir)?;
     }
-    let (corpus, updated, _temporary) =
-        open_index(&mut store, effort, &mut |event| printer.print(event))?;
+    let (corpus, updated, _temporary) = open_index(&mut store, &analyzer, effort, &mut |event| {
+        printer.print(event)
+    })?;
     if args.indexing.verbose {
         print_verified(corpus.verified());
     }

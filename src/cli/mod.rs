@@ -13,6 +13,7 @@ mod files;
 mod images;
 mod index;
 mod inspect;
+mod parse;
 mod probe;
 mod progress;
 mod stance;
@@ -22,8 +23,9 @@ mod verify;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
@@ -31,7 +33,6 @@ use crate::nn::conv::NumericMode;
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
-use crate::trec::escape::unfit_field;
 use crate::weights::{self, Models};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
@@ -63,8 +64,8 @@ enum Command {
     /// List or download models
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// List the approaches to each task and their sources
-    Approaches,
+    /// List every system of the lab with its official figures and the approach that rebuilds it
+    Approaches(ApproachesArgs),
     /// Check runs against the organisers' rules, and warn of what their verifiers overlook
     Verify(VerifyArgs),
     /// Evaluate runs against judgements, and compare them
@@ -95,7 +96,7 @@ struct ExtractionArgs {
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// Fail if one of these channels is off (ocr, clip, sentence, afinn)
-    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse_channel)]
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel)]
     require: Vec<Channel>,
     /// Use only the first N images
     #[arg(long, value_name = "N")]
@@ -137,7 +138,7 @@ struct ImagesArgs {
     #[arg(long)]
     overlap: bool,
     /// Tag of the run, by default riposte, or riposte-NAME for another approach
-    #[arg(long, value_name = "TAG", value_parser = parse_tag)]
+    #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     tag: Option<String>,
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
     #[arg(long, value_name = "FILE")]
@@ -183,7 +184,7 @@ struct TextArgs {
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     approach: String,
     /// Tag of the run, by default riposte, or riposte-NAME for another approach
-    #[arg(long, value_name = "TAG", value_parser = parse_tag)]
+    #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     tag: Option<String>,
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
@@ -248,7 +249,7 @@ struct ExtractArgs {
     #[command(flatten)]
     extraction: ExtractionArgs,
     /// Process only shard I (from 1) of N shards of the collection
-    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    #[arg(long, value_name = "I/N", value_parser = parse::shard)]
     shard: Option<Shard>,
     /// Compute these documents and store nothing: riposte calls itself so, to see whether it dies in them
     #[arg(long, value_name = "ID", value_delimiter = ',', hide = true)]
@@ -323,6 +324,38 @@ enum ModelsCommand {
 }
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct ApproachesArgs {
+    #[command(subcommand)]
+    command: Option<ApproachesCommand>,
+    /// Only the systems of this task
+    #[arg(long, value_enum)]
+    task: Option<Task>,
+    /// Print each system or approach as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum ApproachesCommand {
+    /// Print the file of an approach
+    Show {
+        /// Name of the approach
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Task of the approach, where several tasks have one of this name
+        #[arg(long, value_enum)]
+        task: Option<Task>,
+    },
+    /// Print a commented recipe to start an approach of your own from
+    New {
+        /// Task of the approach
+        #[arg(long, value_enum, default_value_t = Task::Controversial)]
+        task: Task,
+    },
+}
+
+#[derive(Args)]
 struct VerifyArgs {
     /// Run files (plain or gzipped), or directories with a run.txt
     #[arg(value_name = "RUN", required = true)]
@@ -364,7 +397,7 @@ struct EvaluateArgs {
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     more_qrels: Vec<String>,
     /// Name a relevance level for measures such as 'P(rel=NAME)@5', besides relevant=1 and highly=2
-    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse_level)]
+    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse::level)]
     levels: Vec<(String, f64)>,
     /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
@@ -439,7 +472,8 @@ impl NumericArg {
 }
 
 /// A task of the lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Task {
     /// Image retrieval for arguments
     Images,
@@ -481,7 +515,7 @@ pub fn run() -> Result<u8> {
         Command::Stance(args) => stance::stance(&args),
         Command::Merge(args) => images::merge(&args),
         Command::Models(command) => models(command),
-        Command::Approaches => approaches::approaches(),
+        Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Inspect(args) => inspect::inspect(&args),
@@ -516,40 +550,6 @@ fn print(text: &dyn std::fmt::Display) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write the result"),
     }
-}
-
-fn parse_channel(word: &str) -> Result<Channel> {
-    Channel::parse(word).with_context(|| {
-        let known: Vec<_> = Channel::ALL.iter().map(|c| c.word()).collect();
-        format!("the channels are {}", known.join(", "))
-    })
-}
-
-fn parse_shard(text: &str) -> Result<Shard> {
-    let parsed = text
-        .split_once('/')
-        .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
-    match parsed {
-        Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
-        _ => bail!("a shard is I/N, with I from 1 to N"),
-    }
-}
-
-fn parse_level(text: &str) -> Result<(String, f64)> {
-    let parsed = text
-        .split_once('=')
-        .and_then(|(name, grade)| Some((name.to_owned(), grade.parse().ok()?)));
-    match parsed {
-        Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
-        _ => bail!("a level is NAME=GRADE, with a number as the grade"),
-    }
-}
-
-fn parse_tag(text: &str) -> Result<String> {
-    if let Some(why) = unfit_field(text) {
-        bail!("a tag is a single word, and this one {why}");
-    }
-    Ok(text.to_owned())
 }
 
 /// The task that the user has chosen, or else the one that the files of the collection are for.

@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use serde::Deserialize;
 
 use super::braces::ObjectEnds;
+use super::portal::Portal;
 use super::source::{self, MAX_DOCUMENT_BYTES};
 use crate::trec::{DocId, Fault, FaultKind, Stance};
 
@@ -47,6 +48,8 @@ pub struct Argument {
     pub url: Option<String>,
     /// The text of that page. May be empty.
     pub source: String,
+    /// The debate portal that the page belongs to.
+    pub portal: Option<Portal>,
 }
 
 /// A premise, and whether it supports or attacks the conclusion.
@@ -140,16 +143,21 @@ struct RawContext {
     source_title: Option<String>,
     source_url: Option<String>,
     source_text: Option<String>,
+    source_domain: Option<String>,
 }
 
 impl RawArgument {
-    fn argument(self) -> Result<Argument, String> {
+    /// `file` contains it.
+    fn argument(self, file: &Path) -> Result<Argument, String> {
         if let Some(what) = source::bad_id(&self.id) {
             return Err(what);
         }
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let context = self.context.as_ref();
+        let domain = context.and_then(|c| c.source_domain.as_deref());
+        let url = context.and_then(|c| filled(&c.source_url));
         Ok(Argument {
+            portal: Portal::of(domain, url.as_deref(), file),
             id: DocId(self.id),
             conclusion: self.conclusion.unwrap_or_default(),
             premises: self
@@ -167,7 +175,7 @@ impl RawArgument {
                         .or_else(|| filled(&c.source_title))
                 })
                 .unwrap_or_default(),
-            url: context.and_then(|c| filled(&c.source_url)),
+            url,
             source: context
                 .and_then(|c| filled(&c.source_text))
                 .unwrap_or_default(),
@@ -437,7 +445,7 @@ impl ArgumentFile {
                 fault.line = Some(line);
                 fault
             })
-            .and_then(|raw| raw.argument().map_err(|what| self.fault(&what)));
+            .and_then(|raw| raw.argument(&self.path).map_err(|what| self.fault(&what)));
         match read {
             Ok(_) => self.go_to(end),
             Err(_) => drop(self.resume(end)),

@@ -4,6 +4,7 @@ pub mod arguments;
 mod braces;
 pub mod images;
 pub mod passages;
+pub mod portal;
 pub mod regular;
 mod source;
 mod topics;

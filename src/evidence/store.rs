@@ -30,9 +30,9 @@ use crate::disk::{Busy, open_lock};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
 pub use at_work::{AtWork, Note};
-use checksum::LAST;
 pub(crate) use checksum::checksum_of;
 pub use checksum::{DamagedRecord, is_damaged_record};
+use checksum::{LAST, Table};
 pub use file::ShardFile;
 pub(crate) use file::read_only_uri;
 pub use merge::Merged;
@@ -476,6 +476,27 @@ impl Store {
         self.reading(|c| {
             checksum::read(c, &checksum::CRAWL_RANK, ("", LAST), |row| {
                 each(row.get_ref(0)?.as_str()?, &rank_of(row)?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Calls `each` with VADER's compound score of every text, ordered by document.
+    pub fn each_vader_score(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
+        self.each_value(&checksum::VADER, each)
+    }
+
+    /// Calls `each` with AFINN's sum of every text, ordered by document.
+    pub fn each_afinn_sum(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
+        self.each_value(&checksum::AFINN, each)
+    }
+
+    fn each_value(&self, table: &Table, mut each: impl FnMut(&str, Part, f64)) -> Result<()> {
+        self.reading(|c| {
+            checksum::read(c, table, ("", LAST), |row| {
+                if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+                    each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
+                }
                 Ok(())
             })
         })

@@ -1,24 +1,22 @@
-//! From text to terms: documents, queries, highlighting and proximity all use the terms of one [`Analyzer`].
+//! From text to terms: documents, queries, highlighting and pairs of terms all use the terms of one [`Analyzer`].
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::{
     AsciiFoldingFilter, RawTokenizer, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
+use unicode_segmentation::UnicodeSegmentation;
 
-use super::stop_words;
+use super::kstem;
+pub use super::stop_words::StopList;
+use super::term_cache::TermCache;
 
 /// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
 const DEFAULT_LONGEST: usize = 40;
-
-/// Maximum number of words whose terms are cached. The cache pays because stemming is slow and most words of a text are frequent ones. It
-/// takes up to about 30 MB for each thread that builds an index.
-const CACHED_WORDS: usize = 1 << 18;
 
 /// The character between the terms of a shingle. Words consist of letters and digits, so none contains it. It is not white space, because
 /// the index splits terms at white space.
@@ -29,6 +27,14 @@ pub fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     let mut stream = analyzer.token_stream(text);
     stream.process(&mut |token| terms.push(token.text.clone()));
+    terms
+}
+
+/// The terms of a text with the positions of their words, from 0. Words that are left out have positions, too. Without shingles.
+pub(crate) fn positions(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(String, usize)> {
+    let mut terms = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    stream.process(&mut |token| terms.push((token.text.clone(), token.position)));
     terms
 }
 
@@ -48,36 +54,18 @@ pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut 
     count
 }
 
-/// A list of words that are left out.
+/// What a word is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum StopList {
+pub enum Tokens {
+    /// A run of letters and digits: "don't" is two words.
     #[default]
-    None,
-    /// [`stop_words::SHORT`], 24 words.
-    Short,
-    /// [`stop_words::LUCENE`], 33 words.
-    Lucene,
-    /// [`stop_words::LONG`], the list of Snowball.
-    Long,
+    Words,
+    /// A word of Unicode's text segmentation (UAX #29), as in Lucene's `StandardTokenizer`: "don't" and "3.5" are one word each.
+    Standard,
 }
 
-impl StopList {
-    const ALL: [(StopList, &str); 4] = [
-        (StopList::None, "none"),
-        (StopList::Short, "short"),
-        (StopList::Lucene, "lucene"),
-        (StopList::Long, "long"),
-    ];
-
-    /// The words of the list, in lower case.
-    pub fn words(self) -> &'static [&'static str] {
-        match self {
-            StopList::None => &[],
-            StopList::Short => &stop_words::SHORT,
-            StopList::Lucene => &stop_words::LUCENE,
-            StopList::Long => &stop_words::LONG,
-        }
-    }
+impl Tokens {
+    const ALL: [(Tokens, &str); 2] = [(Tokens::Words, "words"), (Tokens::Standard, "standard")];
 }
 
 /// An algorithm that reduces words to stems.
@@ -91,14 +79,17 @@ pub enum Stemmer {
     Porter,
     /// The English stemmer of Snowball, also called Porter 2.
     Snowball,
+    /// Krovetz's stemmer (1993) as in Lucene ([`kstem`]).
+    Kstem,
 }
 
 impl Stemmer {
-    const ALL: [(Stemmer, &str); 4] = [
+    const ALL: [(Stemmer, &str); 5] = [
         (Stemmer::None, "none"),
         (Stemmer::Minimal, "minimal"),
         (Stemmer::Porter, "porter"),
         (Stemmer::Snowball, "snowball"),
+        (Stemmer::Kstem, "kstem"),
     ];
 
     /// The stem of a word in lower case.
@@ -109,6 +100,7 @@ impl Stemmer {
             Stemmer::Minimal => without_plural(word),
             Stemmer::Porter => snowball(frostem::Algorithm::Porter),
             Stemmer::Snowball => snowball(frostem::Algorithm::English),
+            Stemmer::Kstem => kstem::stem(word),
         }
     }
 }
@@ -138,11 +130,12 @@ fn without_plural(word: &str) -> String {
 
 /// How the texts of a collection, and the queries, are turned into terms.
 ///
-/// Words are runs of letters and digits in lower case. Words of other lengths than wanted and stop words are left out, the others are
-/// stemmed, and sequences of them (shingles) may be terms too.
+/// Words are in lower case. Each passes these steps in this order: repeated characters, possessive, accents, length, stop words, stemmer.
+/// Sequences of the words that are left (shingles) may be terms too.
 ///
-/// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii". A missing part has its
-/// default: none, none, 1-40, 1 and none. The text form is stored with an index.
+/// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii tokens=standard
+/// possessive=english repeats=2". A missing part has its default: none, none, 1-40, 1, none, words, none, none. The text form is
+/// stored with an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Analyzer {
@@ -155,32 +148,39 @@ pub struct Analyzer {
     /// Maximum number of words in a term, from 1 (no shingles) to 5. The words of a shingle are joined by underscores. Words that are left
     /// out leave no gap.
     pub shingles: usize,
-    /// Whether letters lose their accents ("café" becomes "cafe"). This is done before stop words are looked for.
+    /// Whether letters lose their accents ("café" becomes "cafe").
     pub fold: bool,
+    pub tokens: Tokens,
+    /// Whether a final "'s" is removed, as by Lucene's `EnglishPossessiveFilter`. It only occurs in `tokens=standard`.
+    pub possessive: bool,
+    /// Longer runs of one character are cut to this length ("yesss" becomes "yess" with 2); none are cut if it is `None`.
+    pub repeats: Option<usize>,
 }
 
 impl Default for Analyzer {
     fn default() -> Self {
         Analyzer {
-            stop: StopList::None,
+            stop: StopList::default(),
             stemmer: Stemmer::None,
             shortest: 1,
             longest: DEFAULT_LONGEST,
             shingles: 1,
             fold: false,
+            tokens: Tokens::Words,
+            possessive: false,
+            repeats: None,
         }
     }
 }
 
 impl fmt::Display for Analyzer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stop = StopList::ALL.iter().find(|(list, _)| *list == self.stop);
         let stem = Stemmer::ALL.iter().find(|(stem, _)| *stem == self.stemmer);
         let word = |found: Option<&'static str>| found.unwrap_or("none");
         write!(
             f,
             "stop={} stem={} length={}-{} shingles={}",
-            word(stop.map(|(_, word)| *word)),
+            self.stop.name(),
             word(stem.map(|(_, word)| *word)),
             self.shortest,
             self.longest,
@@ -188,6 +188,15 @@ impl fmt::Display for Analyzer {
         )?;
         if self.fold {
             f.write_str(" fold=ascii")?;
+        }
+        if self.tokens == Tokens::Standard {
+            f.write_str(" tokens=standard")?;
+        }
+        if self.possessive {
+            f.write_str(" possessive=english")?;
+        }
+        if let Some(repeats) = self.repeats {
+            write!(f, " repeats={repeats}")?;
         }
         Ok(())
     }
@@ -216,7 +225,7 @@ impl FromStr for Analyzer {
             let unknown = || format!("{part:?} is no part of an analyzer");
             let (key, value) = part.split_once('=').with_context(unknown)?;
             match key {
-                "stop" => analyzer.stop = named(&StopList::ALL, value)?,
+                "stop" => analyzer.stop = StopList::find(value)?,
                 "stem" => analyzer.stemmer = named(&Stemmer::ALL, value)?,
                 "length" => {
                     let (low, high) = value.split_once('-').with_context(unknown)?;
@@ -225,6 +234,12 @@ impl FromStr for Analyzer {
                 }
                 "shingles" => analyzer.shingles = value.parse().with_context(unknown)?,
                 "fold" => analyzer.fold = named(&[(false, "none"), (true, "ascii")], value)?,
+                "tokens" => analyzer.tokens = named(&Tokens::ALL, value)?,
+                "possessive" => {
+                    analyzer.possessive = named(&[(false, "none"), (true, "english")], value)?;
+                }
+                "repeats" if value == "none" => analyzer.repeats = None,
+                "repeats" => analyzer.repeats = Some(value.parse().with_context(unknown)?),
                 _ => bail!(unknown()),
             }
         }
@@ -234,6 +249,10 @@ impl FromStr for Analyzer {
             "an analyzer keeps words of at least 1 and at most 1000 letters, not of {}-{}",
             analyzer.shortest,
             analyzer.longest
+        );
+        ensure!(
+            analyzer.repeats != Some(0),
+            "an analyzer keeps at least 1 of repeated characters"
         );
         ensure!(
             (1..=5).contains(&analyzer.shingles),
@@ -267,15 +286,45 @@ impl Analyzer {
 
     /// The term of a word in lower case; none if the word is left out.
     fn term(&self, word: &str) -> Option<Box<str>> {
-        if !(self.shortest..=self.longest).contains(&word.chars().count()) {
+        let cut = self.repeats.map(|most| without_repeats(word, most));
+        let word = cut.as_deref().unwrap_or(word);
+        let word = if self.possessive {
+            without_possessive(word)
+        } else {
+            word
+        };
+        let folded = (self.fold && !word.is_ascii()).then(|| without_accents(word));
+        let folded = folded.as_deref().unwrap_or(word);
+        // the length is that before the accents are lost, which can make two letters of one
+        if !(self.shortest..=self.longest).contains(&word.chars().count())
+            || self.stop.contains(folded)
+        {
             return None;
         }
-        let folded = (self.fold && !word.is_ascii()).then(|| without_accents(word));
-        let word = folded.as_deref().unwrap_or(word);
-        let kept = !self.stop.words().contains(&word);
-        kept.then(|| self.stemmer.stem(word).into_boxed_str())
-            .filter(|stem| !stem.is_empty())
+        let stem = self.stemmer.stem(folded).into_boxed_str();
+        (!stem.is_empty()).then_some(stem)
     }
+}
+
+/// The word with runs of one character cut to `most`.
+fn without_repeats(word: &str, most: usize) -> String {
+    let mut cut = String::with_capacity(word.len());
+    let (mut last, mut run) = (None, 0);
+    for c in word.chars() {
+        run = if last == Some(c) { run + 1 } else { 1 };
+        last = Some(c);
+        if run <= most {
+            cut.push(c);
+        }
+    }
+    cut
+}
+
+/// The word without a final "'s", with one of the three apostrophes that Lucene knows.
+fn without_possessive(word: &str) -> &str {
+    let stem = word.strip_suffix('s');
+    stem.and_then(|stem| stem.strip_suffix(['\'', '\u{2019}', '\u{ff07}']))
+        .unwrap_or(word)
 }
 
 /// The word with its letters replaced by those of ASCII, as far as Lucene's table (`ASCIIFoldingFilter`) has them.
@@ -290,69 +339,6 @@ struct WordTokenizer {
     rules: Analyzer,
     cache: TermCache,
     token: Token,
-}
-
-/// A cache from words to their terms. The term of a word that is left out is empty.
-///
-/// Nearly all words and terms have at most 15 bytes. They are stored in the table itself, so that a look-up reads memory in one place
-/// instead of three.
-#[derive(Clone, Default)]
-struct TermCache {
-    short: FxHashMap<[u64; 2], [u64; 2]>,
-    long: FxHashMap<Box<str>, Box<str>>,
-}
-
-impl TermCache {
-    /// Appends the term of a word to `text`. Returns false if the word is not in the cache.
-    fn look_up(&self, word: &str, text: &mut String) -> bool {
-        let short = packed(word).and_then(|word| self.short.get(&word));
-        if let Some(term) = short {
-            let (bytes, length) = unpacked(*term);
-            text.push_str(std::str::from_utf8(&bytes[..length]).unwrap_or_default());
-            return true;
-        }
-        match self.long.get(word) {
-            Some(term) => text.push_str(term),
-            None => return false,
-        }
-        true
-    }
-
-    /// Adds a word and its term, unless the cache is full.
-    fn insert(&mut self, word: &str, term: &str) {
-        if self.short.len() + self.long.len() >= CACHED_WORDS {
-            return;
-        }
-        match (packed(word), packed(term)) {
-            (Some(word), Some(term)) => {
-                self.short.insert(word, term);
-            }
-            _ => {
-                self.long.insert(word.into(), term.into());
-            }
-        }
-    }
-}
-
-/// A text of at most 15 bytes, packed into two numbers with its length in the last byte. None for a longer text.
-fn packed(text: &str) -> Option<[u64; 2]> {
-    let mut bytes = [0; 16];
-    bytes
-        .get_mut(..15)?
-        .get_mut(..text.len())?
-        .copy_from_slice(text.as_bytes());
-    bytes[15] = text.len() as u8;
-    let (halves, _) = bytes.as_chunks::<8>();
-    Some([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
-}
-
-/// The inverse of [`packed`]: the bytes and their number.
-fn unpacked([low, high]: [u64; 2]) -> ([u8; 16], usize) {
-    let mut bytes = [0; 16];
-    let (halves, _) = bytes.as_chunks_mut::<8>();
-    halves[0] = low.to_le_bytes();
-    halves[1] = high.to_le_bytes();
-    (bytes, usize::from(bytes[15]).min(15))
 }
 
 /// The stream of the terms of one text.
@@ -388,12 +374,14 @@ impl Tokenizer for WordTokenizer {
 impl TermStream<'_> {
     /// Makes the term of the next word that is kept the current token. Returns false at the end of the text.
     fn next_term(&mut self) -> bool {
-        while let Some((from, to)) = next_word(self.text, &mut self.position, &mut self.word) {
+        while let Some((from, to)) = self.next_word() {
             let WordTokenizer {
                 rules,
                 cache,
                 token,
             } = &mut *self.tokenizer;
+            // words that are left out count, so that positions tell how far apart words are
+            token.position = token.position.wrapping_add(1);
             token.text.clear();
             if !cache.look_up(&self.word, &mut token.text) {
                 let term = rules.term(&self.word).unwrap_or_default();
@@ -403,13 +391,34 @@ impl TermStream<'_> {
             if token.text.is_empty() {
                 continue;
             }
-            token.position = token.position.wrapping_add(1);
             token.offset_from = from;
             token.offset_to = to;
             return true;
         }
         false
     }
+
+    fn next_word(&mut self) -> Option<(usize, usize)> {
+        match self.tokenizer.rules.tokens {
+            Tokens::Words => next_word(self.text, &mut self.position, &mut self.word),
+            Tokens::Standard => next_standard_word(self.text, &mut self.position, &mut self.word),
+        }
+    }
+}
+
+/// As [`next_word`], by Unicode's text segmentation.
+fn next_standard_word(
+    text: &str,
+    position: &mut usize,
+    word: &mut String,
+) -> Option<(usize, usize)> {
+    let rest = text.get(*position..)?;
+    let (at, found) = rest.unicode_word_indices().next()?;
+    let from = *position + at;
+    *position = from + found.len();
+    word.clear();
+    word.extend(found.chars().flat_map(char::to_lowercase));
+    Some((from, *position))
 }
 
 /// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` behind it. Returns the

@@ -112,10 +112,10 @@ impl Corpus {
         let best = self.search(query, similarity, cut)?;
         let mut expanded = Query::default();
         for part in &query.parts {
-            let documents = self.terms_of(&best, part.field)?;
+            let documents = self.terms_of(&best, part.fields())?;
             let terms = rm3.expand(part.terms(), &documents);
-            let mut new = Part::new(part.field, part.weight);
-            let mut kept = Part::new(part.field, part.weight).must();
+            let empty = || Part::new(0, part.weight).over(part.fields().to_vec());
+            let (mut new, mut kept) = (empty(), empty().must());
             for (term, weight) in &terms {
                 let known = part.terms().iter().any(|(own, _)| own == term);
                 if part.must && known {
@@ -132,7 +132,7 @@ impl Corpus {
         Ok(expanded)
     }
 
-    /// The score of each document and its terms in a field. The terms are made from the stored text, because the index does not list the
+    /// The score of each document and its terms in these fields. The terms are made from the stored text, because the index does not list the
     /// terms of a document.
     ///
     /// # Errors
@@ -140,15 +140,16 @@ impl Corpus {
     pub(crate) fn terms_of(
         &self,
         ranking: &[ScoredDoc],
-        field: usize,
+        fields: &[usize],
     ) -> Result<Vec<(f64, Vec<String>)>> {
         let mut analyzer = self.meta().analyzer.build();
         ranking
             .iter()
             .map(|found| {
                 let document = self.document(&found.doc)?;
-                let text = document.texts.get(field).map_or("", String::as_str);
-                Ok((found.score, analyzer::terms(&mut analyzer, text)))
+                let texts = fields.iter().filter_map(|field| document.texts.get(*field));
+                let terms = texts.flat_map(|text| analyzer::terms(&mut analyzer, text));
+                Ok((found.score, terms.collect()))
             })
             .collect()
     }

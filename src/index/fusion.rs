@@ -12,6 +12,8 @@ pub enum Fusion {
     Rrf { k: f64 },
     /// `weight × score`, with the scores of each ranking scaled to [0, 1] by their minimum and maximum; if all are equal, each becomes 1.
     MinMax,
+    /// `weight × score`, with the scores as they are.
+    Sum,
     /// Borda count: `weight × (n - rank + 1) / n` in a ranking of n documents.
     Borda,
 }
@@ -32,6 +34,7 @@ pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<Scor
                 Fusion::Rrf { k } => 1.0 / (k + rank),
                 Fusion::MinMax if high <= low => 1.0,
                 Fusion::MinMax => (found.score - low) / (high - low),
+                Fusion::Sum => found.score,
                 Fusion::Borda => (n - rank + 1.0) / n,
             };
             *sums.entry(&found.doc).or_default() += weight * score;

@@ -14,7 +14,7 @@ use super::analyzer::{Analyzer, Stemmer, StopList};
 use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
 use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
 use super::search::Part as QueryPart;
-use super::similarity::Similarity;
+use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
@@ -36,10 +36,10 @@ pub enum Field {
     Caption = 4,
 }
 
-/// The analyzer for the words of images, and for the queries.
+/// The default analyzer for the words of images, and for the queries.
 pub fn analyzer() -> Analyzer {
     Analyzer {
-        stop: StopList::Lucene,
+        stop: StopList::built_in("lucene"),
         stemmer: Stemmer::Snowball,
         fold: true,
         ..Analyzer::default()
@@ -75,7 +75,18 @@ pub fn open(
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(Corpus, Updated)> {
-    let (locked, corpus) = LockedIndex::open(dir, Kind::Images, &analyzer(), on_event)?;
+    open_analyzed(store, dir, &analyzer(), effort, on_event)
+}
+
+/// As [`open`], for an index with another analyzer than the default one.
+pub fn open_analyzed(
+    store: &mut Store,
+    dir: &Path,
+    analyzer: &Analyzer,
+    effort: Effort,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<(Corpus, Updated)> {
+    let (locked, corpus) = LockedIndex::open(dir, Kind::Images, analyzer, on_event)?;
     bring_up_to_date(store, &locked, corpus, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
 }
@@ -84,7 +95,16 @@ pub fn open(
 ///
 /// Errors: the index is damaged, or the evidence cannot be read.
 pub fn open_current(store: &Store, dir: &Path) -> Result<Option<Corpus>> {
-    let Some(corpus) = open_unlocked(dir, Kind::Images, &analyzer())? else {
+    open_current_analyzed(store, dir, &analyzer())
+}
+
+/// As [`open_current`], for an index with another analyzer than the default one.
+pub fn open_current_analyzed(
+    store: &Store,
+    dir: &Path,
+    analyzer: &Analyzer,
+) -> Result<Option<Corpus>> {
+    let Some(corpus) = open_unlocked(dir, Kind::Images, analyzer)? else {
         return Ok(None);
     };
     let stored = store.text_hashes()?;
@@ -312,6 +332,63 @@ impl ImageIndex {
         let known = self.numbers.iter().map(|n| score(n).unwrap_or(0.0) + 0.0);
         Ok(known.collect())
     }
+
+    /// The score by [`Similarity::Dirichlet`] of some images in one field, in the order of `members`, which are positions in [`Self::ids`].
+    /// Only these images count as the collection. Scores may be negative, also those of images with terms of the query.
+    ///
+    /// # Errors
+    /// `mu` is not above 0, or the index cannot be read.
+    pub fn dirichlet(
+        &self,
+        field: Field,
+        query: &str,
+        mu: f64,
+        members: &[usize],
+    ) -> Result<Vec<f64>> {
+        let field = field as usize;
+        let similarity = Similarity::Dirichlet { mu };
+        similarity.check()?;
+        let number = |at: &usize| self.numbers.get(*at).copied();
+        let numbers: Option<Vec<u32>> = members.iter().map(number).collect();
+        let numbers = numbers.context("there is no such image")?;
+        let length = |number: &u32| self.corpus.length(field, *number).unwrap_or(0);
+        let counts = FieldCounts {
+            documents: members.len() as u64,
+            tokens: numbers.iter().map(|n| u64::from(length(n))).sum(),
+        };
+        // postings are looked up in ascending order
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_unstable_by_key(|at| numbers[*at]);
+        let sorted: Vec<u32> = order.iter().map(|at| numbers[*at]).collect();
+
+        let mut analyzer = self.corpus.meta().analyzer.build();
+        let part = QueryPart::of_text(field, 1.0, &mut analyzer, query);
+        let mut scores = vec![0.0; numbers.len()];
+        for (term, weight) in part.terms() {
+            let Some(found) = self.corpus.find(field, term, false)? else {
+                continue;
+            };
+            let mut tfs = Vec::new();
+            found
+                .postings
+                .each_frequency(&sorted, |at, tf| tfs.push((order[at], tf)))?;
+            let term = TermCounts {
+                df: tfs.len() as u64,
+                cf: tfs.iter().map(|(_, tf)| u64::from(*tf)).sum(),
+            };
+            if term.cf == 0 {
+                continue;
+            }
+            let term = similarity.term(counts, term);
+            for (score, number) in scores.iter_mut().zip(&numbers) {
+                *score += weight * similarity.length_score(length(number)).unwrap_or(0.0);
+            }
+            for (at, tf) in tfs {
+                scores[at] += weight * term.score(f64::from(tf), length(&numbers[at]));
+            }
+        }
+        Ok(scores)
+    }
 }
 
 /// The evidence of one image.
@@ -322,6 +399,10 @@ pub struct Image {
     /// The titles of all pages, and the words near the image.
     pub near_text: String,
     pub picture: Option<Picture>,
+    /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
+    pub text_box: f64,
+    /// The name of the first page; empty without pages.
+    pub first_page: String,
     /// Unit length.
     pub clip: Option<Vec<f32>>,
     /// Unit length.
@@ -343,6 +424,8 @@ impl Image {
                 format!("{}. {}", p.words.title, p.near())
             }),
             id: evidence.id,
+            text_box: (evidence.picture.as_ref()).map_or(0.0, |p| text_box(p, &evidence.ocr)),
+            first_page: (evidence.pages.first()).map_or_else(String::new, |page| page.id.clone()),
             picture: evidence.picture,
             clip: evidence.clip,
             sentences: evidence.sentences,
@@ -388,6 +471,12 @@ impl Image {
         )
     }
 
+    /// The VADER compound score of a part of the first page; `None` if that page lacks it.
+    pub(crate) fn vader_of_first_page(&self, part: Part) -> Option<f64> {
+        let own = |v: &&PartValue<f64>| v.part == part && v.page == self.first_page;
+        self.vader.iter().find(own).map(|v| v.value)
+    }
+
     /// The mean AFINN sum of a part over the pages.
     pub(crate) fn afinn_of(&self, part: Part) -> Option<f64> {
         mean(
@@ -397,6 +486,18 @@ impl Image {
                 .map(|v| v.value.sum),
         )
     }
+}
+
+/// The share of a picture in the smallest upright rectangle around all lines.
+fn text_box(picture: &Picture, lines: &[OcrLine]) -> f64 {
+    let corners = || lines.iter().flat_map(|line| line.corners);
+    let extent = |of: fn((f32, f32)) -> f32, side: u32| {
+        let low = corners().map(of).fold(f32::INFINITY, f32::min).max(0.0);
+        let high = corners().map(of).fold(f32::NEG_INFINITY, f32::max);
+        let side = f64::from(side);
+        (f64::from(high).min(side) - f64::from(low)).max(0.0) / side.max(1.0)
+    };
+    extent(|(x, _)| x, picture.width) * extent(|(_, y)| y, picture.height)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

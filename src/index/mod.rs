@@ -2,12 +2,15 @@
 
 pub mod analyzer;
 pub mod corpus;
+pub mod cut;
 pub mod feedback;
 pub mod fusion;
 pub mod images;
-pub mod proximity;
+mod kstem;
+pub mod pairs;
 pub mod search;
 pub mod similarity;
 pub(crate) mod stop_words;
+mod term_cache;
 pub mod vector;
 pub mod wordnet;

@@ -9,23 +9,25 @@ mod explain;
 mod pruned;
 mod top;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Corpus, FoundTerm, Postings, Scratch, UNTOUCHED};
+use super::corpus::{Corpus, Postings, Scratch, UNTOUCHED};
+pub use super::cut::Cut;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use contributions::ContributionCache;
 use top::Top;
 
-/// Weighted terms in one field.
+/// Weighted terms in one field, or in several that are scored as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The position of the field among those of the index.
-    pub field: usize,
+    /// The positions of the fields among those of the index: one, or several whose texts are scored as if they were one text.
+    fields: Vec<usize>,
     /// The weight of the field. BM25F applies it inside its formula; other similarities multiply each term's score by it.
     pub weight: f64,
     /// Whether a document needs at least one of these terms to be found.
@@ -39,33 +41,11 @@ pub struct Query {
     pub parts: Vec<Part>,
 }
 
-/// How many documents a ranking contains, and which documents are filtered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// Maximum number of documents.
-    pub k: usize,
-    /// Whether documents with fewer than 20 words are ranked.
-    pub short: bool,
-    /// Whether duplicates of earlier documents are ranked.
-    pub duplicates: bool,
-}
-
-impl Default for Cut {
-    /// The default of a run: 1,000 documents, without short ones and duplicates.
-    fn default() -> Self {
-        Cut {
-            k: 1000,
-            short: false,
-            duplicates: false,
-        }
-    }
-}
-
 impl Part {
     /// A part without terms, in this field.
     pub fn new(field: usize, weight: f64) -> Self {
         Part {
-            field,
+            fields: vec![field],
             weight,
             must: false,
             terms: Vec::new(),
@@ -79,6 +59,17 @@ impl Part {
             part.add(&term, 1.0);
         }
         part
+    }
+
+    /// The same terms in these fields, which are scored as one. There must be at least one.
+    pub fn over(mut self, fields: Vec<usize>) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &[usize] {
+        &self.fields
     }
 
     /// The same part, required.
@@ -117,13 +108,20 @@ struct QueryTerm<'q> {
     postings: Postings<'q>,
 }
 
+/// Terms that are scored together: a single term, the same term in fields that are scored as one, or for BM25F the same term in several
+/// fields.
+struct Group<'q> {
+    terms: Vec<QueryTerm<'q>>,
+    /// The fields that are scored as one; empty for other groups.
+    joined: Vec<usize>,
+}
+
 /// A query with its terms looked up: everything that does not depend on a document.
-struct Plan<'q> {
+pub(super) struct Plan<'q> {
     similarity: &'q Similarity,
-    /// Terms that are scored together: a single term, or for BM25F the same term in several fields.
-    groups: Vec<Vec<QueryTerm<'q>>>,
-    /// For similarities with a length score: the field of each part, and the weight of its length score.
-    lengths: Vec<(usize, f64)>,
+    groups: Vec<Group<'q>>,
+    /// For similarities with a length score: the fields of each part, and the weight of its length score.
+    lengths: Vec<(&'q [usize], f64)>,
     length_scores: Arc<Vec<f64>>,
     /// One bit for each required part.
     must: u64,
@@ -177,6 +175,28 @@ impl Corpus {
         Ok(scores)
     }
 
+    /// The same documents with the scores that another query gives them, the best first; 0 for those that it does not find. Ties are
+    /// ordered by id.
+    ///
+    /// Errors: as [`Corpus::search`].
+    pub fn rescore(
+        &self,
+        mut ranking: Vec<ScoredDoc>,
+        query: &Query,
+        similarity: &Similarity,
+    ) -> Result<Vec<ScoredDoc>> {
+        let plan = Plan::new(self, query, similarity)?;
+        let scratch = plan.score_all(self)?;
+        for found in &mut ranking {
+            let number = self.number(&found.doc);
+            let score = number.and_then(|number| plan.score_of(self, &scratch, number));
+            found.score = score.unwrap_or(0.0);
+        }
+        self.return_scratch(Scratch::reset(scratch));
+        sort(&mut ranking);
+        Ok(ranking)
+    }
+
     /// Explains the score of a document: the contributions that [`Corpus::search`] adds up, in the same order. The score is 0 if the
     /// query does not find the document. Errors: as there; the document is not in the index.
     pub fn explain(
@@ -193,7 +213,11 @@ impl Corpus {
 }
 
 impl<'q> Plan<'q> {
-    fn new(corpus: &'q Corpus, query: &'q Query, similarity: &'q Similarity) -> Result<Self> {
+    pub(super) fn new(
+        corpus: &'q Corpus,
+        query: &'q Query,
+        similarity: &'q Similarity,
+    ) -> Result<Self> {
         similarity.check()?;
         ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
         let mut plan = Plan {
@@ -212,41 +236,37 @@ impl<'q> Plan<'q> {
             if part.must {
                 plan.must |= 1 << at;
             }
-            let counts = corpus.counts(part.field);
+            ensure!(
+                !part.fields.is_empty()
+                    && (part.fields.len() == 1 || !similarity.combines_fields()),
+                "bm25f combines fields by itself: they cannot be joined"
+            );
             let mut total_weight = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
-                let found = corpus.find(part.field, text, similarity.uses_cf())?;
-                let Some(FoundTerm {
-                    counts: term_counts,
-                    max_tf,
-                    postings,
-                }) = found
-                else {
+                let terms = plan.look_up(corpus, part, at, (text, *weight))?;
+                if terms.is_empty() {
                     continue;
-                };
+                }
                 total_weight += weight;
-                let term = QueryTerm {
-                    part: at,
-                    field: part.field,
-                    text,
-                    field_weight: part.weight,
-                    term_weight: *weight,
-                    counts,
-                    df: term_counts.df,
-                    max_tf,
-                    score: similarity.term(counts, term_counts),
-                    postings,
+                let same = |group: &&mut Group| {
+                    group.terms.first().is_some_and(|first| first.text == *text)
                 };
-                let same =
-                    |group: &&mut Vec<QueryTerm>| group.first().is_some_and(|a| a.text == *text);
                 match plan.groups.iter_mut().find(same) {
-                    Some(group) if similarity.combines_fields() => group.push(term),
-                    _ => plan.groups.push(vec![term]),
+                    Some(group) if similarity.combines_fields() => group.terms.extend(terms),
+                    _ => plan.groups.push(Group {
+                        terms,
+                        joined: if part.fields.len() > 1 {
+                            part.fields.clone()
+                        } else {
+                            Vec::new()
+                        },
+                    }),
                 }
             }
             if similarity.adds_length() {
-                plan.lengths.push((part.field, part.weight * total_weight));
+                plan.lengths
+                    .push((&part.fields, part.weight * total_weight));
             }
         }
         plan.length_scores = corpus.length_scores(similarity);
@@ -256,9 +276,62 @@ impl<'q> Plan<'q> {
         Ok(plan)
     }
 
+    /// The formulas of the terms of a part, by term.
+    pub(super) fn term_scores(&self, part: usize) -> HashMap<&'q str, TermScore> {
+        let terms = self.groups.iter().flat_map(|group| &group.terms);
+        let own = terms.filter(|term| term.part == part);
+        own.map(|term| (term.text, term.score)).collect()
+    }
+
+    /// A term of a part in each of its fields that has it.
+    fn look_up(
+        &self,
+        corpus: &'q Corpus,
+        part: &'q Part,
+        at: usize,
+        (text, term_weight): (&'q str, f64),
+    ) -> Result<Vec<QueryTerm<'q>>> {
+        let similarity = self.similarity;
+        let mut found = Vec::new();
+        for field in &part.fields {
+            let uses_cf = similarity.uses_cf() || part.fields.len() > 1;
+            if let Some(term) = corpus.find(*field, text, uses_cf)? {
+                found.push((*field, term));
+            }
+        }
+        let all = part.fields.iter().map(|field| corpus.counts(*field));
+        let counts = all.reduce(|joined, field| FieldCounts {
+            documents: joined.documents,
+            tokens: joined.tokens + field.tokens,
+        });
+        let counts = counts.context("a part of a query has no field")?;
+        let term_counts = match found.as_slice() {
+            [] => return Ok(Vec::new()),
+            [(_, only)] => only.counts,
+            several => TermCounts {
+                df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
+                cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
+            },
+        };
+        let score = similarity.term(counts, term_counts);
+        let terms = found.into_iter().map(|(field, term)| QueryTerm {
+            part: at,
+            field,
+            text,
+            field_weight: part.weight,
+            term_weight,
+            counts,
+            df: term_counts.df,
+            max_tf: term.max_tf,
+            score,
+            postings: term.postings,
+        });
+        Ok(terms.collect())
+    }
+
     /// BM25F: for a term in several fields, the largest document frequency counts.
     fn join_counts(&mut self, similarity: &Similarity) {
-        for group in &mut self.groups {
+        for Group { terms: group, .. } in &mut self.groups {
             let df = group.iter().map(|term| term.df).max().unwrap_or(0);
             for term in group {
                 let counts = TermCounts { df, cf: 0 };
@@ -273,8 +346,8 @@ impl<'q> Plan<'q> {
         let present = self
             .groups
             .iter()
-            .flatten()
-            .fold(0u64, |bits, a| bits | 1 << a.part);
+            .flat_map(|group| &group.terms)
+            .fold(0u64, |bits, term| bits | 1 << term.part);
         !self.groups.is_empty()
             && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || present & 1 << at != 0)
     }
@@ -285,11 +358,12 @@ impl<'q> Plan<'q> {
         scratch.prepare_matched(self.must != 0);
         let mut cache = ContributionCache::default();
         for group in &self.groups {
-            if self.similarity.combines_fields() {
+            let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
+            if !is_sum {
                 self.add_combined(corpus, group, &mut scratch)?;
             }
-            for term in group {
-                if !self.similarity.combines_fields() {
+            for term in &group.terms {
+                if is_sum {
                     cache.add_postings(&mut scratch.scores, term)?;
                 }
                 if self.must & 1 << term.part != 0 {
@@ -308,27 +382,18 @@ impl<'q> Plan<'q> {
         Ok(scratch)
     }
 
-    /// BM25F: combines a term's frequencies in all fields, then computes one score from them.
-    fn add_combined(
-        &self,
-        corpus: &Corpus,
-        group: &[QueryTerm],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let Some(first) = group.first() else {
-            return Ok(());
-        };
+    /// Adds up a term's frequencies in all fields of a group, then computes one score from the sum.
+    fn add_combined(&self, corpus: &Corpus, group: &Group, scratch: &mut Scratch) -> Result<()> {
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
-        for term in group {
+        for term in &group.terms {
             term.postings.each_block(|block| {
                 for (document, tf) in block.documents.iter().zip(block.tfs) {
                     let number = block.base + document;
-                    let length = corpus.length(term.field, number).unwrap_or(0);
                     if let Some(sum) = scratch.frequencies.get_mut(number as usize) {
                         if *sum == 0.0 {
                             scratch.touched.push(number as usize);
                         }
-                        *sum += self.frequency(term, f64::from(*tf), length);
+                        *sum += self.frequency(corpus, group, term, *tf, number);
                     }
                 }
             })?;
@@ -338,16 +403,44 @@ impl<'q> Plan<'q> {
                 scratch.scores.get_mut(document),
                 scratch.frequencies.get_mut(document),
             ) {
-                *score += group_weight(group) * first.score.score(*frequency, 0) + 0.0;
+                *score += self.combined(corpus, group, *frequency, document as u32) + 0.0;
                 *frequency = 0.0;
             }
         }
         Ok(())
     }
 
-    /// BM25F: the weighted and normalised frequency of a term in one field.
-    fn frequency(&self, term: &QueryTerm, tf: f64, length: u32) -> f64 {
-        term.field_weight * tf * self.similarity.occurrence(term.field, term.counts, length)
+    /// What the frequencies of a group's terms in a document, added up, contribute to its score.
+    fn combined(&self, corpus: &Corpus, group: &Group, frequency: f64, number: u32) -> f64 {
+        let Some(first) = group.terms.first() else {
+            return 0.0;
+        };
+        if group.joined.is_empty() {
+            return group_weight(&group.terms) * first.score.score(frequency, 0);
+        }
+        let weight = first.field_weight * first.term_weight;
+        weight
+            * first
+                .score
+                .score(frequency, length_of(corpus, &group.joined, number))
+    }
+
+    /// What `tf` occurrences of a term in one field count in its group: their number where fields are joined; for BM25F they are weighted
+    /// and normalised by the length of the field.
+    fn frequency(
+        &self,
+        corpus: &Corpus,
+        group: &Group,
+        term: &QueryTerm,
+        tf: u32,
+        number: u32,
+    ) -> f64 {
+        if !group.joined.is_empty() {
+            return f64::from(tf);
+        }
+        let length = corpus.length(term.field, number).unwrap_or(0);
+        let occurrence = self.similarity.occurrence(term.field, term.counts, length);
+        term.field_weight * f64::from(tf) * occurrence
     }
 
     /// Collects the documents that are found and not filtered.
@@ -389,6 +482,19 @@ impl<'q> Plan<'q> {
         }
     }
 
+    /// The score of a document; `None` if the query does not find it.
+    fn score_of(&self, corpus: &Corpus, scratch: &Scratch, number: u32) -> Option<f64> {
+        let score = *scratch.scores.get(number as usize)?;
+        let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
+        if score.to_bits() == UNTOUCHED.to_bits() || matched & self.must != self.must {
+            return None;
+        }
+        let lengths = self.lengths.iter();
+        let lengths =
+            lengths.map(|(fields, weight)| self.length_part(corpus, fields, *weight, number));
+        Some(lengths.fold(score, |sum, part| sum + part))
+    }
+
     /// Collects a document, if it is found and not filtered.
     #[inline(always)]
     fn consider(
@@ -405,13 +511,11 @@ impl<'q> Plan<'q> {
             return;
         }
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        if matched & self.must != self.must
-            || corpus.is_filtered(number, !cut.short, !cut.duplicates)
-        {
+        if matched & self.must != self.must || corpus.is_filtered(number, &cut) {
             return;
         }
-        for (field, weight) in &self.lengths {
-            score += self.length_part(corpus, *field, *weight, number);
+        for (fields, weight) in &self.lengths {
+            score += self.length_part(corpus, fields, *weight, number);
         }
         if score >= top.threshold {
             top.push(score, number);
@@ -419,9 +523,8 @@ impl<'q> Plan<'q> {
     }
 
     /// The contribution of a field's length to a document's score.
-    fn length_part(&self, corpus: &Corpus, field: usize, weight: f64, number: u32) -> f64 {
-        let length = corpus.length(field, number).unwrap_or(0);
-        weight * self.length_score(length)
+    fn length_part(&self, corpus: &Corpus, fields: &[usize], weight: f64, number: u32) -> f64 {
+        weight * self.length_score(length_of(corpus, fields, number))
     }
 
     /// The length score of Dirichlet smoothing; 0 for other similarities.
@@ -431,6 +534,19 @@ impl<'q> Plan<'q> {
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }
     }
+}
+
+/// Sorts a ranking: the best first, ties by id.
+pub(super) fn sort(ranking: &mut [ScoredDoc]) {
+    ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
+}
+
+/// The number of terms of a document in these fields together.
+pub(super) fn length_of(corpus: &Corpus, fields: &[usize], number: u32) -> u32 {
+    let lengths = fields
+        .iter()
+        .filter_map(|field| corpus.length(*field, number));
+    lengths.fold(0, u32::saturating_add)
 }
 
 /// BM25F: the weight of a term in the query, the largest of its weights in the parts.

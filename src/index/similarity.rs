@@ -17,6 +17,9 @@ pub enum Similarity {
     /// `idf · tf / (tf + k1 (1 - b + b · length / mean length))` with
     /// `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. The Python package bm25s calls it "lucene".
     Bm25 { k1: f64, b: f64 },
+    /// BM25 as in the Python package Whoosh: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))` with `idf = 1 + ln(N /
+    /// (df + 1))`. Whoosh calls the sum over several fields BM25F.
+    WhooshBm25 { k1: f64, b: f64 },
     /// BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"): `idf · tf / (tf + k1)`, where tf
     /// is the sum over the fields of the field's weight times the frequency in the field, divided by `1 - b + b · length / mean length` of
     /// the field. The df of a term is the largest of its df in the fields, as in Lucene's `CombinedFieldQuery`.
@@ -86,7 +89,7 @@ impl Similarity {
     pub fn check(&self) -> Result<()> {
         let unit = |b: f64| (0.0..=1.0).contains(&b);
         match self {
-            Similarity::Bm25 { k1, b } => {
+            Similarity::Bm25 { k1, b } | Similarity::WhooshBm25 { k1, b } => {
                 ensure!(
                     *k1 >= 0.0 && k1.is_finite(),
                     "bm25: k1 must be at least 0, not {k1}"
@@ -130,6 +133,11 @@ impl Similarity {
         match *self {
             Similarity::Bm25 { k1, b } => TermScore::Bm25 {
                 idf: idf(field.documents, term.df),
+                floor: k1 * (1.0 - b),
+                slope: k1 * b / field.mean_length(),
+            },
+            Similarity::WhooshBm25 { k1, b } => TermScore::Bm25 {
+                idf: (1.0 + (n / (term.df as f64 + 1.0)).ln()) * (k1 + 1.0),
                 floor: k1 * (1.0 - b),
                 slope: k1 * b / field.mean_length(),
             },
@@ -183,7 +191,10 @@ impl Similarity {
             | Similarity::LuceneDirichlet { .. }
             | Similarity::JelinekMercer { .. }
             | Similarity::Dph => true,
-            Similarity::Bm25 { .. } | Similarity::Bm25f { .. } | Similarity::TfIdf => false,
+            Similarity::Bm25 { .. }
+            | Similarity::WhooshBm25 { .. }
+            | Similarity::Bm25f { .. }
+            | Similarity::TfIdf => false,
         }
     }
 
@@ -265,6 +276,11 @@ mod tests {
         }
         let dirichlet = Similarity::Dirichlet { mu: 100.0 };
         assert!((dirichlet.length_score(8).unwrap() - -0.076_961_041_136_128_32).abs() < 1e-12);
+        // by hand: idf = 1 + ln(10 / 4), norm = 1.2 · (0.25 + 0.75 · 8 / 6)
+        let whoosh = Similarity::WhooshBm25 { k1: 1.2, b: 0.75 };
+        let expected = (1.0 + 2.5_f64.ln()) * 2.0 * 2.2 / (2.0 + 1.2 * 1.25);
+        let score = whoosh.term(field, term).score(2.0, 8);
+        assert!((score - expected).abs() < 1e-12, "{score}");
         // BM25F over a single field is BM25
         let bm25f = Similarity::Bm25f {
             k1: 1.2,

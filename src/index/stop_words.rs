@@ -1,168 +1,210 @@
-//! Stop lists: frequent words that say nothing about the topic of a text. All are in lower case.
+//! Stop lists: frequent words that say nothing about the topic of a text.
 
-/// A list of 24 words: articles, forms of "to be" and the most frequent prepositions and conjunctions. Negations and question words are not
-/// on it.
-pub(crate) const SHORT: [&str; 24] = [
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on",
-    "or", "that", "the", "this", "to", "was", "were", "will", "with",
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+
+/// A larger file is no stop list.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// How the name of a list begins that was read from a file. A hash of its words follows.
+const FROM_FILE: &str = "file:";
+
+/// A list of words that are left out.
+///
+/// Lists come along under these names; the files are in `src/index/stop_words/`, one word a line.
+#[derive(Clone, Debug)]
+pub struct StopList {
+    /// One of [`StopList::names`], or "file:" and a hash of the words.
+    name: Arc<str>,
+    words: Arc<HashSet<Box<str>>>,
+}
+
+/// The lists that come along, by their names.
+const LISTS: [(&str, &str); 15] = [
+    ("none", ""),
+    // articles, forms of "to be" and the most frequent prepositions and conjunctions, without negations and question words
+    ("short", include_str!("stop_words/short.txt")),
+    // Lucene's EnglishAnalyzer, also Elasticsearch's `_english_` (Apache-2.0)
+    ("lucene", include_str!("stop_words/lucene.txt")),
+    // Snowball's list (snowballstem.org/algorithms/english/stop.txt, BSD-3-Clause, Copyright (c) 2001 Dr Martin Porter, (c) 2002
+    // Richard Boulton), with contractions as the two words into which `tokens=words` splits them
+    ("long", include_str!("stop_words/long.txt")),
+    // the same list as it was published, for `tokens=standard`
+    ("snowball", include_str!("stop_words/snowball.txt")),
+    // 99webtools.com, which Elrond used
+    ("99webtools", include_str!("stop_words/99webtools.txt")),
+    // Aldo Nadi's own
+    ("aldo-nadi", include_str!("stop_words/aldo-nadi.txt")),
+    // of the search engine ATIRE, collected by Puurula
+    ("atire", include_str!("stop_words/atire.txt")),
+    // Lucene's, and three more words that Deadpool added
+    ("deadpool", include_str!("stop_words/deadpool.txt")),
+    // of EBSCOhost's databases MEDLINE and CINAHL
+    ("ebscohost", include_str!("stop_words/ebscohost.txt")),
+    // of the text retrieval toolkit Onix, Lextek
+    ("onix", include_str!("stop_words/onix.txt")),
+    // Shanks' own
+    ("shanks", include_str!("stop_words/shanks.txt")),
+    // of the retrieval system SMART, Cornell University
+    ("smart", include_str!("stop_words/smart.txt")),
+    // of the retrieval system Terrier, University of Glasgow
+    ("terrier", include_str!("stop_words/terrier.txt")),
+    // of the Python package Whoosh
+    ("whoosh", include_str!("stop_words/whoosh.txt")),
 ];
 
-/// The 33 words of Lucene's `EnglishAnalyzer` (Apache-2.0).
-pub(crate) const LUCENE: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
-    "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
-    "they", "this", "to", "was", "will", "with",
-];
+impl StopList {
+    /// The names of the lists that come along.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        LISTS.iter().map(|(name, _)| *name)
+    }
 
-/// The English list of Snowball (`snowballstem.org/algorithms/english/stop.txt`, BSD-3-Clause, Copyright (c) 2001 Dr Martin Porter, (c)
-/// 2002 Richard Boulton). Its contractions are listed as the two words into which the analyzer splits them at the apostrophe.
-pub(crate) const LONG: [&str; 147] = [
-    "i",
-    "me",
-    "my",
-    "myself",
-    "we",
-    "our",
-    "ours",
-    "ourselves",
-    "you",
-    "your",
-    "yours",
-    "yourself",
-    "yourselves",
-    "he",
-    "him",
-    "his",
-    "himself",
-    "she",
-    "her",
-    "hers",
-    "herself",
-    "it",
-    "its",
-    "itself",
-    "they",
-    "them",
-    "their",
-    "theirs",
-    "themselves",
-    "what",
-    "which",
-    "who",
-    "whom",
-    "this",
-    "that",
-    "these",
-    "those",
-    "am",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "been",
-    "being",
-    "have",
-    "has",
-    "had",
-    "having",
-    "do",
-    "does",
-    "did",
-    "doing",
-    "would",
-    "should",
-    "could",
-    "ought",
-    "cannot",
-    "a",
-    "an",
-    "the",
-    "and",
-    "but",
-    "if",
-    "or",
-    "because",
-    "as",
-    "until",
-    "while",
-    "of",
-    "at",
-    "by",
-    "for",
-    "with",
-    "about",
-    "against",
-    "between",
-    "into",
-    "through",
-    "during",
-    "before",
-    "after",
-    "above",
-    "below",
-    "to",
-    "from",
-    "up",
-    "down",
-    "in",
-    "out",
-    "on",
-    "off",
-    "over",
-    "under",
-    "again",
-    "further",
-    "then",
-    "once",
-    "here",
-    "there",
-    "when",
-    "where",
-    "why",
-    "how",
-    "all",
-    "any",
-    "both",
-    "each",
-    "few",
-    "more",
-    "most",
-    "other",
-    "some",
-    "such",
-    "no",
-    "nor",
-    "not",
-    "only",
-    "own",
-    "same",
-    "so",
-    "than",
-    "too",
-    "very",
-    // the parts of contractions: I'm, you're, he's, I've, I'd, I'll, isn't, let's
-    "m",
-    "re",
-    "s",
-    "ve",
-    "d",
-    "ll",
-    "isn",
-    "aren",
-    "wasn",
-    "weren",
-    "hasn",
-    "haven",
-    "hadn",
-    "doesn",
-    "don",
-    "didn",
-    "won",
-    "wouldn",
-    "shan",
-    "shouldn",
-    "couldn",
-    "mustn",
-    "t",
-];
+    /// The list with that name or, if the name contains a point or a slash, the one in this file: one word a line; blank lines and lines
+    /// that begin with # do not count.
+    ///
+    /// # Errors
+    /// There is no such list, or the file cannot be read.
+    pub fn find(name: &str) -> Result<Self> {
+        if let Some((name, text)) = LISTS.iter().find(|(known, _)| *known == name) {
+            return Ok(StopList {
+                name: (*name).into(),
+                words: Arc::new(text.lines().map(Box::from).collect()),
+            });
+        }
+        if name.starts_with(FROM_FILE) {
+            // the analyzer of an index that is stored; its words are those of the analyzer that is compared with it
+            return Ok(StopList {
+                name: name.into(),
+                words: Arc::default(),
+            });
+        }
+        if !name.contains(['.', '/']) {
+            let known: Vec<&str> = StopList::names().collect();
+            bail!(
+                "there is no {name:?}: there are {}, or the name of a file",
+                known.join(", ")
+            );
+        }
+        Self::read(Path::new(name)).with_context(|| format!("cannot read the stop list {name}"))
+    }
+
+    /// A list that comes along; none where there is no such list.
+    pub(crate) fn built_in(name: &str) -> Self {
+        Self::find(name).unwrap_or_default()
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let size = std::fs::metadata(path)?.len();
+        ensure!(
+            size <= MAX_BYTES,
+            "it has {size} bytes, more than {MAX_BYTES}"
+        );
+        let text = std::fs::read_to_string(path)?;
+        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let words: HashSet<Box<str>> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| line.to_lowercase().into_boxed_str())
+            .collect();
+        let mut sorted: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        sorted.sort_unstable();
+        let digest = Sha256::digest(sorted.join("\n"));
+        let mut name = FROM_FILE.to_owned();
+        for byte in digest.iter().take(8) {
+            write!(name, "{byte:02x}")?;
+        }
+        Ok(StopList {
+            name: name.into(),
+            words: Arc::new(words),
+        })
+    }
+
+    /// The name. Lists with the same name have the same words, unless one was made from the name of a file's list alone.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a word in lower case is on the list.
+    pub fn contains(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+}
+
+impl Default for StopList {
+    /// No words.
+    fn default() -> Self {
+        StopList {
+            name: "none".into(),
+            words: Arc::default(),
+        }
+    }
+}
+
+impl PartialEq for StopList {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for StopList {}
+
+impl Hash for StopList {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_have_as_many_words_as_their_sources_say() {
+        for (name, words) in [
+            ("none", 0),
+            ("short", 24),
+            ("lucene", 33),
+            ("99webtools", 183),
+            ("atire", 988),
+            ("deadpool", 36),
+            ("ebscohost", 24),
+            ("terrier", 733),
+            ("whoosh", 34),
+        ] {
+            assert_eq!(StopList::find(name).unwrap().words.len(), words, "{name}");
+        }
+        for name in StopList::names() {
+            let list = StopList::find(name).unwrap();
+            let mut words = list.words.iter().map(AsRef::as_ref);
+            assert!(
+                words.all(|word: &str| !word.is_empty() && word.trim() == word),
+                "{name}"
+            );
+        }
+        assert!(StopList::find("deadpool").unwrap().contains("your"));
+        let error = StopList::find("krovetz").unwrap_err().to_string();
+        assert!(error.contains("there are none, short, lucene"), "{error}");
+    }
+
+    #[test]
+    fn a_list_of_ones_own_is_known_by_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            StopList::find(path.to_str().unwrap()).unwrap()
+        };
+        let list = write("a.txt", "# mine\nThe\n\nof\n");
+        assert!(list.contains("the") && list.contains("of") && !list.contains("# mine"));
+        assert_eq!(list, write("b.txt", "of\r\nthe"));
+        assert_ne!(list, write("c.txt", "of\nthe\nand"));
+        // as it is stored with an index
+        assert_eq!(StopList::find(list.name()).unwrap(), list);
+        assert!(StopList::find("missing.txt").is_err());
+    }
+}

@@ -1,8 +1,9 @@
-//! Synonyms from an installed copy of WordNet (Princeton; Miller 1995). The format of its `index.*` and `data.*` files is described in
+//! Synonyms and the base forms of nouns, from an installed copy of WordNet (Princeton; Miller 1995). The format of its `index.*` and `data.*` files is described in
 //! wndb(5WN).
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,8 +13,62 @@ use super::analyzer;
 use super::search::Part;
 use crate::topic::words::alphanumeric_words;
 
-/// The parts of speech, as the extensions of the file names.
-const PARTS_OF_SPEECH: [&str; 4] = ["noun", "verb", "adj", "adv"];
+/// A part of speech.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartOfSpeech {
+    Noun,
+    Verb,
+    Adjective,
+    Adverb,
+}
+
+impl PartOfSpeech {
+    const ALL: [PartOfSpeech; 4] = [
+        PartOfSpeech::Noun,
+        PartOfSpeech::Verb,
+        PartOfSpeech::Adjective,
+        PartOfSpeech::Adverb,
+    ];
+
+    /// The extension of its files.
+    fn extension(self) -> &'static str {
+        match self {
+            PartOfSpeech::Noun => "noun",
+            PartOfSpeech::Verb => "verb",
+            PartOfSpeech::Adjective => "adj",
+            PartOfSpeech::Adverb => "adv",
+        }
+    }
+}
+
+/// Which synonyms are added to a query. In a recipe it is written `{ weight = 0.05, senses = 1, parts = ["noun", "adjective"] }`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Synonyms {
+    /// The weight of a synonym, as a share of the weight of its word.
+    pub weight: f64,
+    /// Number of senses of each part of speech whose synonyms are used, the commonest ones; all by default.
+    #[serde(default = "all_senses")]
+    pub senses: usize,
+    /// The parts of speech; all by default.
+    #[serde(default = "all_parts")]
+    pub parts: Vec<PartOfSpeech>,
+    /// Whether only synonyms of a single word are used.
+    #[serde(default)]
+    pub single_words: bool,
+    /// Whether the base form of a noun and its synonyms are used, too.
+    #[serde(default)]
+    pub base_forms: bool,
+}
+
+fn all_senses() -> usize {
+    usize::MAX
+}
+
+fn all_parts() -> Vec<PartOfSpeech> {
+    PartOfSpeech::ALL.to_vec()
+}
 
 /// The directories in which systems install WordNet.
 const DIRECTORIES: [&str; 3] = [
@@ -22,12 +77,28 @@ const DIRECTORIES: [&str; 3] = [
     "/usr/local/share/wordnet",
 ];
 
+/// The endings of nouns, and what takes their place in the base form.
+const NOUN_ENDINGS: [(&str, &str); 9] = [
+    ("s", ""),
+    ("ses", "s"),
+    ("ves", "f"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+];
+
 /// A copy of WordNet, read into memory.
 pub struct WordNet {
-    parts: Vec<PartOfSpeech>,
+    parts: Vec<(PartOfSpeech, Lexicon)>,
+    /// The base forms of irregular nouns (`noun.exc`); empty if the copy lacks the file.
+    irregular_nouns: HashMap<String, Vec<String>>,
 }
 
-struct PartOfSpeech {
+/// The words of one part of speech.
+struct Lexicon {
     /// For each lemma the byte offsets of its synsets in `data`, the most frequent sense first.
     lemmas: HashMap<String, Vec<usize>>,
     /// The content of the data file.
@@ -52,11 +123,12 @@ impl WordNet {
     /// A file cannot be read, or an index has a malformed line.
     pub fn open(dir: &Path) -> Result<Self> {
         let mut parts = Vec::new();
-        for part in PARTS_OF_SPEECH {
+        for part in PartOfSpeech::ALL {
+            let extension = part.extension();
             let read = |file: PathBuf| {
                 fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
             };
-            let path = dir.join(format!("index.{part}"));
+            let path = dir.join(format!("index.{extension}"));
             let index = read(path.clone())?;
             let index = String::from_utf8_lossy(&index);
             let mut lemmas = HashMap::new();
@@ -67,23 +139,60 @@ impl WordNet {
                 };
                 lemmas.insert(lemma.to_owned(), synsets);
             }
-            parts.push(PartOfSpeech {
-                lemmas,
-                data: read(dir.join(format!("data.{part}")))?,
-            });
+            let data = read(dir.join(format!("data.{extension}")))?;
+            parts.push((part, Lexicon { lemmas, data }));
         }
-        Ok(WordNet { parts })
+        Ok(WordNet {
+            parts,
+            irregular_nouns: irregular(&dir.join("noun.exc"))?,
+        })
     }
 
-    /// The synonyms of a word in its most frequent senses, at most `senses` senses of each part of speech. They are in lower case, each
-    /// once, without the word itself; a synonym can consist of several words separated by spaces.
-    pub fn synonyms(&self, word: &str, senses: usize) -> Vec<String> {
+    /// The base form of a word as a noun, as NLTK's `WordNetLemmatizer` finds it by default: the shortest noun of WordNet among the word
+    /// and its forms without an ending. The word itself if there is none. Case matters: WordNet is in lower case, so a word with a
+    /// capital is never changed.
+    pub fn noun(&self, word: &str) -> String {
+        if let Some(bases) = self.irregular_nouns.get(word) {
+            let forms = std::iter::once(word.to_owned()).chain(bases.iter().cloned());
+            return self.shortest_noun(forms).unwrap_or_else(|| word.to_owned());
+        }
+        let mut forms = without_noun_ending(word);
+        let own = std::iter::once(word.to_owned());
+        if let Some(noun) = self.shortest_noun(own.chain(forms.iter().cloned())) {
+            return noun;
+        }
+        while !forms.is_empty() {
+            forms = forms.iter().flat_map(|f| without_noun_ending(f)).collect();
+            if let Some(noun) = self.shortest_noun(forms.iter().cloned()) {
+                return noun;
+            }
+        }
+        word.to_owned()
+    }
+
+    /// The shortest of the forms that are nouns of WordNet; of equally long ones the first.
+    fn shortest_noun(&self, forms: impl Iterator<Item = String>) -> Option<String> {
+        // nouns are the first part of speech
+        let (_, Lexicon { lemmas: nouns, .. }) = self.parts.first()?;
+        forms
+            .filter(|form| nouns.contains_key(form.as_str()))
+            .min_by_key(|form| form.chars().count())
+    }
+
+    /// The synonyms of a word in its most frequent senses. They are in lower case, each once, without the word itself; a synonym can consist
+    /// of several words separated by spaces.
+    pub fn synonyms(&self, word: &str, which: &Synonyms) -> Vec<String> {
         let word = word.to_lowercase().replace(' ', "_");
         let mut found: Vec<String> = Vec::new();
-        for PartOfSpeech { lemmas, data } in &self.parts {
-            let synsets = lemmas.get(&word).into_iter().flatten().take(senses);
+        let parts = self
+            .parts
+            .iter()
+            .filter(|(part, _)| which.parts.contains(part));
+        for (_, Lexicon { lemmas, data }) in parts {
+            let synsets = lemmas.get(&word).into_iter().flatten().take(which.senses);
             for synonym in synsets.flat_map(|offset| synset(data, *offset)) {
-                if synonym != word && !found.contains(&synonym) {
+                let is_wanted = !which.single_words || !synonym.contains('_');
+                if is_wanted && synonym != word && !found.contains(&synonym) {
                     found.push(synonym);
                 }
             }
@@ -95,23 +204,62 @@ impl WordNet {
     }
 
     /// Adds the synonyms of the words of a text to a part of a query. `analyzer` turns them into terms; terms that the part does not have
-    /// yet are added once, with the given weight.
+    /// yet are added once.
     pub fn expand(
         &self,
         part: &mut Part,
         analyzer: &mut TextAnalyzer,
         text: &str,
-        senses: usize,
-        weight: f64,
+        which: &Synonyms,
     ) {
-        for synonym in alphanumeric_words(text).flat_map(|word| self.synonyms(word, senses)) {
+        let base = |word: &str| {
+            let base = self.noun(&word.to_lowercase());
+            (which.base_forms && base != word.to_lowercase()).then_some(base)
+        };
+        let of_word = |word: &str| {
+            let mut found = self.synonyms(word, which);
+            if let Some(base) = base(word) {
+                found.extend(self.synonyms(&base, which));
+                found.push(base);
+            }
+            found
+        };
+        for synonym in alphanumeric_words(text).flat_map(of_word) {
             for term in analyzer::terms(analyzer, &synonym) {
                 if !part.terms().iter().any(|(known, _)| *known == term) {
-                    part.add(&term, weight);
+                    part.add(&term, which.weight);
                 }
             }
         }
     }
+}
+
+/// The forms of a word without each of the [`NOUN_ENDINGS`] that it has.
+fn without_noun_ending(word: &str) -> Vec<String> {
+    NOUN_ENDINGS
+        .iter()
+        .filter_map(|(ending, base)| Some(format!("{}{base}", word.strip_suffix(ending)?)))
+        .collect()
+}
+
+/// The words of a file of exceptions, each with its base forms. None if there is no such file.
+fn irregular(file: &Path) -> Result<HashMap<String, Vec<String>>> {
+    let text = match fs::read(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", file.display()));
+        }
+    };
+    let text = String::from_utf8_lossy(&text);
+    let words_of = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+    Ok(text
+        .lines()
+        .filter_map(|line| {
+            let mut words = words_of(line).into_iter();
+            Some((words.next()?, words.collect()))
+        })
+        .collect())
 }
 
 /// The lemma and the synset offsets of a line `lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…`; none if the
@@ -157,15 +305,16 @@ mod tests {
         let (a, b) = (licence.len(), licence.len() + first.len());
         let index =
             format!("{licence}car n 2 1 @ 2 1 {a:08} {b:08}  \nauto n 1 1 @ 1 0 {a:08}  \n");
-        for part in PARTS_OF_SPEECH {
+        for part in PartOfSpeech::ALL {
             let (index, data) = match part {
-                "noun" => (index.clone(), format!("{licence}{first}{second}")),
-                "adj" => (
+                PartOfSpeech::Noun => (index.clone(), format!("{licence}{first}{second}")),
+                PartOfSpeech::Adjective => (
                     format!("ill a 1 0 1 0 {a:08}  \n"),
                     format!("{licence}00000000 00 a 02 ill(p) 0 sick 0 000 | unwell\n"),
                 ),
                 _ => (licence.to_owned(), licence.to_owned()),
             };
+            let part = part.extension();
             fs::write(dir.path().join(format!("index.{part}")), index).unwrap();
             fs::write(dir.path().join(format!("data.{part}")), data).unwrap();
         }
@@ -176,13 +325,22 @@ mod tests {
     fn synonyms_are_found_by_sense() {
         let dir = copy();
         let wordnet = WordNet::open(dir.path()).unwrap();
-        assert_eq!(wordnet.synonyms("Car", 1), ["auto", "motor car"]);
-        assert_eq!(wordnet.synonyms("car", 9), ["auto", "motor car", "gondola"]);
-        assert_eq!(wordnet.synonyms("ill", 1), ["sick"]);
-        assert!(wordnet.synonyms("plane", 1).is_empty());
+        let first: Synonyms = toml::from_str("weight = 0.05\nsenses = 1").unwrap();
+        let all: Synonyms = toml::from_str("weight = 0.2").unwrap();
+        assert_eq!(wordnet.synonyms("Car", &first), ["auto", "motor car"]);
+        assert_eq!(
+            wordnet.synonyms("car", &all),
+            ["auto", "motor car", "gondola"]
+        );
+        assert_eq!(wordnet.synonyms("ill", &first), ["sick"]);
+        assert!(wordnet.synonyms("plane", &first).is_empty());
+        let nouns: Synonyms =
+            toml::from_str("weight = 0.2\nparts = [\"noun\"]\nsingle_words = true").unwrap();
+        assert_eq!(wordnet.synonyms("car", &nouns), ["auto", "gondola"]);
+        assert!(wordnet.synonyms("ill", &nouns).is_empty());
         let mut terms = analyzer::Analyzer::default().build();
         let mut part = Part::of_text(0, 1.0, &mut terms, "Auto or car?");
-        wordnet.expand(&mut part, &mut terms, "Auto or car?", 1, 0.05);
+        wordnet.expand(&mut part, &mut terms, "Auto or car?", &first);
         let weights = [("auto", 1.0), ("or", 1.0), ("car", 1.0), ("motor", 0.05)];
         assert_eq!(
             part.terms(),
@@ -193,6 +351,31 @@ mod tests {
         assert!(error.contains("is no WordNet index"), "{error}");
         fs::remove_file(dir.path().join("data.adv")).unwrap();
         assert!(WordNet::open(dir.path()).is_err());
+    }
+
+    #[test]
+    fn the_base_form_of_a_noun_is_that_of_nltk() {
+        let dir = copy();
+        let nouns = [
+            "car", "bus", "man", "woman", "city", "wa", "guns", "gun", "ox",
+        ];
+        let line = |noun: &&str| format!("{noun} n 1 1 @ 1 0 00000000  \n");
+        let index: String = nouns.iter().map(line).collect();
+        fs::write(dir.path().join("index.noun"), index).unwrap();
+        let bases = |words: &[&str]| -> Vec<String> {
+            let wordnet = WordNet::open(dir.path()).unwrap();
+            words.iter().map(|word| wordnet.noun(word)).collect()
+        };
+        // "bus" and "bu": only the first is a noun; "was" loses its s; "guns" is longer than "gun"
+        let words = ["cars", "buses", "bus", "women", "cities", "was", "guns"];
+        let expected = ["car", "bus", "bus", "woman", "city", "wa", "gun"];
+        assert_eq!(bases(&words), expected);
+        // unknown words and words with a capital stay
+        let unknown = ["Cars", "zoos", "oxen", "", "s"];
+        assert_eq!(bases(&unknown), unknown);
+        fs::write(dir.path().join("noun.exc"), "oxen ox\nguns gunses\n").unwrap();
+        // the exceptions take the place of the rules
+        assert_eq!(bases(&["oxen", "guns"]), ["ox", "guns"]);
     }
 
     proptest::proptest! {

@@ -60,7 +60,7 @@ pub fn paired(first: &Values, second: &Values) -> PairedTest {
                 .filter_map(|(topic, value)| Some(second.topics.get(topic)? - value))
                 .collect();
             let count = differences.len();
-            let sum: f64 = differences.iter().sum();
+            let sum: f64 = differences.iter().sum::<f64>() + 0.0;
             let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
             let p = p_value(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
             PairedTest {

@@ -52,8 +52,12 @@ enum Aggregation {
 
 impl Values {
     fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
+        // an empty sum is minus zero
+        let topics = topics
+            .into_iter()
+            .map(|(topic, value)| (topic, value + 0.0));
         Values {
-            topics,
+            topics: topics.collect(),
             aggregation,
         }
     }
@@ -62,7 +66,8 @@ impl Values {
     pub fn all(&self) -> f64 {
         match &self.aggregation {
             Aggregation::Mean => {
-                self.topics.values().sum::<f64>() / self.topics.len().max(1) as f64
+                let sum: f64 = self.topics.values().sum();
+                (sum + 0.0) / self.topics.len().max(1) as f64
             }
             Aggregation::Pooled(measure, confusions) => confusions
                 .values()

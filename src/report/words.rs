@@ -71,7 +71,7 @@ impl Marker {
     /// A marker of the words in `query`.
     pub fn new(query: &str) -> Marker {
         let mut analyzer = Analyzer {
-            stop: StopList::Long,
+            stop: StopList::built_in("long"),
             stemmer: Stemmer::Snowball,
             ..Analyzer::default()
         }

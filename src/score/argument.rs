@@ -1,7 +1,6 @@
 //! Does a picture argue, or does it only illustrate?
 //!
-//! Two answers: riposte's own, a weighted sum of a few features, and the formula of Aramis (Braker, Heinemann and Schreieder: Aramis at
-//! Touché 2022, CLEF 2022), which is kept as a baseline.
+//! This is riposte's own answer, a weighted sum of a few features. The formula of Aramis is in [`super::aramis`].
 
 use super::belief;
 use super::image_weights::ImageWeights;
@@ -97,75 +96,6 @@ fn part(name: &str, value: f64, how: impl FnOnce() -> String) -> Explanation {
     }
 }
 
-/// The input of the formulas of Aramis. `area` and the colours are shares of the pixels, in [0, 1]; sentiments are in [-1, 1].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct AramisFeatures {
-    pub words: usize,
-    /// Share of the picture that is covered by text and diagrams. riposte finds text only.
-    pub area: f64,
-    pub graphic: bool,
-    pub red: f64,
-    pub green: f64,
-    pub bright: f64,
-    pub dark: f64,
-    pub ocr_sentiment: f64,
-    pub page_sentiment: f64,
-}
-
-/// The factors of Aramis' argumentativeness: diagram, sentiment of the text, amount of text, colour. The score is their mean after each was
-/// divided by its largest absolute value among the candidates ([`mean_of_normalised`]).
-pub(crate) fn aramis_argument(f: &AramisFeatures) -> [f64; 4] {
-    let words = f.words as f64;
-    let diagram = if f.area <= 0.0 || f.area >= 1.0 {
-        0.0
-    } else {
-        let rest = 1.0 - f.area;
-        (1.0 / ((2.0 * std::f64::consts::PI).sqrt() * 0.16 * rest))
-            * ((rest.log10() + 0.49).powi(2) / -0.0512).exp()
-            * 0.12
-    };
-    let length = 3.0 - 2.0 / (0.04 * words).exp();
-    let colour = (f.red + f.green) * if f.graphic { 3.0 } else { 1.0 };
-    [
-        diagram,
-        length * f.ocr_sentiment.abs(),
-        3.0 * (1.0 - 1.0 / (0.01 * words).exp()),
-        colour,
-    ]
-}
-
-/// The factors of Aramis' stance: mood of the colours, sentiment of the text in the picture, sentiment of the page. Positive is PRO, unless
-/// the query itself is negative, which reverses all signs. They are averaged as those of [`aramis_argument`].
-pub(crate) fn aramis_stance(f: &AramisFeatures, query_is_negative: bool) -> [f64; 3] {
-    let mood = if f.graphic {
-        3.0 * (f.green - f.red)
-    } else {
-        3.0 * ((f.green - f.red) * 0.8 + (f.bright - f.dark) * 0.2)
-    };
-    let length = 3.0 - 2.0 / (0.04 * f.words as f64).exp();
-    let sign = if query_is_negative { -1.0 } else { 1.0 };
-    [mood, length * f.ocr_sentiment, 3.0 * f.page_sentiment].map(|x| x * sign)
-}
-
-/// The mean of each row, after each column was divided by its largest absolute value. A column of zeros stays zero.
-pub(crate) fn mean_of_normalised<const N: usize>(rows: &[[f64; N]]) -> Vec<f64> {
-    let mut largest = [0f64; N];
-    for row in rows {
-        for (max, x) in largest.iter_mut().zip(row) {
-            *max = max.max(x.abs());
-        }
-    }
-    rows.iter()
-        .map(|row| {
-            row.iter()
-                .zip(&largest)
-                .map(|(x, max)| if *max > 0.0 { x / max } else { 0.0 })
-                .sum::<f64>()
-                / N as f64
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,36 +119,5 @@ mod tests {
         });
         assert!(poster.value > 0.75, "{}", poster.value);
         assert!(photograph.value < 0.5, "{}", photograph.value);
-    }
-
-    #[test]
-    fn aramis_as_published() {
-        // green graphic with positive words: PRO; the same under a negative query: CON
-        let f = AramisFeatures {
-            words: 80,
-            area: 0.5,
-            graphic: true,
-            green: 0.5,
-            red: 0.1,
-            ocr_sentiment: 0.4,
-            page_sentiment: 0.2,
-            ..AramisFeatures::default()
-        };
-        let [mood, text, page] = aramis_stance(&f, false);
-        assert!((mood - 1.2).abs() < 1e-12 && (page - 0.6).abs() < 1e-12);
-        // 3 - 2/e^3.2
-        assert!((text - 0.4 * (3.0 - 2.0 * (-3.2f64).exp())).abs() < 1e-12);
-        assert_eq!(aramis_stance(&f, true), [-mood, -text, -page]);
-        let [diagram, ..] = aramis_argument(&AramisFeatures {
-            area: 1.0 - 10f64.powf(-0.49),
-            ..f
-        });
-        // at the mode of the density the exponent is 0
-        assert!(
-            (diagram - 0.12 / ((2.0 * std::f64::consts::PI).sqrt() * 0.16 * 10f64.powf(-0.49)))
-                .abs()
-                < 1e-12
-        );
-        assert_eq!(mean_of_normalised(&[[2.0, 0.0], [-4.0, 0.0]]), [0.25, -0.5]);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{Opinion, weighted_mean};
+use anyhow::{Result, ensure};
+
+use super::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::lexicon::comparison::WEIGHING;
 use crate::topic::words::alphanumeric_words;
+use crate::trec::Explanation;
 
 /// Number of words in a shingle.
 const SHINGLE_WORDS: usize = 3;
@@ -47,17 +50,78 @@ pub struct Weights {
     pub side: f64,
 }
 
+/// How the values of the opinions are brought to one scale, each among the candidates of a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Retrieval, sentence and cross to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
+    #[default]
+    MinMax,
+    /// All stay as they are.
+    Raw,
+    /// Each is divided by its largest value, if that is above 0.
+    Max,
+    /// `1 / (1 + exp(-slope · value))` of each.
+    Sigmoid(f64),
+}
+
+impl Scale {
+    /// # Errors
+    /// The slope of a sigmoid is not above 0.
+    pub fn check(self) -> Result<()> {
+        if let Scale::Sigmoid(slope) = self {
+            ensure!(
+                slope > 0.0 && slope.is_finite(),
+                "scale: the slope of a sigmoid must be above 0, not {slope}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Scales the values of one channel. `is_unit` says whether they are in [0, 1] already.
+    fn apply(
+        self,
+        values: impl Iterator<Item = Option<f64>> + Clone,
+        is_unit: bool,
+    ) -> Vec<Option<f64>> {
+        let each =
+            |scaled: &dyn Fn(f64) -> f64| values.clone().map(|value| value.map(scaled)).collect();
+        match self {
+            Scale::MinMax if !is_unit => min_max_scaled(values.clone()),
+            Scale::MinMax | Scale::Raw => values.clone().collect(),
+            Scale::Sigmoid(slope) => each(&|value| 1.0 / (1.0 + (-slope * value).exp())),
+            Scale::Max => {
+                let high = values.clone().flatten().fold(f64::NEG_INFINITY, f64::max);
+                let divisor = if high > 0.0 { high } else { 1.0 };
+                each(&|value| value / divisor)
+            }
+        }
+    }
+}
+
+/// How the opinions on a candidate become one score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combine {
+    /// Their weighted mean.
+    #[default]
+    Mean,
+    /// The sum of weight times value. What a candidate lacks adds nothing.
+    Sum,
+    /// The product of the values, whatever the weights. What a candidate lacks counts 1.
+    Product,
+}
+
 /// The opinions on each candidate, in the order of the candidates.
 ///
-/// Retrieval, sentence and cross are scaled to [0, 1] by their minimum and maximum among the candidates; the others are in [0, 1] already.
 /// An opinion without weight, or that no candidate has, is left out. If none remains, retrieval is the only one.
-pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>> {
-    let retrieval = min_max_scaled(candidates.iter().map(|c| Some(c.retrieval)));
-    let sentence = min_max_scaled(candidates.iter().map(|c| c.sentence));
-    let cross = min_max_scaled(candidates.iter().map(|c| c.cross));
-    let quality: Vec<Option<f64>> = candidates.iter().map(|c| c.quality).collect();
-    let comparison: Vec<Option<f64>> = candidates.iter().map(|c| c.comparison).collect();
-    let side: Vec<Option<f64>> = candidates.iter().map(|c| c.side).collect();
+pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec<Vec<Opinion>> {
+    let retrieval = scale.apply(candidates.iter().map(|c| Some(c.retrieval)), false);
+    let sentence = scale.apply(candidates.iter().map(|c| c.sentence), false);
+    let cross = scale.apply(candidates.iter().map(|c| c.cross), false);
+    let quality = scale.apply(candidates.iter().map(|c| c.quality), true);
+    let comparison = scale.apply(candidates.iter().map(|c| c.comparison), true);
+    let side = scale.apply(candidates.iter().map(|c| c.side), true);
     let mut channels = [
         ("retrieval", weights.retrieval, retrieval),
         ("sentence", weights.sentence, sentence),
@@ -91,9 +155,41 @@ pub fn opinions(candidates: &[Candidate], weights: Weights) -> Vec<Vec<Opinion>>
         .collect()
 }
 
-/// The weighted mean of each candidate's opinions, in [0, 1].
-pub fn scores(opinions: &[Vec<Opinion>]) -> Vec<f64> {
-    opinions.iter().map(|of| weighted_mean(of)).collect()
+/// The score of each candidate. A mean is in [0, 1].
+pub fn scores(opinions: &[Vec<Opinion>], combine: Combine) -> Vec<f64> {
+    let weighted = |of: &Opinion| of.weight * of.value.unwrap_or(0.0);
+    let score = |of: &Vec<Opinion>| match combine {
+        Combine::Mean => weighted_mean(of),
+        Combine::Sum => of.iter().map(weighted).sum(),
+        Combine::Product => of.iter().map(|of| of.value.unwrap_or(1.0)).product(),
+    };
+    opinions.iter().map(score).collect()
+}
+
+/// How a candidate's score follows from its opinions.
+pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation> {
+    if combine == Combine::Mean {
+        return explain_weighted_mean("mean", opinions).parts;
+    }
+    let part = |opinion: &Opinion| {
+        let Opinion {
+            name,
+            weight,
+            value,
+        } = opinion;
+        let (value, how) = match (combine, value) {
+            (Combine::Product, value) => (value.unwrap_or(1.0), "factor".to_owned()),
+            (_, Some(value)) => (weight * value, format!("weight {weight} × {value:.4}")),
+            (_, None) => (0.0, "the document has nothing here".to_owned()),
+        };
+        Explanation {
+            name: (*name).to_owned(),
+            value,
+            how,
+            parts: Vec::new(),
+        }
+    };
+    opinions.iter().map(part).collect()
 }
 
 /// The values scaled linearly so that the smallest is 0 and the largest 1. If all are equal, each becomes 1.
@@ -188,7 +284,10 @@ mod tests {
             quality: 1.0,
             ..Weights::default()
         };
-        let found = scores(&opinions(&candidates, weights));
+        let found = scores(
+            &opinions(&candidates, weights, Scale::MinMax),
+            Combine::Mean,
+        );
         assert_eq!(
             found,
             [(2.0 + 0.0 + 0.5) / 4.0, (0.0 + 1.0 + 1.0) / 4.0, 1.0 / 4.0]
@@ -199,8 +298,11 @@ mod tests {
             quality: None,
             ..c
         });
-        assert_eq!(scores(&opinions(&without, weights)), [1.0, 0.0, 0.5]);
-        assert!(scores(&opinions(&[], weights)).is_empty());
+        assert_eq!(
+            scores(&opinions(&without, weights, Scale::MinMax), Combine::Mean),
+            [1.0, 0.0, 0.5]
+        );
+        assert!(scores(&opinions(&[], weights, Scale::MinMax), Combine::Mean).is_empty());
     }
 
     #[test]
@@ -216,11 +318,47 @@ mod tests {
             ..Weights::default()
         };
         assert_eq!(
-            scores(&opinions(&candidates, weights)),
+            scores(
+                &opinions(&candidates, weights, Scale::MinMax),
+                Combine::Mean
+            ),
             [0.0, 1.0, 0.75, 0.0]
         );
         let without = candidates.map(|c| Candidate { cross: None, ..c });
-        assert_eq!(scores(&opinions(&without, weights)), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            scores(&opinions(&without, weights, Scale::MinMax), Combine::Mean),
+            [0.0, 0.0, 0.0, 1.0]
+        );
+    }
+
+    #[test]
+    fn raw_sums_sigmoids_and_products_by_hand() {
+        let candidates = [candidate(8.0, Some(0.5), 0.2), candidate(4.0, None, 0.9)];
+        let weights = Weights {
+            retrieval: 1.0,
+            sentence: 0.7,
+            ..Weights::default()
+        };
+        let score =
+            |weights, scale, combine| scores(&opinions(&candidates, weights, scale), combine);
+        assert_eq!(
+            score(weights, Scale::Raw, Combine::Sum),
+            [8.0 + 0.7 * 0.5, 4.0]
+        );
+        assert_eq!(score(weights, Scale::Max, Combine::Sum), [1.0 + 0.7, 0.5]);
+        assert_eq!(score(weights, Scale::Raw, Combine::Product), [4.0, 4.0]);
+        let weights = Weights {
+            retrieval: 0.9,
+            quality: 0.1,
+            ..Weights::default()
+        };
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-2.0 * x).exp());
+        let found = score(weights, Scale::Sigmoid(2.0), Combine::Sum);
+        for (found, (r, q)) in found.iter().zip([(8.0, 0.2), (4.0, 0.9)]) {
+            assert!((found - (0.9 * sigmoid(r) + 0.1 * sigmoid(q))).abs() < 1e-12);
+        }
+        // retrieval is saturated, so quality decides
+        assert!(found[1] > found[0]);
     }
 
     #[test]

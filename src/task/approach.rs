@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::index::analyzer::Analyzer;
+use crate::score::mixture::Scaling;
+use crate::task::recipe;
+
 /// The files of the approaches that come with riposte, the default first.
-const IMAGES: [&str; 5] = [
+const IMAGES: [&str; 6] = [
     include_str!("../../approaches/images/riposte.toml"),
     include_str!("../../approaches/images/minsc.toml"),
     include_str!("../../approaches/images/boromir-afinn.toml"),
+    include_str!("../../approaches/images/boromir-query.toml"),
     include_str!("../../approaches/images/boromir-bert.toml"),
     include_str!("../../approaches/images/aramis.toml"),
 ];
@@ -20,11 +25,42 @@ const IMAGES: [&str; 5] = [
 #[serde(deny_unknown_fields)]
 pub struct ImageApproach {
     pub name: String,
-    /// The publication that describes it.
+    /// The publication that describes it; empty for an approach of the user's own.
+    #[serde(default)]
     pub source: String,
+    /// What the publication does not say, and what is different here.
+    #[serde(default)]
+    pub unknown: String,
+    #[serde(default)]
+    pub query: QueryRecipe,
     pub relevance: Relevance,
     pub argument: ArgumentRecipe,
     pub stance: StanceRecipe,
+    #[serde(default)]
+    pub lists: ListRecipe,
+}
+
+/// What happens to the words of a topic before they are searched for. The steps are taken in this order.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryRecipe {
+    /// Characters that are deleted.
+    #[serde(default)]
+    pub delete: String,
+    /// Words, in lower case, that are left out. Words are separated by white space.
+    #[serde(default)]
+    pub leave_out: Vec<String>,
+    /// What replaces the other words.
+    #[serde(default)]
+    pub lemmas: Option<Lemmas>,
+}
+
+/// Base forms of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lemmas {
+    /// Those of nouns, as [`crate::index::wordnet::WordNet::noun`] finds them in an installed copy of WordNet.
+    WordnetNouns,
 }
 
 /// The channels that determine topic relevance, and their weights.
@@ -33,6 +69,66 @@ pub struct ImageApproach {
 pub struct Relevance {
     pub scale: Scale,
     pub channels: BTreeMap<RelevanceChannel, f64>,
+    /// For the words of images and of the query.
+    #[serde(default = "crate::index::images::analyzer")]
+    pub analyzer: Analyzer,
+    /// The prior of the channel "dirichlet main".
+    #[serde(default)]
+    pub mu: Option<f64>,
+    #[serde(default)]
+    pub candidates: Candidates,
+}
+
+/// The images that can be listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Candidates {
+    /// Those of a relevance above 0.
+    #[default]
+    Matching,
+    /// All, also those without a word of the query.
+    All,
+    /// Those that the crawl found for the topic. "dirichlet main" counts words in these only.
+    Crawled,
+}
+
+/// How the lists are made from the candidates.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListRecipe {
+    #[serde(default)]
+    pub cut: Cut,
+    /// Whether several images of the same picture are listed. Always true of the stance "crawl", which looks at no picture.
+    #[serde(default)]
+    pub duplicates: bool,
+    #[serde(default)]
+    pub score: ScoreRecipe,
+}
+
+/// Whether the most relevant images are chosen before or after their stance is estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cut {
+    /// The hundred most relevant candidates remain, whatever their stance.
+    #[default]
+    BeforeStance,
+    /// All candidates remain. Those of another stance are filtered from a list before its best images are taken.
+    AfterStance,
+}
+
+/// The score of an image in a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
+pub enum ScoreRecipe {
+    /// `relevance × (1 + argues + stance)`.
+    #[default]
+    Product,
+    /// `topic · relevance + (1 - topic) · argues`, with values that are scaled within each list.
+    Mixture {
+        /// The weight of relevance, in [0, 1].
+        topic: f64,
+        scaling: Scaling,
+    },
 }
 
 /// How the values of a channel are scaled before they are weighted.
@@ -64,6 +160,9 @@ pub enum RelevanceChannel {
     /// BM25 over alternative texts and captions only.
     #[serde(rename = "bm25 caption")]
     Bm25Caption,
+    /// Query likelihood with a Dirichlet prior over the main text and the description of the pages.
+    #[serde(rename = "dirichlet main")]
+    DirichletMain,
     /// Cosine between the topic and the text in the image.
     #[serde(rename = "sentence ocr")]
     SentenceOcr,
@@ -88,12 +187,13 @@ pub enum RelevanceChannel {
 
 impl RelevanceChannel {
     /// All channels, in the order of an explanation.
-    pub const ALL: [RelevanceChannel; 11] = [
+    pub const ALL: [RelevanceChannel; 12] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
         RelevanceChannel::Bm25Near,
         RelevanceChannel::Bm25Main,
         RelevanceChannel::Bm25Caption,
+        RelevanceChannel::DirichletMain,
         RelevanceChannel::SentenceOcr,
         RelevanceChannel::SentenceTitle,
         RelevanceChannel::SentenceNear,
@@ -110,6 +210,7 @@ impl RelevanceChannel {
             RelevanceChannel::Bm25Near => "bm25 near",
             RelevanceChannel::Bm25Main => "bm25 main",
             RelevanceChannel::Bm25Caption => "bm25 caption",
+            RelevanceChannel::DirichletMain => "dirichlet main",
             RelevanceChannel::SentenceOcr => "sentence ocr",
             RelevanceChannel::SentenceTitle => "sentence title",
             RelevanceChannel::SentenceNear => "sentence near",
@@ -121,28 +222,35 @@ impl RelevanceChannel {
 }
 
 /// How the argumentativeness of an image is estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ArgumentRecipe {
     /// Not at all: argumentativeness does not change the scores.
     None,
     /// [`crate::score::argument::argues`].
     Picture,
-    /// [`crate::score::argument::aramis_argument`].
-    Aramis,
+    /// By the weighted terms of [`crate::score::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
+    /// red and green.
+    Aramis { weights: [f64; 5] },
 }
 
 /// How the stance of an image is estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
 pub enum StanceRecipe {
     /// As P(pro) and P(con) ([`crate::score::stance`]).
     Beliefs,
     /// PRO if a sentiment is positive, CON if it is negative, neither if it is 0.
     Sign { signal: Sentiment },
-    /// By the sign of [`crate::score::argument::aramis_stance`].
-    Aramis,
-    /// By the best rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON).
+    /// By the sign of the weighted terms of [`crate::score::aramis`]: mood of the colours, sentiment of the text in the picture, sentiment
+    /// of the page.
+    Aramis {
+        weights: [f64; 3],
+        /// All signs are reversed if VADER's score of the query is below this.
+        turn_below: f64,
+    },
+    /// By the smallest rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON). The score is
+    /// (101 - rank) / 100. Of equal ranks for both, the one that the evidence has first counts.
     Crawl,
 }
 
@@ -161,7 +269,7 @@ impl ImageApproach {
     /// The approach with this name or, if the name ends in `.toml`, the one in this file.
     ///
     /// # Errors
-    /// There is no such approach (the message lists all), or the file is not an approach.
+    /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
         if name.ends_with(".toml") {
             let text = std::fs::read_to_string(Path::new(name))
@@ -173,10 +281,7 @@ impl ImageApproach {
             Some(approach) => Ok(approach.clone()),
             None => {
                 let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-                bail!(
-                    "there is no approach named {name}: choose one of {}, or a file that ends in .toml",
-                    names.join(", ")
-                )
+                Err(recipe::unknown_name("image", name, &names))
             }
         }
     }
@@ -189,8 +294,21 @@ impl ImageApproach {
         IMAGES.iter().map(|text| Self::parse(text)).collect()
     }
 
+    /// The file of an approach that comes with riposte, if one has this name.
+    ///
+    /// # Errors
+    /// A file is damaged, which is a defect of the program.
+    pub fn file(name: &str) -> Result<Option<&'static str>> {
+        for text in IMAGES {
+            if Self::parse(text)?.name == name {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
     fn parse(text: &str) -> Result<Self> {
-        let approach: Self = toml::from_str(text)?;
+        let approach: Self = recipe::read(text)?;
         for (channel, weight) in &approach.relevance.channels {
             if !weight.is_finite() || *weight < 0.0 {
                 bail!(
@@ -199,7 +317,65 @@ impl ImageApproach {
                 );
             }
         }
+        approach.check()?;
         Ok(approach)
+    }
+
+    /// Checks parameters that depend on each other.
+    fn check(&self) -> Result<()> {
+        let Relevance {
+            scale,
+            channels,
+            mu,
+            ..
+        } = &self.relevance;
+        let dirichlet = channels.contains_key(&RelevanceChannel::DirichletMain);
+        ensure!(
+            dirichlet == mu.is_some(),
+            "\"dirichlet main\" and mu need each other"
+        );
+        ensure!(
+            mu.is_none_or(|mu| mu > 0.0 && mu.is_finite()),
+            "mu must be above 0"
+        );
+        ensure!(
+            !dirichlet || *scale == Scale::Raw,
+            "\"dirichlet main\" is negative and needs scale = \"raw\""
+        );
+        let by_sign = matches!(
+            self.stance,
+            StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. }
+        );
+        ensure!(
+            by_sign || self.lists.cut == Cut::BeforeStance,
+            "only the stances \"sign\" and \"aramis\" are estimated for all images: cut = \"after-stance\" needs one of them"
+        );
+        if let ScoreRecipe::Mixture { topic, .. } = self.lists.score {
+            ensure!(
+                (0.0..=1.0).contains(&topic),
+                "the weight of the topic must be from 0 to 1, not {topic}"
+            );
+            ensure!(
+                self.argument != ArgumentRecipe::None,
+                "a mixture needs a model of argumentativeness"
+            );
+        }
+        let weights: &[f64] = match &self.argument {
+            ArgumentRecipe::Aramis { weights } => weights,
+            _ => &[1.0],
+        };
+        let of_stance: &[f64] = match &self.stance {
+            StanceRecipe::Aramis { weights, .. } => weights,
+            _ => &[1.0],
+        };
+        for weights in [weights, of_stance] {
+            let sum: f64 = weights.iter().sum();
+            ensure!(
+                sum.is_finite() && sum > 0.0,
+                "the weights of the terms of Aramis must add up to more than 0, not {sum}"
+            );
+        }
+        Ok(())
     }
 }
 
@@ -214,16 +390,36 @@ mod tests {
             .into_iter()
             .map(|a| a.name)
             .collect();
+        assert!(
+            ImageApproach::all()
+                .unwrap()
+                .iter()
+                .all(|approach| !approach.source.is_empty())
+        );
         assert_eq!(
             names,
             [
                 "riposte",
                 "minsc",
                 "boromir-afinn",
+                "boromir-query",
                 "boromir-bert",
                 "aramis"
             ]
         );
+    }
+
+    #[test]
+    fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
+        for approach in ImageApproach::all().unwrap() {
+            if approach.name == "riposte" {
+                continue;
+            }
+            assert!(approach.lists.duplicates, "{}", approach.name);
+            assert!(!approach.unknown.is_empty(), "{}", approach.name);
+            let by_crawl = approach.stance == StanceRecipe::Crawl;
+            assert_eq!(approach.lists.cut == Cut::AfterStance, !by_crawl);
+        }
     }
 
     #[test]
@@ -245,6 +441,24 @@ mod tests {
             );
             assert!(error.contains(message), "{error}");
         }
+        let aramis = IMAGES[5];
+        for (from, to, message) in [
+            ("mu = 1000.0", "", "need each other"),
+            ("mu = 1000.0", "mu = 0.0", "mu must be above 0"),
+            ("scale = \"raw\"", "scale = \"unit\"", "needs scale"),
+            ("topic = 0.5", "topic = 1.5", "from 0 to 1"),
+            ("[1.0, 1.0, 1.0, 0.0, 1.0]", "[0, 0, 0, 0, 0]", "add up"),
+            ("turn_below", "turned_below", "turned_below"),
+            ("\"crawled\"", "\"found\"", "found"),
+        ] {
+            assert!(aramis.contains(from), "{from}");
+            let changed = aramis.replace(from, to);
+            let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+            assert!(error.contains(message), "{error}");
+        }
+        let late = good.replace("[argument]", "[lists]\ncut = \"after-stance\"\n[argument]");
+        let error = format!("{:#}", ImageApproach::parse(&late).unwrap_err());
+        assert!(error.contains("estimated for all images"), "{error}");
         let error = ImageApproach::find("nobody").unwrap_err().to_string();
         assert!(error.contains("riposte, minsc"), "{error}");
     }

@@ -33,8 +33,10 @@ pub fn run(
         let objects = topic.objects.as_ref().filter(|_| stances);
         let objects = objects.map(|[first, second]| Objects::new(first, second));
         for (rank, found) in (1..).zip(&ranking.documents) {
-            let stance = match (&objects, sources.corpora.first()) {
-                (Some(objects), Some(corpus)) => {
+            let fixed = settings.approach.stance.filter(|_| stances);
+            let stance = match (fixed, &objects, sources.corpora.first()) {
+                (Some(fixed), ..) => Some(fixed),
+                (None, Some(objects), Some(corpus)) => {
                     let encodes = rank as usize <= READ_PASSAGES;
                     let explained = ranking.explained.get_mut(rank as usize - 1);
                     let explain = explained.is_some();

@@ -18,6 +18,7 @@ use crate::disk::TemporaryDir;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::store::{Store, is_damaged_record};
 use crate::index;
+use crate::index::analyzer::Analyzer;
 use crate::index::corpus::{self, Corpus, Effort, Kind};
 use crate::index::images::{ImageIndex, Updated};
 use crate::reading::outputs::OutputStore;
@@ -141,7 +142,9 @@ fn rank_evidence(
     on_event: &mut OnEvent,
 ) -> Result<ImageRun> {
     let start = Instant::now();
-    let (corpus, _, _temporary) = open_index(&mut extraction.store, request.effort, on_event)?;
+    let analyzer = &request.settings.approach.relevance.analyzer;
+    let (corpus, _, _temporary) =
+        open_index(&mut extraction.store, analyzer, request.effort, on_event)?;
     let verified = corpus.verified();
     let limit = request.limit.unwrap_or(usize::MAX);
     let entries = request.collection.entries().iter().take(limit);
@@ -207,9 +210,9 @@ fn rank(
     })
 }
 
-/// The directory of the index that belongs to an evidence file.
-pub(crate) fn index_directory(evidence: &Path) -> PathBuf {
-    corpus::directory(evidence, Kind::Images, &index::images::analyzer())
+/// The directory of the index with that analyzer that belongs to an evidence file.
+pub(crate) fn index_directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
+    corpus::directory(evidence, Kind::Images, analyzer)
 }
 
 /// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an index that is not up to
@@ -219,15 +222,16 @@ pub(crate) fn index_directory(evidence: &Path) -> PathBuf {
 /// As [`index::images::open`].
 pub fn open_index(
     store: &mut Store,
+    analyzer: &Analyzer,
     effort: Effort,
     on_event: &mut OnEvent,
 ) -> Result<(Corpus, Updated, Option<TemporaryDir>)> {
-    let dir = index_directory(store.path());
+    let dir = index_directory(store.path(), analyzer);
     run_stage(Stage::Indexing, 0, on_event, |on_event| {
         let mut dir = dir;
         let mut temporary = None;
         if store.is_read_only() {
-            let why = match index::images::open_current(store, &dir) {
+            let why = match index::images::open_current_analyzed(store, &dir, analyzer) {
                 Ok(Some(corpus)) => return Ok((corpus, Updated::default(), None)),
                 Ok(None) => "there is no index of this evidence".to_owned(),
                 Err(error) if is_damaged_record(&error) => return Err(error),
@@ -242,9 +246,10 @@ pub fn open_index(
             dir = place.path().join("images.index");
             temporary = Some(place);
         }
-        let (corpus, updated) = index::images::open(store, &dir, effort, &mut |event| {
-            on_event(Event::Index(event));
-        })?;
+        let (corpus, updated) =
+            index::images::open_analyzed(store, &dir, analyzer, effort, &mut |event| {
+                on_event(Event::Index(event));
+            })?;
         Ok((corpus, updated, temporary))
     })
 }

@@ -4,34 +4,41 @@
 //! candidate gets a probability that it is argumentative, and one for each stance. The two lists are those with the largest sum of scores. A
 //! score is `relevance × (1 + argues + stance)`: if all three are probabilities, this is the expected number of the three official measures
 //! for which the image counts.
+//!
+//! Approaches of others may take all images as candidates, keep those of another stance out of a list, and compute scores otherwise
+//! ([`ListRecipe`](super::approach::ListRecipe)).
 
 mod embeddings;
+mod lists;
 mod opinions;
+mod query;
 mod signals;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
-use super::approach::{ArgumentRecipe, ImageApproach, RelevanceChannel, Scale, StanceRecipe};
+use super::approach::{
+    ArgumentRecipe, Candidates, Cut, ImageApproach, RelevanceChannel, Scale, StanceRecipe,
+};
 use super::likeness::Arguments;
 use crate::evidence::store::{EvidenceFields, Store};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
-use crate::score::select::{self, Candidate, LIST_LENGTH};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
-use crate::trec::explained::{ExplainedImage, ListEntry};
+use crate::trec::Explanation;
+use crate::trec::explained::ExplainedImage;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, Stance};
-use embeddings::{Embeddings, KindVector, TopicVectors};
-use opinions::{PoolTexts, TextStances, argument_scores, stance_scores};
+use embeddings::{Embeddings, TopicVectors};
+use lists::{ScoredImage, score_candidates, select_lists};
+use opinions::PoolTexts;
 use signals::{CrawlRanks, Signals};
 
-/// Number of candidates for each topic: five times as many as are listed, so that there is a choice for each stance, but so few that a
+/// Number of candidates for each topic or, if lists are cut after stances are estimated, for each of its lists: five times as many as are listed, so that there is a choice for each stance, but so few that a
 /// strong stance cannot list an image that is off topic.
 const POOL: usize = 100;
 
@@ -60,7 +67,9 @@ impl Settings {
     }
 
     fn uses_crawl(&self) -> bool {
-        self.approach.stance == StanceRecipe::Crawl || self.uses_channel(RelevanceChannel::Crawl)
+        self.approach.stance == StanceRecipe::Crawl
+            || self.approach.relevance.candidates == Candidates::Crawled
+            || self.uses_channel(RelevanceChannel::Crawl)
     }
 }
 
@@ -89,7 +98,7 @@ pub fn rank(
     settings: &Settings,
     on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
-    let questions: Vec<Question> = topics
+    let mut questions: Vec<Question> = topics
         .iter()
         .map(|topic| question::read(topic, settings.parts))
         .collect();
@@ -99,6 +108,7 @@ pub fn rank(
         notes: Vec::new(),
     };
     let notes = &mut ranking.notes;
+    query::process(&mut questions, &settings.approach.query, notes)?;
     let mut embeddings =
         Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;
     if let Some(arguments) = arguments {
@@ -113,6 +123,12 @@ pub fn rank(
             CrawlRanks::read(store, index.ids())?
         } else {
             CrawlRanks::default()
+        },
+        sentiment: match (settings.approach.lists.cut, settings.approach.stance) {
+            (Cut::AfterStance, StanceRecipe::Sign { signal }) => {
+                Some(signals::read_sentiment(store, index.ids(), signal)?)
+            }
+            _ => None,
         },
     };
     let tasks: Vec<TopicTask> = topics
@@ -191,6 +207,8 @@ struct Ranker<'a> {
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
+    /// The sentiment of every image whose sign is its stance; `None` if the approach does not need that of all images.
+    sentiment: Option<Vec<f64>>,
 }
 
 impl Ranker<'_> {
@@ -205,7 +223,8 @@ impl Ranker<'_> {
         let stance = self.settings.approach.stance;
         if stance == StanceRecipe::Crawl {
             for TopicTask { topic, .. } in tasks {
-                select_lists(topic, self.crawl_scores(topic), self.settings, ranking);
+                let scored = lists::crawl_scores(&self.crawl, topic, self.index.ids());
+                select_lists(topic, scored, self.settings, ranking);
             }
             return Ok(());
         }
@@ -214,8 +233,9 @@ impl Ranker<'_> {
             .zip(signals)
             .map(|(task, signals)| {
                 let signals = std::mem::take(signals);
-                let relevance = self.relevance(task.topic, task.question, signals)?;
-                Ok(self.pool(&relevance))
+                let members = self.members(task.topic);
+                let relevance = self.relevance(task, &members, signals)?;
+                Ok(self.pool(&relevance, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
         let images = self.candidates(&pools)?;
@@ -250,14 +270,25 @@ impl Ranker<'_> {
         Ok(())
     }
 
+    /// The numbers of the images that can be candidates for a topic, in ascending order.
+    fn members(&self, topic: &Topic) -> Vec<usize> {
+        match self.settings.approach.relevance.candidates {
+            Candidates::Crawled => self.crawl.best(&topic.id, "").into_keys().collect(),
+            Candidates::Matching | Candidates::All => (0..self.index.ids().len()).collect(),
+        }
+    }
+
     /// The values of all channels of the approach for every image.
     fn relevance(
         &self,
-        topic: &Topic,
-        question: &Question,
+        task: &TopicTask,
+        members: &[usize],
         mut signals: Signals,
     ) -> Result<Relevance> {
         use RelevanceChannel as R;
+        let TopicTask {
+            topic, question, ..
+        } = task;
         let recipe = &self.settings.approach.relevance;
         let mut columns = Vec::new();
         for channel in R::ALL {
@@ -271,6 +302,7 @@ impl Ranker<'_> {
                 R::Bm25Near => bm25(Field::Near)?,
                 R::Bm25Main => bm25(Field::Main)?,
                 R::Bm25Caption => bm25(Field::Caption)?,
+                R::DirichletMain => Some(self.dirichlet(Field::Main, question, members)?),
                 R::SentenceOcr
                 | R::SentenceTitle
                 | R::SentenceNear
@@ -318,15 +350,48 @@ impl Ranker<'_> {
             .collect())
     }
 
-    /// The best hundred images with their relevance, the best first.
-    fn pool(&self, relevance: &Relevance) -> Pool {
-        let mut order: Vec<(f64, usize)> = (0..self.index.ids().len())
-            .map(|at| (weighted_mean(&relevance.opinions(at)), at))
-            .filter(|(value, _)| *value > 0.0)
+    fn dirichlet(
+        &self,
+        field: Field,
+        question: &Question,
+        members: &[usize],
+    ) -> Result<Vec<Option<f64>>> {
+        let mu = self.settings.approach.relevance.mu;
+        let mu = mu.context("a Dirichlet prior needs mu")?;
+        let scores = (self.index).dirichlet(field, &question.words, mu, members)?;
+        let mut values = vec![None; self.index.ids().len()];
+        for (at, score) in members.iter().zip(scores) {
+            if let Some(value) = values.get_mut(*at) {
+                *value = Some(score);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The candidates with their relevance, the best first.
+    fn pool(&self, relevance: &Relevance, members: &[usize]) -> Pool {
+        let recipe = &self.settings.approach;
+        let needs_match = recipe.relevance.candidates == Candidates::Matching;
+        let mut order: Vec<(f64, usize)> = members
+            .iter()
+            .map(|at| (weighted_mean(&relevance.opinions(*at)), *at))
+            .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
         // ties are broken by id: images are numbered in the order of their ids
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        order.truncate(POOL);
+        match (recipe.lists.cut, &self.sentiment) {
+            (Cut::BeforeStance, _) => order.truncate(POOL),
+            // relevance alone decides the order, so that the rest of each stance cannot be listed
+            (Cut::AfterStance, Some(values)) if recipe.argument == ArgumentRecipe::None => {
+                let (mut pro, mut con) = (POOL, POOL);
+                order.retain(|(_, at)| match values.get(*at) {
+                    Some(value) if *value > 0.0 => take_one(&mut pro),
+                    Some(value) if *value < 0.0 => take_one(&mut con),
+                    _ => false,
+                });
+            }
+            (Cut::AfterStance, _) => {}
+        }
         order
             .into_iter()
             .map(|(_, at)| {
@@ -347,10 +412,10 @@ impl Ranker<'_> {
             rankings: false,
             clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
             sentences: topics.iter().any(|topic| topic.arguments.is_some()),
-            sentiment: recipe.argument == ArgumentRecipe::Aramis
+            sentiment: matches!(recipe.argument, ArgumentRecipe::Aramis { .. })
                 || matches!(
                     recipe.stance,
-                    StanceRecipe::Sign { .. } | StanceRecipe::Aramis
+                    StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. }
                 ),
         };
         let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
@@ -365,31 +430,13 @@ impl Ranker<'_> {
             .filter_map(Result::transpose)
             .collect()
     }
+}
 
-    /// The scores of the baseline Minsc, which lists images by their ranks for the queries "… good" and "… anti".
-    fn crawl_scores(&self, topic: &Topic) -> Vec<ScoredImage> {
-        let [good, anti] = [" good", " anti"].map(|ending| self.crawl.best(&topic.id, ending));
-        let score = |best: &BTreeMap<usize, u32>, at: usize, ending: &str| {
-            best.get(&at).map(|rank| Explanation {
-                name: format!("1 / best crawl rank of \"…{ending}\""),
-                value: 1.0 / f64::from(*rank),
-                how: format!("rank {rank}"),
-                parts: Vec::new(),
-            })
-        };
-        let found: BTreeSet<usize> = good.keys().chain(anti.keys()).copied().collect();
-        found
-            .into_iter()
-            .filter_map(|at| {
-                Some(ScoredImage {
-                    id: self.index.ids().get(at)?.clone(),
-                    phash: None,
-                    pro: score(&good, at, " good"),
-                    con: score(&anti, at, " anti"),
-                })
-            })
-            .collect()
-    }
+/// Whether there is room for one more; takes it.
+fn take_one(room: &mut usize) -> bool {
+    let is_free = *room > 0;
+    *room = room.saturating_sub(1);
+    is_free
 }
 
 /// Scales a value to [0, 1]. CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
@@ -400,122 +447,5 @@ fn to_unit(channel: RelevanceChannel, value: f64) -> f64 {
     }
 }
 
-/// A candidate with the explanations of its scores as PRO and as CON; `None` keeps it out of that list.
-struct ScoredImage {
-    id: DocId,
-    phash: Option<u64>,
-    pro: Option<Explanation>,
-    con: Option<Explanation>,
-}
-
-/// Scores the candidates for a topic. `texts` are read if the approach uses the pair encoder.
-fn score_candidates(
-    pool: Vec<(&Image, Explanation)>,
-    task: &TopicTask,
-    kinds: &[KindVector],
-    texts: Option<PoolTexts>,
-    settings: &Settings,
-) -> Vec<ScoredImage> {
-    let TopicTask {
-        question, vectors, ..
-    } = task;
-    let texts = match texts {
-        Some(texts) => texts.stances(question),
-        None => vec![TextStances::default(); pool.len()],
-    };
-    let arguments = argument_scores(&pool, kinds, &texts, settings.approach.argument);
-    let stances = stance_scores(&pool, question, vectors, &texts, settings.approach.stance);
-    pool.into_iter()
-        .zip(arguments)
-        .zip(stances)
-        .map(|(((image, relevance), argues), stances)| {
-            let score = |stance: Option<Explanation>| {
-                stance.map(|stance| score(&relevance, &argues, stance))
-            };
-            ScoredImage {
-                id: image.id.clone(),
-                phash: image.picture.as_ref().map(|p| p.phash),
-                pro: score(stances.pro),
-                con: score(stances.con),
-            }
-        })
-        .collect()
-}
-
-/// The score of an image in the list of one stance. `argues` is `None` if the approach does not estimate it.
-fn score(
-    relevance: &Explanation,
-    argues: &Option<Explanation>,
-    stance: Explanation,
-) -> Explanation {
-    let mut factor = 1.0 + stance.value;
-    let mut parts = vec![relevance.clone()];
-    if let Some(argues) = argues {
-        factor += argues.value;
-        parts.push(argues.clone());
-    }
-    let how = match argues {
-        Some(_) => "relevance × (1 + argues + stance)",
-        None => "relevance × (1 + stance)",
-    };
-    parts.push(stance);
-    Explanation {
-        name: "worth".into(),
-        value: relevance.value * factor,
-        how: how.into(),
-        parts,
-    }
-}
-
-/// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
-fn select_lists(
-    topic: &Topic,
-    scored: Vec<ScoredImage>,
-    settings: &Settings,
-    ranking: &mut ImageRanking,
-) {
-    let value = |e: &Option<Explanation>| e.as_ref().map(|e| e.value);
-    let candidates: Vec<Candidate> = scored
-        .iter()
-        .map(|image| Candidate {
-            doc: image.id.clone(),
-            pro: value(&image.pro),
-            con: value(&image.con),
-            phash: image.phash,
-        })
-        .collect();
-    let selected = select::select(&candidates, settings.overlap);
-    for stance in Stance::BOTH {
-        let count = selected.iter().filter(|s| s.stance == stance).count();
-        if count < LIST_LENGTH {
-            ranking.notes.push(format!(
-                "topic {}: only {count} of {LIST_LENGTH} images for {stance}",
-                topic.id
-            ));
-        }
-    }
-    let mut listed: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
-    for s in selected {
-        listed.entry(s.doc.clone()).or_default().push(ListEntry {
-            stance: s.stance,
-            rank: s.rank,
-            score: s.score,
-        });
-        ranking.lines.push(ImageRunLine {
-            topic: topic.id.clone(),
-            stance: s.stance,
-            image: s.doc,
-            rank: s.rank,
-            score: s.score,
-            tag: settings.tag.clone(),
-        });
-    }
-    let explained = scored.into_iter().map(|image| ExplainedImage {
-        topic: topic.id.clone(),
-        listed: listed.remove(&image.id).unwrap_or_default(),
-        image: image.id,
-        pro: image.pro,
-        con: image.con,
-    });
-    ranking.explained.extend(explained);
-}
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ pub(crate) mod image_run;
 pub mod images;
 pub mod likeness;
 pub mod models;
+pub mod recipe;
 pub mod stance;
 pub mod text_approach;
 pub(crate) mod text_indexes;

@@ -6,13 +6,17 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
+use crate::index::cut::PortalSet;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
-use crate::index::proximity::Proximity;
+use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
-use crate::score::rerank::Weights;
-use crate::trec::TextTask;
+use crate::index::wordnet::Synonyms;
+use crate::score::rerank::{Combine, Scale, Weights};
+use crate::task::recipe;
+use crate::trec::{ObjectStance, TextTask};
 
 /// The files of the approaches that come with riposte, the default first.
 fn files(task: TextTask) -> &'static [&'static str] {
@@ -22,35 +26,49 @@ fn files(task: TextTask) -> &'static [&'static str] {
     }
 }
 
-const CONTROVERSIAL: [&str; 14] = [
+const CONTROVERSIAL: [&str; 20] = [
     include_str!("../../approaches/controversial/riposte.toml"),
     include_str!("../../approaches/controversial/bm25.toml"),
     include_str!("../../approaches/controversial/dirichlet.toml"),
     include_str!("../../approaches/controversial/elrond.toml"),
+    include_str!("../../approaches/controversial/elrond-simple.toml"),
     include_str!("../../approaches/controversial/pippin-took.toml"),
-    include_str!("../../approaches/controversial/jean-pierre-polnareff.toml"),
-    include_str!("../../approaches/controversial/goemon-ishikawa.toml"),
     include_str!("../../approaches/controversial/skeletor.toml"),
-    include_str!("../../approaches/controversial/gandalf.toml"),
-    include_str!("../../approaches/controversial/athos.toml"),
-    include_str!("../../approaches/controversial/hua-mulan.toml"),
     include_str!("../../approaches/controversial/shanks.toml"),
+    include_str!("../../approaches/controversial/athos.toml"),
+    include_str!("../../approaches/controversial/goemon-ishikawa.toml"),
+    include_str!("../../approaches/controversial/jean-pierre-polnareff.toml"),
+    include_str!("../../approaches/controversial/swordsman.toml"),
     include_str!("../../approaches/controversial/yeagerists.toml"),
+    include_str!("../../approaches/controversial/hua-mulan.toml"),
     include_str!("../../approaches/controversial/macbeth.toml"),
+    include_str!("../../approaches/controversial/blade.toml"),
+    include_str!("../../approaches/controversial/blade-dirichlet.toml"),
+    include_str!("../../approaches/controversial/deadpool.toml"),
+    include_str!("../../approaches/controversial/little-foot.toml"),
+    include_str!("../../approaches/controversial/gandalf.toml"),
 ];
 
-const COMPARATIVE: [&str; 3] = [
+const COMPARATIVE: [&str; 7] = [
     include_str!("../../approaches/comparative/riposte.toml"),
     include_str!("../../approaches/comparative/bm25.toml"),
     include_str!("../../approaches/comparative/dirichlet.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi-quality.toml"),
+    include_str!("../../approaches/comparative/puss-in-boots.toml"),
+    include_str!("../../approaches/comparative/grimjack.toml"),
 ];
+
+/// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
+pub(crate) const DEPTH: usize = 1000;
 
 /// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextApproach {
     pub name: String,
-    /// The publication that describes it.
+    /// The publication that describes it; empty for an approach of the user's own.
+    #[serde(default)]
     pub source: String,
     /// What the publication does not say, and what is different here.
     #[serde(default)]
@@ -60,10 +78,26 @@ pub struct TextApproach {
     /// How several rankings are fused.
     #[serde(default)]
     pub fusion: Option<Fusion>,
+    /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
+    #[serde(default)]
+    pub rescore: Option<Rescore>,
     #[serde(default)]
     pub rerank: Option<Rerank>,
     #[serde(default)]
     pub keep: Keep,
+    /// The debate portals whose arguments are ranked; all if there are none.
+    #[serde(default)]
+    pub portals: Vec<String>,
+    /// Maximum number of documents in the run of a topic.
+    #[serde(default = "all_documents")]
+    pub depth: usize,
+    /// The stance of all passages, instead of the one that is detected.
+    #[serde(default)]
+    pub stance: Option<ObjectStance>,
+}
+
+fn all_documents() -> usize {
+    DEPTH
 }
 
 /// A search of one index.
@@ -71,8 +105,11 @@ pub struct TextApproach {
 #[serde(deny_unknown_fields)]
 pub struct Retrieval {
     pub analyzer: Analyzer,
+    /// The analyzer of topics, if it is another one. Its terms are looked for among those of `analyzer`.
+    #[serde(default)]
+    pub query_analyzer: Option<Analyzer>,
     pub similarity: Similarity,
-    /// The fields that are searched, and their weights.
+    /// The fields that are searched, and their weights. Several names joined by `+` are scored as one field.
     pub fields: BTreeMap<String, f64>,
     /// Fields that must contain a term of the query.
     #[serde(default)]
@@ -82,7 +119,10 @@ pub struct Retrieval {
     #[serde(default)]
     pub synonyms: Option<Synonyms>,
     #[serde(default)]
-    pub proximity: Option<Proximity>,
+    pub pairs: Option<Pairs>,
+    /// Number of documents that are found.
+    #[serde(default = "all_documents")]
+    pub depth: usize,
     /// The weight of this retrieval in a fusion.
     #[serde(default = "one")]
     pub weight: f64,
@@ -92,14 +132,19 @@ fn one() -> f64 {
     1.0
 }
 
-/// Expansion of the query with synonyms from WordNet.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// A second search of the index of the first retrieval.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Synonyms {
-    /// The weight of a synonym, as a share of the weight of its word.
-    pub weight: f64,
-    /// Number of senses of each part of speech whose synonyms are used, the commonest ones.
-    pub senses: usize,
+pub struct Rescore {
+    pub similarity: Similarity,
+    /// As in a retrieval.
+    pub fields: BTreeMap<String, f64>,
+    #[serde(default)]
+    pub must: Vec<String>,
+    #[serde(default)]
+    pub synonyms: Option<Synonyms>,
+    #[serde(default)]
+    pub pairs: Option<Pairs>,
 }
 
 /// How the top of a ranking is re-ranked.
@@ -109,6 +154,13 @@ pub struct Rerank {
     /// Number of documents that are re-ranked.
     pub depth: usize,
     pub weights: Weights,
+    #[serde(default)]
+    pub scale: Scale,
+    #[serde(default)]
+    pub combine: Combine,
+    /// Whether the documents that are not re-ranked are left out.
+    #[serde(default)]
+    pub only: bool,
     #[serde(default)]
     pub windows: Windows,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
@@ -174,7 +226,7 @@ impl TextApproach {
     /// The approach with this name or, if the name ends in `.toml`, the one in this file.
     ///
     /// # Errors
-    /// There is no such approach (the message lists all), or the file is not an approach.
+    /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(task: TextTask, name: &str) -> Result<Self> {
         if name.ends_with(".toml") {
             let text = std::fs::read_to_string(Path::new(name))
@@ -186,11 +238,7 @@ impl TextApproach {
             Some(approach) => Ok(approach.clone()),
             None => {
                 let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-                bail!(
-                    "there is no {} approach named {name}: choose one of {}, or a file that ends in .toml",
-                    task.word(),
-                    names.join(", ")
-                )
+                Err(recipe::unknown_name(task.word(), name, &names))
             }
         }
     }
@@ -203,8 +251,21 @@ impl TextApproach {
         files(task).iter().map(|text| Self::parse(text)).collect()
     }
 
+    /// The file of an approach that comes with riposte, if one has this name.
+    ///
+    /// # Errors
+    /// A file is damaged, which is a defect of the program.
+    pub fn file(task: TextTask, name: &str) -> Result<Option<&'static str>> {
+        for text in files(task) {
+            if Self::parse(text)?.name == name {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
     fn parse(text: &str) -> Result<Self> {
-        let approach: Self = toml::from_str(text)?;
+        let approach: Self = recipe::read(text)?;
         match (approach.retrieval.len(), approach.fusion) {
             (0, _) => bail!("there is no [[retrieval]]"),
             (1, Some(_)) => bail!("a fusion of one retrieval makes no sense"),
@@ -214,6 +275,11 @@ impl TextApproach {
         for retrieval in &approach.retrieval {
             retrieval.check()?;
         }
+        if let Some(rescore) = &approach.rescore {
+            rescore.check()?;
+        }
+        approach.portals()?;
+        ensure!(approach.depth > 0, "depth must be above 0");
         if let Some(rerank) = &approach.rerank {
             rerank.check()?;
         }
@@ -221,31 +287,87 @@ impl TextApproach {
     }
 }
 
+impl TextApproach {
+    /// The portals whose arguments are ranked; `None` for all.
+    ///
+    /// # Errors
+    /// There is no portal with one of the names.
+    pub fn portals(&self) -> Result<Option<PortalSet>> {
+        let portal = |name: &String| {
+            Portal::parse(name).with_context(|| {
+                let known = Portal::ALL.map(Portal::name).join(", ");
+                format!("there is no portal {name:?}: there are {known}")
+            })
+        };
+        let portals: PortalSet = self.portals.iter().map(portal).collect::<Result<_>>()?;
+        Ok((!self.portals.is_empty()).then_some(portals))
+    }
+}
+
+impl Rescore {
+    fn check(&self) -> Result<()> {
+        check_query(
+            &self.similarity,
+            &self.fields,
+            &self.must,
+            self.synonyms.as_ref(),
+            self.pairs,
+        )
+    }
+}
+
+/// Checks what a search asks for.
+fn check_query(
+    similarity: &Similarity,
+    fields: &BTreeMap<String, f64>,
+    must: &[String],
+    synonyms: Option<&Synonyms>,
+    pairs: Option<Pairs>,
+) -> Result<()> {
+    similarity.check()?;
+    ensure!(!fields.is_empty(), "a retrieval has no fields");
+    for (field, weight) in fields {
+        check_weight(field, *weight)?;
+        ensure!(
+            !field.contains('+') || !similarity.combines_fields(),
+            "bm25f combines fields by itself: {field} cannot be joined"
+        );
+    }
+    for field in must {
+        ensure!(
+            fields.contains_key(field),
+            "{field} must match, but is not among the fields"
+        );
+    }
+    if let Some(synonyms) = synonyms {
+        check_weight("synonyms", synonyms.weight)?;
+    }
+    if let Some(pairs) = pairs {
+        check_weight("pairs", pairs.weight)?;
+        ensure!(
+            !similarity.combines_fields(),
+            "bm25f has no score for pairs"
+        );
+    }
+    Ok(())
+}
+
 impl Retrieval {
     fn check(&self) -> Result<()> {
-        self.similarity.check()?;
-        ensure!(!self.fields.is_empty(), "a retrieval has no fields");
-        for (field, weight) in &self.fields {
-            check_weight(field, *weight)?;
-        }
+        check_query(
+            &self.similarity,
+            &self.fields,
+            &self.must,
+            self.synonyms.as_ref(),
+            self.pairs,
+        )?;
         check_weight("a retrieval", self.weight)?;
-        for field in &self.must {
-            ensure!(
-                self.fields.contains_key(field),
-                "{field} must match, but is not among the fields"
-            );
-        }
-        if let Some(synonyms) = self.synonyms {
-            check_weight("synonyms", synonyms.weight)?;
-        }
+        ensure!(self.depth > 0, "the depth of a retrieval must be above 0");
         if let Some(feedback) = self.feedback {
             ensure!(
                 (0.0..=1.0).contains(&feedback.original),
                 "feedback: original must be from 0 to 1"
             );
-        }
-        if let Some(proximity) = self.proximity {
-            check_weight("proximity", proximity.weight)?;
         }
         Ok(())
     }
@@ -267,6 +389,17 @@ impl Rerank {
         check_weight("quality", quality)?;
         check_weight("comparison", comparison)?;
         check_weight("side", side)?;
+        self.scale.check()?;
+        if self.combine != Combine::Mean {
+            ensure!(
+                self.only || self.depth >= DEPTH,
+                "a sum or product is a final score: it needs depth = {DEPTH}, or only = true"
+            );
+            ensure!(
+                self.near_duplicate.is_none(),
+                "near-duplicates go behind the others only if scores are means"
+            );
+        }
         let Windows { words, step, most } = self.windows;
         ensure!(
             words > 0 && step > 0 && most > 0,

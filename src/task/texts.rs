@@ -2,24 +2,24 @@
 
 mod rerank;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::text_approach::{Retrieval, Synonyms, TextApproach};
+use super::text_approach::{DEPTH, Rescore, Retrieval, TextApproach};
+use crate::index::analyzer::{self, Analyzer};
 use crate::index::corpus::Corpus;
 use crate::index::fusion::fuse;
+use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
-use crate::index::wordnet::WordNet;
+use crate::index::similarity::Similarity;
+use crate::index::wordnet::{Synonyms, WordNet};
 use crate::reading::Reader;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
-
-/// Maximum number of documents in the ranking of a topic.
-pub(crate) const DEPTH: usize = 1000;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 const EXPLAINED: usize = 20;
@@ -60,6 +60,15 @@ pub fn rank(
 ) -> Result<TextRanking> {
     let searches = search(topic, sources, settings)?;
     let mut ranking = fused(&searches, settings)?;
+    let second = match (&settings.approach.rescore, searches.first()) {
+        (Some(rescore), Some(first)) => {
+            let words = question::read(topic, settings.parts).words;
+            let second = Scoring::rescoring(rescore, first, &words, sources.wordnet)?;
+            ranking = second.score(ranking)?;
+            Some(second)
+        }
+        _ => None,
+    };
     let mut retrieval_scores = HashMap::new();
     if settings.explain {
         let scores = ranking.iter().map(|found| (found.doc.clone(), found.score));
@@ -67,12 +76,19 @@ pub fn rank(
     }
     let mut reranked = HashMap::new();
     if let (Some(recipe), Some(corpus)) = (&settings.approach.rerank, sources.corpora.first()) {
+        if recipe.only {
+            ranking.truncate(recipe.depth);
+        }
         let reader = &mut *sources.reader;
         let explained = rerank::rerank(&mut ranking, recipe, topic, corpus, reader, on_progress)?;
         reranked.extend(explained);
     }
-    let documents = select::select_texts(ranking, DEPTH);
+    let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
     let explained = if settings.explain {
+        let searches = Searches {
+            first: &searches,
+            second: second.as_ref(),
+        };
         explain(topic, &documents, &searches, &retrieval_scores, reranked)?
     } else {
         Vec::new()
@@ -91,14 +107,16 @@ fn search<'a>(
 ) -> Result<Vec<Search<'a>>> {
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
-    let cut = Cut {
-        k: DEPTH,
-        short: approach.keep.short,
-        duplicates: approach.keep.duplicates,
-    };
+    let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
     retrievals
         .map(|(retrieval, corpus)| {
+            let cut = Cut {
+                k: retrieval.depth,
+                short: approach.keep.short,
+                duplicates: approach.keep.duplicates,
+                portals,
+            };
             Search::new(retrieval, corpus, &words, sources.wordnet, cut)
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
@@ -124,7 +142,7 @@ fn fused(searches: &[Search], settings: &Settings) -> Result<Vec<ScoredDoc>> {
 fn explain(
     topic: &Topic,
     documents: &[ScoredDoc],
-    searches: &[Search],
+    searches: &Searches,
     retrieval_scores: &HashMap<DocId, f64>,
     mut reranked: HashMap<DocId, Explanation>,
 ) -> Result<Vec<ExplainedText>> {
@@ -158,12 +176,21 @@ fn explain(
     Ok(explained)
 }
 
-/// Explains the score of a document after retrieval and fusion.
-fn explain_retrieval(searches: &[Search], doc: &DocId, score: f64) -> Result<Explanation> {
-    if let [only] = searches {
+/// The searches of an approach, and the one that replaces their scores.
+struct Searches<'s, 'a> {
+    first: &'s [Search<'a>],
+    second: Option<&'s Scoring<'a>>,
+}
+
+/// Explains the score of a document after retrieval, fusion and the second search.
+fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Explanation> {
+    if let Some(second) = searches.second {
+        return second.explain(doc, Some(score));
+    }
+    if let [only] = searches.first {
         return only.explain(doc);
     }
-    let parts = searches.iter().map(|search| search.explain(doc));
+    let parts = searches.first.iter().map(|search| search.explain(doc));
     Ok(Explanation {
         name: "fusion".into(),
         value: score,
@@ -175,9 +202,7 @@ fn explain_retrieval(searches: &[Search], doc: &DocId, score: f64) -> Result<Exp
 /// A search for a topic, and its results.
 struct Search<'a> {
     retrieval: &'a Retrieval,
-    corpus: &'a Corpus,
-    /// With synonyms and feedback terms.
-    query: Query,
+    scoring: Scoring<'a>,
     found: Vec<ScoredDoc>,
 }
 
@@ -189,35 +214,147 @@ impl<'a> Search<'a> {
         wordnet: Option<&WordNet>,
         cut: Cut,
     ) -> Result<Self> {
-        let similarity = &retrieval.similarity;
-        let mut query = build_query(retrieval, corpus, words, wordnet)?;
+        let analyzer = retrieval.query_analyzer.as_ref();
+        let analyzer = analyzer.unwrap_or(&retrieval.analyzer);
+        let mut scoring = Scoring {
+            corpus,
+            analyzer,
+            similarity: &retrieval.similarity,
+            pairs: retrieval.pairs,
+            query: Query::default(),
+            terms: Vec::new(),
+        };
+        let asked = Asked {
+            fields: &retrieval.fields,
+            must: &retrieval.must,
+            synonyms: retrieval.synonyms.as_ref(),
+        };
+        scoring.ask(asked, words, wordnet)?;
         if let Some(feedback) = retrieval.feedback {
-            query = corpus.with_feedback(&query, similarity, feedback, cut)?;
+            let similarity = scoring.similarity;
+            scoring.query = corpus.with_feedback(&scoring.query, similarity, feedback, cut)?;
         }
-        let mut found = corpus.search(&query, similarity, cut)?;
-        if let Some(proximity) = retrieval.proximity {
-            found = corpus.with_proximity(found, &query, proximity)?;
-        }
+        let found = corpus.search(&scoring.query, scoring.similarity, cut)?;
         Ok(Search {
             retrieval,
-            corpus,
-            query,
-            found,
+            found: scoring.with_pairs(found)?,
+            scoring,
         })
     }
 
-    /// Explains the score of a document in this search, with what the nearness of the terms adds to it.
     fn explain(&self, doc: &DocId) -> Result<Explanation> {
-        let similarity = &self.retrieval.similarity;
-        let terms = self.corpus.explain(&self.query, similarity, doc)?;
         let found = self.found.iter().find(|found| found.doc == *doc);
-        Ok(match (self.retrieval.proximity, found) {
-            (Some(_), Some(found)) => Explanation {
+        self.scoring.explain(doc, found.map(|found| found.score))
+    }
+}
+
+/// What a search asks for.
+struct Asked<'a> {
+    fields: &'a BTreeMap<String, f64>,
+    must: &'a [String],
+    synonyms: Option<&'a Synonyms>,
+}
+
+/// How a search scores documents.
+struct Scoring<'a> {
+    corpus: &'a Corpus,
+    /// Of the topic.
+    analyzer: &'a Analyzer,
+    similarity: &'a Similarity,
+    pairs: Option<Pairs>,
+    /// With synonyms and feedback terms.
+    query: Query,
+    /// The terms of the topic, in their order.
+    terms: Vec<String>,
+}
+
+impl<'a> Scoring<'a> {
+    /// The second search of the index that `first` has searched.
+    fn rescoring(
+        rescore: &'a Rescore,
+        first: &Search<'a>,
+        words: &str,
+        wordnet: Option<&WordNet>,
+    ) -> Result<Self> {
+        let mut scoring = Scoring {
+            similarity: &rescore.similarity,
+            pairs: rescore.pairs,
+            query: Query::default(),
+            terms: Vec::new(),
+            ..first.scoring
+        };
+        let asked = Asked {
+            fields: &rescore.fields,
+            must: &rescore.must,
+            synonyms: rescore.synonyms.as_ref(),
+        };
+        scoring.ask(asked, words, wordnet)?;
+        Ok(scoring)
+    }
+
+    /// Makes the query for the topic's words, with their synonyms, in each of the fields that are searched.
+    fn ask(&mut self, asked: Asked, words: &str, wordnet: Option<&WordNet>) -> Result<()> {
+        let mut analyzer = self.analyzer.build();
+        let known = &self.corpus.meta().fields;
+        let mut parts = Vec::new();
+        for (name, weight) in asked.fields {
+            let fields = name.split('+').map(|name| {
+                let field = known.iter().position(|field| field == name);
+                field.with_context(|| {
+                    let known = known.join(", ");
+                    format!("the collection has no field {name:?}: it has {known}")
+                })
+            });
+            let fields: Vec<usize> = fields.collect::<Result<_>>()?;
+            let mut part = Part::of_text(0, *weight, &mut analyzer, words).over(fields);
+            if let (Some(synonyms), Some(wordnet)) = (asked.synonyms, wordnet) {
+                wordnet.expand(&mut part, &mut analyzer, words, synonyms);
+            }
+            if asked.must.contains(name) {
+                part = part.must();
+            }
+            parts.push(part);
+        }
+        // in the order of the index, whatever the names
+        parts.sort_by(|a, b| a.fields().cmp(b.fields()));
+        self.query = Query { parts };
+        self.terms = analyzer::terms(&mut analyzer, words);
+        Ok(())
+    }
+
+    /// The ranking with the scores of pairs.
+    fn with_pairs(&self, found: Vec<ScoredDoc>) -> Result<Vec<ScoredDoc>> {
+        match self.pairs {
+            Some(pairs) => {
+                let Scoring {
+                    corpus,
+                    query,
+                    terms,
+                    similarity,
+                    ..
+                } = self;
+                corpus.with_pairs(found, query, terms, similarity, pairs)
+            }
+            None => Ok(found),
+        }
+    }
+
+    /// The same documents with the scores of this search.
+    fn score(&self, ranking: Vec<ScoredDoc>) -> Result<Vec<ScoredDoc>> {
+        let ranking = self.corpus.rescore(ranking, &self.query, self.similarity)?;
+        self.with_pairs(ranking)
+    }
+
+    /// Explains a document's score: that of the terms and, if the whole is known, what pairs add to it.
+    fn explain(&self, doc: &DocId, whole: Option<f64>) -> Result<Explanation> {
+        let terms = self.corpus.explain(&self.query, self.similarity, doc)?;
+        Ok(match (self.pairs, whole) {
+            (Some(_), Some(whole)) => Explanation {
                 name: "score".into(),
-                value: found.score,
+                value: whole,
                 how: "sum".into(),
                 parts: vec![
-                    Explanation::leaf("nearness", found.score - terms.value),
+                    Explanation::leaf("pairs of near terms", whole - terms.value),
                     Explanation {
                         name: "terms".into(),
                         ..terms
@@ -227,38 +364,4 @@ impl<'a> Search<'a> {
             _ => terms,
         })
     }
-}
-
-/// The query for the topic's words, with their synonyms, in each of the fields that are searched.
-fn build_query(
-    retrieval: &Retrieval,
-    corpus: &Corpus,
-    words: &str,
-    wordnet: Option<&WordNet>,
-) -> Result<Query> {
-    let mut analyzer = retrieval.analyzer.build();
-    let mut query = Query::default();
-    let fields = &corpus.meta().fields;
-    if let Some(unknown) = retrieval.fields.keys().find(|name| !fields.contains(name)) {
-        bail!(
-            "the collection has no field {unknown:?}: it has {}",
-            fields.join(", ")
-        );
-    }
-    // in the order of the index, because proximity reads the first field, which is the text itself
-    for (field, name) in fields.iter().enumerate() {
-        let Some(weight) = retrieval.fields.get(name) else {
-            continue;
-        };
-        let mut part = Part::of_text(field, *weight, &mut analyzer, words);
-        if let (Some(synonyms), Some(wordnet)) = (retrieval.synonyms, wordnet) {
-            let Synonyms { weight, senses } = synonyms;
-            wordnet.expand(&mut part, &mut analyzer, words, senses, weight);
-        }
-        if retrieval.must.contains(name) {
-            part = part.must();
-        }
-        query.parts.push(part);
-    }
-    Ok(query)
 }

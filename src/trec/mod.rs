@@ -103,7 +103,8 @@ impl TextTask {
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum ObjectStance {
     /// It prefers the first object.
     First,

@@ -306,7 +306,7 @@ struct VerifyRecord {
     file: BTreeMap<String, VerifiedFile>,
 }
 
-/// A file's checksum, valid while the file has this [`stamp`].
+/// A file's checksum, valid while the file has this [`Stamp`].
 #[derive(Serialize, Deserialize)]
 struct VerifiedFile {
     stamp: String,

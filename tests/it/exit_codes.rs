@@ -176,6 +176,7 @@ fn a_run_without_a_line_is_said_to_be_empty() {
         "{said}"
     );
     assert!(printed.contains("run.txt"), "{printed}");
+    assert!(!printed.contains("-0.0000"), "zero has no sign: {printed}");
     let (code, printed, _) = dir.run("verify --task controversial --edition 2021 empty.txt");
     assert_eq!(code, 1);
     assert!(printed.contains("the run is empty"), "{printed}");

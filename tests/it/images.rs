@@ -125,6 +125,7 @@ fn stored_evidence_gives_the_golden_runs() {
         ("manual", &["--use", "description,narrative"][..]),
         ("minsc", &["--approach", "minsc"][..]),
         ("boromir-afinn", &["--approach", "boromir-afinn"][..]),
+        ("boromir-query", &["--approach", "boromir-query"][..]),
         ("boromir-bert", &["--approach", "boromir-bert"][..]),
         ("aramis", &["--approach", "aramis"][..]),
     ] {

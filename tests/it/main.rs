@@ -1,5 +1,6 @@
 //! All integration tests in one binary, since each binary links the whole of riposte.
 
+mod approaches;
 mod arguments;
 mod at_once;
 mod bounds;
@@ -30,6 +31,7 @@ mod pair;
 mod passages;
 mod picture;
 mod picture_shapes;
+mod published;
 mod quality;
 mod report;
 mod search;

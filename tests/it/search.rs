@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::portal::Portal;
 use riposte::index::corpus::{Corpus, Effort, Marks, TextCollection};
+use riposte::index::cut::PortalSet;
 use riposte::index::feedback::Rm3;
-use riposte::index::proximity::Proximity;
+use riposte::index::pairs::{Pairs, PairsOf};
 use riposte::index::search::{Cut, Part, Query};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::index::wordnet::WordNet;
@@ -24,6 +26,7 @@ pub const ALL: Cut = Cut {
     k: 1000,
     short: true,
     duplicates: true,
+    portals: None,
 };
 
 /// A collection of arguments, each of id, premise and conclusion.
@@ -243,10 +246,15 @@ fn ranked_by_hand(
 ) -> Vec<ScoredDoc> {
     let tf = |words: &[String], term: &str| words.iter().filter(|word| *word == term).count();
     let mut scores = vec![None::<f64>; documents.len()];
+    // the words of a part's fields, as if they were one text
+    let text = |part: &Part, fields: &[Vec<String>; 2]| -> Vec<String> {
+        let fields = part.fields().iter().map(|field| fields[*field].clone());
+        fields.collect::<Vec<_>>().concat()
+    };
     for part in &query.parts {
         let lengths: Vec<u32> = documents
             .iter()
-            .map(|(_, fields)| fields[part.field].len() as u32)
+            .map(|(_, fields)| text(part, fields).len() as u32)
             .collect();
         let field = FieldCounts {
             documents: documents.len() as u64,
@@ -255,7 +263,7 @@ fn ranked_by_hand(
         for (term, weight) in part.terms() {
             let tfs: Vec<usize> = documents
                 .iter()
-                .map(|(_, fields)| tf(&fields[part.field], term))
+                .map(|(_, fields)| tf(&text(part, fields), term))
                 .collect();
             let counts = TermCounts {
                 df: tfs.iter().filter(|tf| **tf > 0).count() as u64,
@@ -272,11 +280,11 @@ fn ranked_by_hand(
     }
     if matches!(similarity, Similarity::Dirichlet { .. }) {
         for part in &query.parts {
-            let known = |term: &str| documents.iter().any(|(_, f)| tf(&f[part.field], term) > 0);
+            let known = |term: &str| documents.iter().any(|(_, f)| tf(&text(part, f), term) > 0);
             let asked = part.terms().iter().filter(|(term, _)| known(term));
             let asked: f64 = asked.map(|(_, weight)| weight).sum();
             for (score, (_, fields)) in scores.iter_mut().zip(documents) {
-                let length = fields[part.field].len() as u32;
+                let length = text(part, fields).len() as u32;
                 if let Some(score) = score {
                     *score += part.weight * asked * similarity.length_score(length).unwrap();
                 }
@@ -329,19 +337,22 @@ fn rankings_are_those_of_the_formulas_without_an_index() {
     });
     runner
         .run(
-            &(words, 0usize..9, 0.1f64..3.0, similarity, k),
-            |(words, other, weight, similarity, k)| {
+            &(words, 0usize..9, 0.1f64..3.0, similarity, k, 0usize..4),
+            |(words, other, weight, similarity, k, joined)| {
                 let text = |words: &[usize]| -> String {
                     words.iter().map(|word| format!("w{word} ")).collect()
                 };
                 let other = text(words.get(other..).unwrap_or_default());
-                let asked = query(
+                let mut asked = query(
                     &corpus,
                     &[
                         ("premises", 1.0, &text(&words)),
                         ("conclusion", weight, &other),
                     ],
                 );
+                if joined == 0 {
+                    asked.parts[0] = asked.parts[0].clone().over(vec![0, 1]);
+                }
                 let found = corpus
                     .search(&asked, &similarity, Cut { k, ..ALL })
                     .unwrap();
@@ -485,7 +496,7 @@ fn parts_that_must_match_and_marks_exclude_documents() {
 }
 
 #[test]
-fn feedback_and_proximity_use_the_stored_texts() {
+fn feedback_pairs_and_second_scores() {
     let (dir, collection) = collection(&[
         ("near", "x x x x tax cut x x", ""),
         ("far", "cut x x x x x x tax", ""),
@@ -498,16 +509,28 @@ fn feedback_and_proximity_use_the_stored_texts() {
     let ranking = corpus.search(&asked, &BM25, ALL).unwrap();
     // equal scores are ordered by id
     assert_eq!(ids(&ranking), ["far", "near", "wage"]);
-    let proximity = Proximity {
-        window: 2,
+    let pairs = Pairs {
+        of: PairsOf::AdjacentTerms,
+        slop: 2,
         weight: 0.5,
         depth: 2,
     };
+    let terms = ["tax", "cut"].map(str::to_owned);
     let nearer = corpus
-        .with_proximity(ranking.clone(), &asked, proximity)
+        .with_pairs(ranking.clone(), &asked, &terms, &BM25, pairs)
         .unwrap();
     assert_eq!(ids(&nearer), ["near", "far", "wage"]);
+    // the terms are adjacent once, so the pair scores as if each term occurred once, as it does: half of the score is added
     assert!((nearer[0].score - 1.5 * ranking[1].score).abs() < 1e-12);
+
+    // another query gives the same documents other scores, and those that it does not find 0
+    let wage = query(&corpus, &[("premises", 1.0, "wage")]);
+    let rescored = corpus.rescore(ranking, &wage, &BM25).unwrap();
+    let alone = corpus.search(&wage, &BM25, ALL).unwrap();
+    assert_eq!(ids(&rescored), ["wage", "far", "near"]);
+    let score = |id: &str| alone.iter().find(|found| found.doc.0 == id).unwrap().score;
+    assert_eq!(rescored[0].score, score("wage"));
+    assert_eq!(rescored[1].score, 0.0);
 
     let tax = query(&corpus, &[("premises", 1.0, "tax")]);
     let rm3 = Rm3 {
@@ -538,6 +561,35 @@ fn an_installed_wordnet_knows_that_a_car_is_an_automobile() {
     let Some(dir) = need(InstalledWordNet) else {
         return;
     };
-    let synonyms = WordNet::open(&dir).unwrap().synonyms("car", 1);
+    let first = toml::from_str("weight = 1.0\nsenses = 1").unwrap();
+    let synonyms = WordNet::open(&dir).unwrap().synonyms("car", &first);
     assert_eq!(synonyms, ["auto", "automobile", "machine", "motorcar"]);
+}
+
+#[test]
+fn arguments_of_some_portals_alone_are_ranked() {
+    let portals = ["debateorg", "idebate", "www.debate.org", "elsewhere"];
+    let arguments = portals.iter().enumerate().map(|(n, portal)| {
+        let mut argument = argument(&format!("a{n}"), "c", "tax cut", "PRO");
+        argument["context"] = json!({ "sourceDomain": portal });
+        argument
+    });
+    let (dir, collection) = argument_collection(arguments);
+    let corpus = built(&collection, "", &dir.path().join("index"));
+    let asked = query(&corpus, &[("premises", 1.0, "tax")]);
+    let found = |portals: &[Portal]| {
+        let portals: PortalSet = portals.iter().copied().collect();
+        let cut = Cut {
+            portals: Some(portals),
+            ..ALL
+        };
+        corpus.search(&asked, &BM25, cut).unwrap()
+    };
+    assert_eq!(ids(&found(&[Portal::Debateorg])), ["a0", "a2"]);
+    assert_eq!(
+        ids(&found(&[Portal::Idebate, Portal::Debateorg])),
+        ["a0", "a1", "a2"]
+    );
+    assert!(found(&[Portal::Parliamentary]).is_empty());
+    assert_eq!(corpus.search(&asked, &BM25, ALL).unwrap().len(), 4);
 }

@@ -14,9 +14,10 @@ use tantivy::schema::document::Document as TantivyDocumentTrait;
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
 use super::disk::{self, SealedDirectory};
+use super::kind::ReadDocument;
 use super::schema::{self, Entry, Fields};
 use super::{Document, Meta, SHORT_WORDS, TextCollection};
-use crate::trec::Fault;
+use crate::collection::portal::Portal;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -130,14 +131,19 @@ struct NewDocument {
 
 impl SeenDocuments {
     /// Adds a document and counts what is remarkable about it in `meta`; `None` if an earlier document has the same id.
-    fn add(&mut self, document: Document, meta: &mut Meta) -> Option<NewDocument> {
+    fn add(
+        &mut self,
+        document: Document,
+        portal: Option<Portal>,
+        meta: &mut Meta,
+    ) -> Option<NewDocument> {
         let id: Arc<str> = document.id.0.as_str().into();
         if !self.ids.insert(id.clone()) {
             meta.repeated_ids += 1;
             return None;
         }
         let text = document.texts.first().map_or("", String::as_str);
-        let mut marks = 0;
+        let mut marks = schema::portal_bits(portal);
         if text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS {
             marks |= schema::SHORT;
             meta.short += 1;
@@ -236,7 +242,7 @@ fn index_collection(
 /// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means
 /// the end of the collection.
 fn next_batch(
-    documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
+    documents: &mut dyn Iterator<Item = ReadDocument>,
     seen: &mut SeenDocuments,
     meta: &mut Meta,
     on_event: &mut dyn FnMut(Event),
@@ -246,9 +252,9 @@ fn next_batch(
     let mut bytes = 0;
     while read < BATCH && bytes < BATCH_BYTES {
         match documents.next() {
-            Some(Ok(document)) => {
+            Some(Ok((document, portal))) => {
                 bytes += document.texts.iter().map(String::len).sum::<usize>();
-                batch.extend(seen.add(document, meta));
+                batch.extend(seen.add(document, portal, meta));
             }
             Some(Err(fault)) => {
                 meta.fault_count += 1;

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::contents;
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::passages::PassageCollection;
+use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
 use crate::trec::{DocId, Fault, Stance};
 
 /// The version of the file format and of the analyzers. A change of either needs a new version; indexes of another version are built
 /// again.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// A text with fewer words is marked as short. Such texts are hardly arguments, but length normalisation favours them.
 pub(crate) const SHORT_WORDS: usize = 20;
@@ -66,6 +67,9 @@ pub enum TextCollection {
     Passages(PassageCollection),
 }
 
+/// A document with its debate portal, if it has one that is known; or what in the collection could not be read.
+pub(super) type ReadDocument = Result<(Document, Option<Portal>), Fault>;
+
 /// A document of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
@@ -95,29 +99,36 @@ impl TextCollection {
         }
     }
 
-    pub(super) fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
+    /// Reads the documents.
+    pub(super) fn documents(&self) -> Box<dyn Iterator<Item = ReadDocument>> {
         match self {
             TextCollection::Arguments(arguments) => {
                 Box::new(arguments.arguments().map(|argument| {
-                    argument.map(|argument| Document {
-                        stance: argument.stance(),
-                        texts: vec![
-                            argument.text(),
-                            argument.conclusion,
-                            argument.title,
-                            argument.source,
-                        ],
-                        id: argument.id,
-                        url: argument.url,
+                    argument.map(|argument| {
+                        let document = Document {
+                            stance: argument.stance(),
+                            texts: vec![
+                                argument.text(),
+                                argument.conclusion,
+                                argument.title,
+                                argument.source,
+                            ],
+                            id: argument.id,
+                            url: argument.url,
+                        };
+                        (document, argument.portal)
                     })
                 }))
             }
             TextCollection::Passages(passages) => Box::new(passages.passages().map(|passage| {
-                passage.map(|passage| Document {
-                    id: passage.id,
-                    texts: vec![passage.contents, passage.expansion],
-                    stance: None,
-                    url: passage.url,
+                passage.map(|passage| {
+                    let document = Document {
+                        id: passage.id,
+                        texts: vec![passage.contents, passage.expansion],
+                        stance: None,
+                        url: passage.url,
+                    };
+                    (document, None)
                 })
             })),
         }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tantivy::Term;
@@ -34,6 +34,7 @@ pub use kind::{Document, Kind, TextCollection};
 pub(crate) use kind::{IMAGE_FIELDS, Meta, SHORT_WORDS};
 
 use super::analyzer::Analyzer;
+use super::cut::{Cut, PortalSet};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::trec::DocId;
 pub use disk::Damage;
@@ -256,12 +257,16 @@ impl Corpus {
     }
 
     /// Whether a document is excluded, or filtered because of its marks.
-    pub(super) fn is_filtered(&self, number: u32, short: bool, duplicates: bool) -> bool {
+    pub(super) fn is_filtered(&self, number: u32, cut: &Cut) -> bool {
         let mut filter = EXCLUDED;
-        filter |= if short { schema::SHORT } else { 0 };
-        filter |= if duplicates { schema::DUPLICATE } else { 0 };
+        filter |= if cut.short { 0 } else { schema::SHORT };
+        filter |= if cut.duplicates { 0 } else { schema::DUPLICATE };
         let marks = self.marks.get(number as usize);
-        marks.is_none_or(|marks| marks & filter != 0)
+        marks.is_none_or(|marks| {
+            let is_elsewhere =
+                |portals: PortalSet| !portals.contains(schema::portal_number(*marks));
+            marks & filter != 0 || cut.portals.is_some_and(is_elsewhere)
+        })
     }
 
     /// The marks of the document with this number.
@@ -375,6 +380,21 @@ impl Corpus {
             max_tf,
             postings,
         }))
+    }
+
+    /// The number of included documents that have at least one of these terms.
+    pub(super) fn documents_with<'p>(
+        &self,
+        terms: impl Iterator<Item = &'p Postings<'p>>,
+    ) -> Result<u64> {
+        let mut documents = FxHashSet::default();
+        for postings in terms {
+            postings.each_block(|block| {
+                let numbers = block.documents.iter().map(|document| block.base + document);
+                documents.extend(numbers.filter(|number| self.is_included(*number)));
+            })?;
+        }
+        Ok(documents.len() as u64)
     }
 
     /// The counts of a term over the included documents, and its highest frequency in a document.

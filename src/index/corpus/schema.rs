@@ -14,6 +14,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::{Document, Kind};
+use crate::collection::portal::Portal;
 use crate::index::analyzer;
 use crate::trec::{DocId, Stance};
 
@@ -25,6 +26,20 @@ pub(crate) const CHECKSUM: &str = "checksum";
 /// Bits of the column [`MARKS`].
 pub(crate) const SHORT: u8 = 1;
 pub(crate) const DUPLICATE: u8 = 2;
+
+/// The bits of the column [`MARKS`] that have the number of the debate portal, from 1; 0 if it is not known.
+const PORTAL_SHIFT: u32 = 2;
+const PORTAL_MASK: u8 = 0b111;
+
+/// The bits for a debate portal.
+pub(super) fn portal_bits(portal: Option<Portal>) -> u8 {
+    portal.map_or(0, Portal::number) << PORTAL_SHIFT
+}
+
+/// The number of the debate portal in the marks of a document.
+pub(super) fn portal_number(marks: u8) -> u8 {
+    marks >> PORTAL_SHIFT & PORTAL_MASK
+}
 
 /// The name of the column with the lengths of a field, in terms.
 pub(crate) fn length_column(field: &str) -> String {
@@ -51,7 +66,7 @@ pub struct Fields {
 /// A document to be indexed.
 pub struct Entry<'a> {
     pub document: &'a Document,
-    /// The bits [`SHORT`] and [`DUPLICATE`].
+    /// The bits [`SHORT`] and [`DUPLICATE`], and those of the portal.
     pub marks: u8,
     /// The first document with the same words.
     pub duplicate_of: Option<&'a str>,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Plan, group_weight};
+use super::{Plan, length_of};
 use crate::index::corpus::{Corpus, UNTOUCHED};
 use crate::trec::Explanation;
 
@@ -14,9 +14,10 @@ impl Plan<'_> {
         let mut sum = UNTOUCHED;
         let mut matched = 0u64;
         for group in &self.groups {
+            let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
             let mut frequency = 0.0;
             let mut fields = Vec::new();
-            for term in group {
+            for term in &group.terms {
                 let tf = term.postings.frequency(number)?;
                 if tf == 0 {
                     continue;
@@ -27,8 +28,8 @@ impl Plan<'_> {
                     "{tf} of {length} terms; in {} of {} documents",
                     term.df, term.counts.documents
                 );
-                let (value, how) = if self.similarity.combines_fields() {
-                    let value = self.frequency(term, f64::from(tf), length);
+                let (value, how) = if !is_sum {
+                    let value = self.frequency(corpus, group, term, tf, number);
                     frequency += value;
                     (value, how)
                 } else {
@@ -45,9 +46,9 @@ impl Plan<'_> {
                     parts: Vec::new(),
                 });
             }
-            match group.first() {
-                Some(first) if self.similarity.combines_fields() && !fields.is_empty() => {
-                    let value = group_weight(group) * first.score.score(frequency, 0);
+            match group.terms.first() {
+                Some(first) if !is_sum && !fields.is_empty() => {
+                    let value = self.combined(corpus, group, frequency, number);
                     sum += value + 0.0;
                     parts.push(Explanation {
                         name: first.text.to_owned(),
@@ -67,12 +68,13 @@ impl Plan<'_> {
                 parts: Vec::new(),
             });
         }
-        for (field, weight) in &self.lengths {
-            let value = self.length_part(corpus, *field, *weight, number);
+        for (fields, weight) in &self.lengths {
+            let value = self.length_part(corpus, fields, *weight, number);
             sum += value;
-            let length = corpus.length(*field, number).unwrap_or(0);
+            let length = length_of(corpus, fields, number);
+            let names: Vec<&str> = fields.iter().map(|field| name(*field)).collect();
             parts.push(Explanation {
-                name: format!("{}: length", name(*field)),
+                name: format!("{}: length", names.join("+")),
                 value,
                 how: format!("{length} terms, for {weight} terms term for"),
                 parts: Vec::new(),

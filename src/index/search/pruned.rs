@@ -61,7 +61,7 @@ impl Plan<'_> {
                 let sums = touched.iter().filter_map(|number| {
                     let sum = *scratch.scores.get(*number as usize)?;
                     let sum = sum + self.length_parts(corpus, *number);
-                    let filtered = corpus.is_filtered(*number, !cut.short, !cut.duplicates);
+                    let filtered = corpus.is_filtered(*number, &cut);
                     (!filtered).then_some((*number, sum))
                 });
                 select_candidates(sums, cut.k, remaining_bound, &mut candidates)
@@ -92,7 +92,7 @@ impl Plan<'_> {
         }
         let numbers: Vec<u32> = candidates.iter().map(|(number, _)| *number).collect();
         let mut scores = vec![UNTOUCHED; numbers.len()];
-        for term in self.groups.iter().flatten() {
+        for term in self.groups.iter().flat_map(|group| &group.terms) {
             look_up(corpus, term, &numbers, |at, contribution| {
                 if let Some(sum) = scores.get_mut(at) {
                     add_to(sum, contribution);
@@ -100,8 +100,8 @@ impl Plan<'_> {
             })?;
         }
         for (number, mut score) in numbers.into_iter().zip(scores) {
-            for (field, weight) in &self.lengths {
-                score += self.length_part(corpus, *field, *weight, number);
+            for (fields, weight) in &self.lengths {
+                score += self.length_part(corpus, fields, *weight, number);
             }
             top.push(score, number);
         }
@@ -114,17 +114,18 @@ impl Plan<'_> {
         }
         let parts = self.lengths.iter();
         parts
-            .map(|(field, weight)| self.length_part(corpus, *field, *weight, number))
+            .map(|(fields, weight)| self.length_part(corpus, fields, *weight, number))
             .sum()
     }
 
-    /// The terms with their bounds; `None` if a contribution can be negative, or if a part is required.
+    /// The terms with their bounds; `None` if a contribution can be negative, if a part is required, or if fields are scored as one.
     fn bounded(&self) -> Option<Vec<Bounded<'_, '_>>> {
         let negative = self.lengths.iter().any(|(_, weight)| *weight < 0.0);
-        if self.must != 0 || negative || self.similarity.combines_fields() {
+        let joins = self.groups.iter().any(|group| !group.joined.is_empty());
+        if self.must != 0 || negative || joins || self.similarity.combines_fields() {
             return None;
         }
-        let terms = self.groups.iter().flatten();
+        let terms = self.groups.iter().flat_map(|group| &group.terms);
         terms
             .map(|term| {
                 let weight = term.field_weight * term.term_weight;

@@ -2,19 +2,21 @@
 
 use anyhow::Result;
 
-use super::super::approach::{ArgumentRecipe, Sentiment, StanceRecipe};
+use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe};
 use super::super::likeness::Likeness;
 use super::embeddings::{KindVector, TopicVectors};
 use crate::evidence::Part;
+use crate::evidence::sentiment::Vader;
 use crate::index::images::Image;
 use crate::reading::Reader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::beginning;
-use crate::score::argument::{self, AramisFeatures, PictureFeatures};
+use crate::score::aramis::{self, AramisFeatures};
+use crate::score::argument::{self, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance;
-use crate::topic::question::{Polarity, Question};
-use crate::topic::words::alphanumeric_words;
+use crate::topic::question::Question;
+use crate::topic::words::{alphanumeric_words, trimmed_words};
 use crate::trec::Explanation;
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
@@ -34,15 +36,14 @@ pub(super) fn argument_scores(
                 Some(argument::argues(&features))
             })
             .collect(),
-        ArgumentRecipe::Aramis => {
-            let rows: Vec<[f64; 4]> = pool
+        ArgumentRecipe::Aramis { weights } => {
+            let rows: Vec<[f64; 5]> = pool
                 .iter()
-                .map(|(image, _)| argument::aramis_argument(&aramis_features(image)))
+                .map(|(image, _)| aramis::argument_terms(&aramis_features(image)))
                 .collect();
-            argument::mean_of_normalised(&rows)
-                .into_iter()
-                .map(|value| Some(Explanation::leaf("argues by the formula of Aramis", value)))
-                .collect()
+            let name = "argues by the formula of Aramis";
+            let means = aramis::weighted_means(name, aramis::ARGUMENT_TERMS, weights, &rows);
+            means.into_iter().map(Some).collect()
         }
     }
 }
@@ -73,15 +74,14 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
 }
 
 fn aramis_features(image: &Image) -> AramisFeatures {
-    let sentiment = |part| image.vader_of(part).unwrap_or(0.0);
     let mut features = AramisFeatures {
-        words: image.ocr_text.split_whitespace().count(),
-        ocr_sentiment: sentiment(Part::Ocr),
-        page_sentiment: sentiment(Part::Main),
+        text_length: aramis::text_length(&image.ocr_text),
+        diagram: image.text_box,
+        ocr_sentiment: image.vader_of(Part::Ocr).unwrap_or(0.0),
+        page_sentiment: image.vader_of_first_page(Part::Near).unwrap_or(0.0),
         ..AramisFeatures::default()
     };
     if let Some(p) = &image.picture {
-        features.area = f64::from(p.text_fraction);
         features.graphic = p.photograph < 0.5;
         features.red = f64::from(p.red);
         features.green = f64::from(p.green);
@@ -89,6 +89,16 @@ fn aramis_features(image: &Image) -> AramisFeatures {
         features.dark = f64::from(p.dark);
     }
     features
+}
+
+/// VADER's score of the words of the query that are no stop words, as Aramis computes it.
+fn sentiment_of_query(question: &Question, approach: &ImageApproach) -> f64 {
+    let stop_words = &approach.relevance.analyzer.stop;
+    let words: Vec<String> = trimmed_words(&question.words)
+        .map(str::to_lowercase)
+        .filter(|word| !stop_words.contains(word))
+        .collect();
+    Vader::new().compound(&words.join(" "))
 }
 
 /// The scores of a candidate as PRO and as CON; `None` keeps it out of that list.
@@ -103,9 +113,9 @@ pub(super) fn stance_scores(
     question: &Question,
     vectors: &TopicVectors,
     texts: &[TextStances],
-    recipe: StanceRecipe,
+    approach: &ImageApproach,
 ) -> Vec<StanceScores> {
-    match recipe {
+    match approach.stance {
         StanceRecipe::Beliefs => pool
             .iter()
             .zip(texts)
@@ -131,15 +141,20 @@ pub(super) fn stance_scores(
                 by_sign(name, value.unwrap_or(0.0))
             })
             .collect(),
-        StanceRecipe::Aramis => {
-            let negative = question.polarity == Polarity::Against;
+        StanceRecipe::Aramis {
+            weights,
+            turn_below,
+        } => {
+            let turned = sentiment_of_query(question, approach) < turn_below;
             let rows: Vec<[f64; 3]> = pool
                 .iter()
-                .map(|(image, _)| argument::aramis_stance(&aramis_features(image), negative))
+                .map(|(image, _)| aramis::stance_terms(&aramis_features(image), turned))
                 .collect();
-            argument::mean_of_normalised(&rows)
+            let name = "formula of Aramis";
+            let means = aramis::weighted_means(name, aramis::STANCE_TERMS, weights, &rows);
+            means
                 .into_iter()
-                .map(|value| by_sign("sign of the formula of Aramis", value))
+                .map(|mean| by_sign("sign of the formula of Aramis", mean.value))
                 .collect()
         }
         // this baseline lists images without choosing candidates

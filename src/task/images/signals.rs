@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 
-use super::super::approach::RelevanceChannel;
+use super::super::approach::{RelevanceChannel, Sentiment};
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
 use crate::evidence::Part;
@@ -213,6 +213,33 @@ impl CurrentImage {
     }
 }
 
+/// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn read_sentiment(
+    store: &Store,
+    ids: &[DocId],
+    sentiment: Sentiment,
+) -> Result<Vec<f64>> {
+    let mut values = vec![0.0; ids.len()];
+    let mut add = |wanted: Part, document: &str, part: Part, value: f64| {
+        let slot = (part == wanted).then(|| position(ids, document)).flatten();
+        if let Some(slot) = slot.and_then(|at| values.get_mut(at)) {
+            *slot += value;
+        }
+    };
+    match sentiment {
+        Sentiment::AfinnMain => {
+            store.each_afinn_sum(|id, part, value| add(Part::Main, id, part, value))?;
+        }
+        Sentiment::VaderTitle => {
+            store.each_vader_score(|id, part, value| add(Part::Title, id, part, value))?;
+        }
+    }
+    Ok(values)
+}
+
 /// The position of an image in `ids`, which are sorted.
 fn position(ids: &[DocId], document: &str) -> Option<usize> {
     ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
@@ -258,6 +285,22 @@ impl CrawlRanks {
             if found.query.ends_with(ending) {
                 let rank = best.entry(found.at).or_insert(found.rank);
                 *rank = (*rank).min(found.rank);
+            }
+        }
+        best
+    }
+
+    /// By image, the smallest rank for those queries of the topic that have one of these endings, and the position of that ending. Of
+    /// equal ranks the first that was read counts: ranks are read by page, and in the order of the page's file.
+    pub fn best_ending(&self, topic: &TopicId, endings: &[&str]) -> BTreeMap<usize, (u32, usize)> {
+        let mut best: BTreeMap<usize, (u32, usize)> = BTreeMap::new();
+        for found in self.by_topic.get(&topic.0).into_iter().flatten() {
+            let ending = endings.iter().position(|e| found.query.ends_with(e));
+            if let Some(ending) = ending {
+                let known = best.entry(found.at).or_insert((found.rank, ending));
+                if found.rank < known.0 {
+                    *known = (found.rank, ending);
+                }
             }
         }
         best

@@ -8,9 +8,8 @@ use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
-use crate::score::rerank::{self, Candidate, Weights};
+use crate::score::rerank::{self, Candidate, Combine, Weights};
 use crate::score::text_stance::Model;
-use crate::score::{Opinion, explain_weighted_mean};
 use crate::topic::question;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -23,8 +22,8 @@ const NEAR_DUPLICATE_BASE: f64 = 1.0;
 /// The best score of a document that is not re-ranked.
 const BEST_OTHER: f64 = 0.9;
 
-/// Gives new scores to the documents at the top of a ranking, all above 1, and scales the scores of all others to below 1. Returns the
-/// explanations of the new scores. `on_progress` receives the number of computed model outputs.
+/// Gives new scores to the documents at the top of a ranking. If they are means, all are above 1, and the scores of all others are scaled to
+/// below 1. Returns the explanations of the new scores. `on_progress` receives the number of computed model outputs.
 ///
 /// # Errors
 /// The index, the store of model outputs or a model fails.
@@ -56,15 +55,27 @@ pub(super) fn rerank(
     }
     let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
     let candidates = candidates(top, &texts, kind, recipe.weights, read);
-    let opinions = rerank::opinions(&candidates, recipe.weights);
-    let means = rerank::scores(&opinions);
-    let bases = bases(top, &texts, &means, recipe.near_duplicate);
+    let opinions = rerank::opinions(&candidates, recipe.weights, recipe.scale);
+    let means = rerank::scores(&opinions, recipe.combine);
+    // sums and products are final scores: nothing is ranked after the documents that have one
+    let bases = match recipe.combine {
+        Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
+        Combine::Sum | Combine::Product => vec![0.0; means.len()],
+    };
     let mut explained = Vec::with_capacity(top.len());
     let documents = top.iter_mut().zip(&texts).zip(&cuts).zip(&opinions);
     for ((((found, text), cuts), opinions), (mean, base)) in documents.zip(means.iter().zip(bases))
     {
         found.score = base + mean;
-        let mut explanation = explain(found.score, base, opinions, kind, text);
+        let parts = rerank::explain(opinions, recipe.combine);
+        let mut explanation = explain(found.score, base, parts, recipe.combine);
+        if let Some(quality) = explanation
+            .parts
+            .iter_mut()
+            .find(|part| part.name == "quality")
+        {
+            quality.parts.push(quality::explain(kind, text));
+        }
         explanation.add_cuts(cuts);
         explained.push((found.doc.clone(), explanation));
     }
@@ -231,16 +242,14 @@ fn bases(
     bases
 }
 
-fn explain(score: f64, base: f64, opinions: &[Opinion], kind: Kind, text: &str) -> Explanation {
-    let mut parts = vec![Explanation::leaf("base of re-ranked documents", base)];
-    parts.extend(explain_weighted_mean("mean", opinions).parts);
-    if let Some(quality) = parts.iter_mut().find(|part| part.name == "quality") {
-        quality.parts.push(quality::explain(kind, text));
+fn explain(score: f64, base: f64, mut parts: Vec<Explanation>, combine: Combine) -> Explanation {
+    if combine == Combine::Mean {
+        parts.insert(0, Explanation::leaf("base of re-ranked documents", base));
     }
-    let how = if base < BASE {
-        "sum; the base of near-duplicates is 1 instead of 2"
-    } else {
-        "sum"
+    let how = match combine {
+        Combine::Mean if base < BASE => "sum; the base of near-duplicates is 1 instead of 2",
+        Combine::Mean | Combine::Sum => "sum",
+        Combine::Product => "product",
     };
     Explanation {
         name: "score".into(),

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Compares riposte's runs by the approaches of published text systems with the runs that these systems submitted.
+
+    overlap_texts.py RIPOSTE controversial|comparative COLLECTION TOPICS APPROACH=RUN…
+
+RIPOSTE is the program. COLLECTION may be a part of the collection that the systems searched: documents that are not in it are left out of
+both runs. For each pair, the script prints how many of the first ten documents of a topic both have, as a mean over the topics of which
+the submitted run has ten such documents, and how many two random tens of the documents that either run has would have in common.
+"""
+import collections, pathlib, subprocess, sys, tempfile
+
+LENGTH = 10
+
+
+def ranked(run):
+    """By topic the documents in their order."""
+    found = collections.defaultdict(list)
+    for line in pathlib.Path(run).read_text(encoding="utf-8").splitlines():
+        topic, _, document, rank, *_ = line.split()
+        found[topic].append((int(rank), document))
+    return {topic: [document for _, document in sorted(rows)] for topic, rows in found.items()}
+
+
+def main(riposte, task, collection, topics, *pairs):
+    print(f"{'approach':<24}{'submitted run':<34}{'topics':>7}{'both':>7}{'chance':>8}")
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        for pair in pairs:
+            approach, _, submitted = pair.partition("=")
+            command = [riposte, task, "-q", "-i", collection, "-o", place / approach, "--topics", topics, "--index", place / "kept", "--approach", approach]
+            if task == "comparative":
+                command.append("--no-stance")
+            subprocess.run(command, check=True)
+            ours, theirs = ranked(place / approach / "run.txt"), ranked(submitted)
+            # what the approach finds for any topic stands for the documents that the collection has
+            known = {document for documents in ours.values() for document in documents}
+            common, chance = [], []
+            for topic, documents in theirs.items():
+                first = [document for document in documents if document in known][:LENGTH]
+                if len(first) == LENGTH and topic in ours:
+                    common.append(len(set(first) & set(ours[topic][:LENGTH])))
+                    chance.append(LENGTH * LENGTH / len(set(ours[topic]) | set(first)))
+            count = len(common)
+            mean = lambda values: sum(values) / count if count else float("nan")
+            print(f"{approach:<24}{pathlib.Path(submitted).name:<34}{count:>7}{mean(common):>7.2f}{mean(chance):>8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 6:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -1,0 +1,41 @@
+//! The values of options that are not plain numbers or names.
+
+use anyhow::{Context, Result, bail};
+
+use crate::evidence::Channel;
+use crate::evidence::extract::Shard;
+use crate::trec::escape::unfit_field;
+
+pub(super) fn channel(word: &str) -> Result<Channel> {
+    Channel::parse(word).with_context(|| {
+        let known: Vec<_> = Channel::ALL.iter().map(|c| c.word()).collect();
+        format!("the channels are {}", known.join(", "))
+    })
+}
+
+pub(super) fn shard(text: &str) -> Result<Shard> {
+    let parsed = text
+        .split_once('/')
+        .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+    match parsed {
+        Some((number, count)) if number >= 1 && number <= count => Ok(Shard { number, count }),
+        _ => bail!("a shard is I/N, with I from 1 to N"),
+    }
+}
+
+pub(super) fn level(text: &str) -> Result<(String, f64)> {
+    let parsed = text
+        .split_once('=')
+        .and_then(|(name, grade)| Some((name.to_owned(), grade.parse().ok()?)));
+    match parsed {
+        Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
+        _ => bail!("a level is NAME=GRADE, with a number as the grade"),
+    }
+}
+
+pub(super) fn tag(text: &str) -> Result<String> {
+    if let Some(why) = unfit_field(text) {
+        bail!("a tag is a single word, and this one {why}");
+    }
+    Ok(text.to_owned())
+}

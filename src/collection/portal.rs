@@ -1,0 +1,113 @@
+//! The debate portals from which the arguments of args.me were taken.
+
+use std::path::Path;
+
+/// A debate portal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Portal {
+    Debateorg,
+    Debatewise,
+    Debatepedia,
+    Idebate,
+    /// The Canadian parliament, which has no debates of users.
+    Parliamentary,
+}
+
+impl Portal {
+    pub const ALL: [Portal; 5] = [
+        Portal::Debateorg,
+        Portal::Debatewise,
+        Portal::Debatepedia,
+        Portal::Idebate,
+        Portal::Parliamentary,
+    ];
+
+    /// Its name, which is also that of its file in the corpus.
+    pub fn name(self) -> &'static str {
+        match self {
+            Portal::Debateorg => "debateorg",
+            Portal::Debatewise => "debatewise",
+            Portal::Debatepedia => "debatepedia",
+            Portal::Idebate => "idebate",
+            Portal::Parliamentary => "parliamentary",
+        }
+    }
+
+    /// A number from 1 to 5.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Portal::Debateorg => 1,
+            Portal::Debatewise => 2,
+            Portal::Debatepedia => 3,
+            Portal::Idebate => 4,
+            Portal::Parliamentary => 5,
+        }
+    }
+
+    /// The portal with that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Portal::ALL.into_iter().find(|portal| portal.name() == name)
+    }
+
+    /// The portal of an argument, by what it says of its source ("debateorg", "www.debate.org", "Canadian Parliament") or its page's address
+    /// or, if neither tells, by the name of the file that it is in.
+    pub(super) fn of(source: Option<&str>, url: Option<&str>, file: &Path) -> Option<Self> {
+        let named = |text: &str| {
+            let letters = text.chars().filter(char::is_ascii_alphabetic);
+            let letters: String = letters.collect::<String>().to_lowercase();
+            let found = Portal::ALL
+                .into_iter()
+                .find(|portal| letters.contains(portal.name()));
+            found.or_else(|| {
+                letters
+                    .contains("parliament")
+                    .then_some(Portal::Parliamentary)
+            })
+        };
+        let host = url.map(|url| url.split("//").last().unwrap_or(url));
+        let host = host.and_then(|rest| rest.split('/').next());
+        let file = file.file_name().map(|name| name.to_string_lossy());
+        let told = source.and_then(named).or_else(|| host.and_then(named));
+        told.or_else(|| file.as_deref().and_then(named))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_tells_its_portal_or_its_file_does() {
+        let of = |source, url, file| Portal::of(source, url, Path::new(file)).map(Portal::name);
+        for (source, url, file, expected) in [
+            (Some("debateorg"), None, "args-me.json", Some("debateorg")),
+            (
+                Some("Canadian Parliament"),
+                None,
+                "args-me.json",
+                Some("parliamentary"),
+            ),
+            (
+                Some("args.me"),
+                Some("http://www.debatepedia.org/en/x"),
+                "a.json",
+                Some("debatepedia"),
+            ),
+            (
+                None,
+                Some("https://www.debate.org/debates/idebate/1"),
+                "a.json",
+                Some("debateorg"),
+            ),
+            (None, None, "data/debatewise.json.gz", Some("debatewise")),
+            (None, None, "args-me.json", None),
+        ] {
+            assert_eq!(of(source, url, file), expected, "{source:?} {url:?} {file}");
+        }
+        assert!(
+            Portal::ALL
+                .iter()
+                .all(|p| Portal::parse(p.name()) == Some(*p))
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! Krovetz's stemmer (Krovetz, "Viewing morphology as an inference process", SIGIR 1993) as Lucene 8 has it under the name KStem.
+//!
+//! It takes suffixes off a word one kind after the other, inflections first, and stops at the first form that its lexicon lists. Stems are
+//! therefore mostly words, and different words are conflated less often than by Porter's stemmer.
+//!
+//! The rules are implemented anew; they return what Lucene 8.7 returns (`tests/reference/kstem.tsv`, made by `tests/reference/kstem.py`).
+//! The lexicon in `kstem/` is that of Lucene, with the licence of its authors beside it. Python's `krovetzstemmer`, which is Lemur's stemmer,
+//! has 60 words more and applies the rule for `-al` also to words of three letters.
+
+mod lexicon;
+#[cfg(test)]
+mod tests;
+
+use lexicon::Lexicon;
+use std::ops::RangeInclusive;
+
+/// Words of other lengths stay as they are. In bytes, which are letters here.
+const LENGTHS: RangeInclusive<usize> = 3..=49;
+
+/// What a rule makes of a word.
+enum Step {
+    /// A word of the lexicon: no further rule is applied.
+    Known(String),
+    /// Another form, from which the rules after this one go on.
+    Unknown(String),
+}
+
+/// Returns nothing if the word stays as it is.
+type Rule = fn(&str) -> Option<Step>;
+
+const RULES: [Rule; 17] = [
+    plural,
+    past,
+    progressive,
+    ity,
+    ness,
+    ion,
+    agent,
+    ly,
+    al,
+    ive,
+    ize,
+    ment,
+    ble,
+    ism,
+    ic,
+    ncy,
+    nce,
+];
+
+/// The stem of a word in lower case. It is never empty unless the word is, and may be longer than the word (`canonic`: `canonical`). A word
+/// with anything but the letters a to z stays as it is.
+pub(super) fn stem(word: &str) -> String {
+    let lexicon = Lexicon::get();
+    if !LENGTHS.contains(&word.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word.to_owned();
+    }
+    let mut form = word.to_owned();
+    if !lexicon.contains(word) {
+        for rule in RULES {
+            match rule(&form) {
+                Some(Step::Known(known)) => {
+                    form = known;
+                    break;
+                }
+                Some(Step::Unknown(other)) => form = other,
+                None => {}
+            }
+        }
+    }
+    lexicon.root(&form).map_or(form, str::to_owned)
+}
+
+/// `-s`, `-es` and `-ies`: `calories`, `parties`, `churches`, `dogs`.
+fn plural(word: &str) -> Option<Step> {
+    if let Some(stem) = before(word, "ies") {
+        return Some(ie_or_y(stem));
+    }
+    if let Some(stem) = before(word, "es") {
+        let with_e = format!("{stem}e");
+        // `crosses` comes from `cross` more often than from `crosse`, a racket.
+        let may_end_in_e = stem.len() > 1 && !stem.ends_with("ss");
+        return first_known([may_end_in_e.then(|| with_e.clone()), Some(stem.to_owned())])
+            .or_else(|| Some(accept(with_e)));
+    }
+    let singular = before(word, "s")?;
+    (word.len() > 3 && !singular.ends_with('s') && !word.ends_with("ous"))
+        .then(|| accept(singular.to_owned()))
+}
+
+/// `-ed` and `-ied`: `married`, `used`, `walked`, `planned`.
+fn past(word: &str) -> Option<Step> {
+    // `fled` has no suffix.
+    if word.len() <= 4 {
+        return None;
+    }
+    if let Some(stem) = before(word, "ied") {
+        return Some(ie_or_y(stem));
+    }
+    let stem = before(word, "ed").filter(|stem| has_vowel(stem))?;
+    if let Some(step) = verb(stem) {
+        return Some(step);
+    }
+    // A word like `unheralded` is no past tense.
+    (!stem.starts_with("un")).then(|| Step::Unknown(format!("{stem}e")))
+}
+
+/// `-ing`: `using`, `walking`, `planning`.
+fn progressive(word: &str) -> Option<Step> {
+    // `thing` has no suffix.
+    if word.len() <= 5 {
+        return None;
+    }
+    let stem = before(word, "ing").filter(|stem| has_vowel(stem))?;
+    if let Some(step) = verb(stem) {
+        return Some(step);
+    }
+    Some(Step::Unknown(if ends_in_two_consonants(stem) {
+        stem.to_owned()
+    } else {
+        format!("{stem}e")
+    }))
+}
+
+/// The verb whose `-ed` or `-ing` was taken off. A doubled consonant that the lexicon does not explain stays doubled (`fingerspell`).
+fn verb(stem: &str) -> Option<Step> {
+    let with_e = format!("{stem}e");
+    let prefers_e = !Lexicon::get().is_exception(&with_e);
+    first_known([
+        prefers_e.then_some(with_e),
+        Some(stem.to_owned()),
+        undoubled(stem).map(str::to_owned),
+    ])
+    .or_else(|| undoubled(stem).map(|_| Step::Unknown(stem.to_owned())))
+}
+
+/// `-ity`, with `-ility`, `-ivity` and `-ality`, which are so productive that they need no lexicon.
+fn ity(word: &str) -> Option<Step> {
+    let stem = before(word, "ity")?;
+    first_known([Some(stem.to_owned()), Some(format!("{stem}e"))]).or_else(|| {
+        Some(if let Some(base) = stem.strip_suffix("il") {
+            accept(format!("{base}le"))
+        } else if stem.ends_with("iv") {
+            Step::Unknown(format!("{stem}e"))
+        } else {
+            Step::Unknown(stem.to_owned())
+        })
+    })
+}
+
+/// `-ness`, always taken off: `greatness`, `happiness`.
+fn ness(word: &str) -> Option<Step> {
+    let stem = before(word, "ness")?;
+    Some(accept(
+        stem.strip_suffix('i')
+            .map_or_else(|| stem.to_owned(), |base| format!("{base}y")),
+    ))
+}
+
+/// `-ion`, `-ition`, `-ation`, `-ication` and `-ization`: `opposition`, `elimination`, `resignation`, `amplification`.
+fn ion(word: &str) -> Option<Step> {
+    let stem = before(word, "ion")?;
+    if let Some(base) = before(word, "ization") {
+        return Some(accept(format!("{base}ize")));
+    }
+    let with =
+        |suffix: &str, ending: &str| before(word, suffix).map(|base| base.to_owned() + ending);
+    first_known([
+        with("ition", "e"),
+        with("ation", "ate"),
+        with("ation", "e"),
+        with("ation", ""),
+        // after `-ation`, so that `complication` becomes `complicate` and not `comply`
+        with("ication", "y"),
+        Some(format!("{stem}e")),
+        Some(stem.to_owned()),
+    ])
+}
+
+/// `-er` and `-or`, with `-izer`, `-ier` and `-eer`: `planner`, `carrier`, `actor`.
+fn agent(word: &str) -> Option<Step> {
+    if let Some(base) = before(word, "izer") {
+        return Some(accept(format!("{base}ize")));
+    }
+    let (stem, vowel) = before(word, "er")
+        .map(|stem| (stem, 'e'))
+        .or_else(|| before(word, "or").map(|stem| (stem, 'o')))?;
+    let before_i = stem.strip_suffix('i');
+    // Lucene tries `-ie` for `-ior` too.
+    let vowel = if before_i.is_some() { 'e' } else { vowel };
+    first_known([
+        undoubled(stem).map(str::to_owned),
+        before_i.map(|base| format!("{base}y")),
+        stem.strip_suffix('e').map(str::to_owned),
+        Some(format!("{stem}{vowel}")),
+        Some(stem.to_owned()),
+        Some(format!("{stem}e")),
+    ])
+}
+
+/// `-ly`, always taken off or replaced: `nobly`, `quickly`, `happily`. What remains of `-ally` is left to the rule for `-al`.
+fn ly(word: &str) -> Option<Step> {
+    let stem = before(word, "ly")?;
+    let with_le = format!("{stem}le");
+    let with_y = stem.strip_suffix('i').map(|base| format!("{base}y"));
+    first_known([Some(with_le.clone()), Some(stem.to_owned()), with_y]).or_else(|| {
+        Some(Step::Unknown(if stem.ends_with("ab") {
+            with_le
+        } else {
+            stem.to_owned()
+        }))
+    })
+}
+
+/// `-al`, `-ical` and `-ial`: `accidental`, `natural`, `optimal`, `biographical`.
+fn al(word: &str) -> Option<Step> {
+    if word.len() < 4 {
+        return None;
+    }
+    let stem = before(word, "al")?;
+    let before_ic = stem.strip_suffix("ic");
+    first_known([
+        Some(stem.to_owned()),
+        undoubled(stem).map(str::to_owned),
+        Some(format!("{stem}e")),
+        Some(format!("{stem}um")),
+        before_ic.map(str::to_owned),
+        before_ic.map(|base| format!("{base}y")),
+        stem.strip_suffix('i').map(str::to_owned),
+    ])
+    .or_else(|| before_ic.map(|_| Step::Unknown(stem.to_owned())))
+}
+
+/// `-ive` and `-ative`: `adoptive`, `reflexive`, `determinative`, `injunctive`.
+fn ive(word: &str) -> Option<Step> {
+    let stem = before(word, "ive")?;
+    let before_at = stem.strip_suffix("at");
+    first_known([
+        Some(stem.to_owned()),
+        Some(format!("{stem}e")),
+        before_at.map(|base| format!("{base}e")),
+        before_at.map(str::to_owned),
+        Some(format!("{stem}ion")),
+    ])
+}
+
+/// `-ize`: `hospitalize`, `crystallize`, `sterilize`.
+fn ize(word: &str) -> Option<Step> {
+    let stem = before(word, "ize")?;
+    first_known([
+        Some(stem.to_owned()),
+        undoubled(stem).map(str::to_owned),
+        Some(format!("{stem}e")),
+    ])
+}
+
+/// `-ment`: `enlistment`.
+fn ment(word: &str) -> Option<Step> {
+    first_known([before(word, "ment").map(str::to_owned)])
+}
+
+/// `-able` and `-ible`: `laughable`, `forgettable`, `curable`, `compensable`.
+fn ble(word: &str) -> Option<Step> {
+    let stem = before(word, "ble")?.strip_suffix(['a', 'i'])?;
+    first_known([
+        Some(stem.to_owned()),
+        undoubled(stem).map(str::to_owned),
+        Some(format!("{stem}e")),
+        Some(format!("{stem}ate")),
+    ])
+}
+
+/// `-ism`, always taken off.
+fn ism(word: &str) -> Option<Step> {
+    before(word, "ism").map(|stem| accept(stem.to_owned()))
+}
+
+/// `-ic`, also expanded to `-ical`: `canonic`, `photographic`, `oceanic`.
+fn ic(word: &str) -> Option<Step> {
+    let stem = before(word, "ic")?;
+    first_known([
+        Some(format!("{stem}ical")),
+        Some(format!("{stem}y")),
+        Some(format!("{stem}e")),
+        Some(stem.to_owned()),
+    ])
+}
+
+/// `-ency` and `-ancy`: `inconsistency`. The form without a known `-ent` or `-ant` is left to the rule for `-nce`.
+fn ncy(word: &str) -> Option<Step> {
+    let stem = before(word, "ncy").filter(|stem| stem.ends_with(['a', 'e']))?;
+    first_known([Some(format!("{stem}nt"))]).or_else(|| Some(accept(format!("{stem}nce"))))
+}
+
+/// `-ence` and `-ance`: `adherence`, `disappearance`.
+fn nce(word: &str) -> Option<Step> {
+    let stem = before(word, "nce")?.strip_suffix(['a', 'e'])?;
+    first_known([Some(format!("{stem}e")), Some(stem.to_owned())])
+}
+
+/// `-ies` and `-ied` have become `-ie` if that is a word (`calories`, `died`), and else `-y`.
+fn ie_or_y(stem: &str) -> Step {
+    first_known([Some(format!("{stem}ie"))]).unwrap_or_else(|| accept(format!("{stem}y")))
+}
+
+/// The first of the forms that the lexicon lists.
+fn first_known<const N: usize>(forms: [Option<String>; N]) -> Option<Step> {
+    let lexicon = Lexicon::get();
+    forms
+        .into_iter()
+        .flatten()
+        .find(|form| lexicon.contains(form))
+        .map(Step::Known)
+}
+
+/// The form, which replaces the word whether the lexicon lists it or not.
+fn accept(form: String) -> Step {
+    if Lexicon::get().contains(&form) {
+        Step::Known(form)
+    } else {
+        Step::Unknown(form)
+    }
+}
+
+/// What stands before the suffix; a suffix is never the whole word.
+fn before<'word>(word: &'word str, suffix: &str) -> Option<&'word str> {
+    word.strip_suffix(suffix).filter(|stem| !stem.is_empty())
+}
+
+/// The stem less its last letter, if that is a doubled consonant.
+fn undoubled(stem: &str) -> Option<&str> {
+    let (rest, last) = stem.split_at_checked(stem.len().checked_sub(1)?)?;
+    (rest.ends_with(last) && is_consonant(stem.as_bytes())).then_some(rest)
+}
+
+fn has_vowel(stem: &str) -> bool {
+    let letters = stem.as_bytes();
+    (1..=letters.len())
+        .filter_map(|end| letters.get(..end))
+        .any(|beginning| !is_consonant(beginning))
+}
+
+fn ends_in_two_consonants(stem: &str) -> bool {
+    let letters = stem.as_bytes();
+    is_consonant(letters)
+        && letters
+            .split_last()
+            .is_some_and(|(_, rest)| is_consonant(rest))
+}
+
+/// Whether the last of the letters is a consonant; y is one at the start of a word and after a vowel.
+fn is_consonant(letters: &[u8]) -> bool {
+    match letters {
+        [.., b'a' | b'e' | b'i' | b'o' | b'u'] | [] => false,
+        [rest @ .., b'y'] => !is_consonant(rest),
+        _ => true,
+    }
+}

@@ -1,0 +1,270 @@
+//! From the candidates of a topic to its two lists.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::super::approach::ScoreRecipe;
+use super::embeddings::KindVector;
+use super::opinions::{PoolTexts, StanceScores, TextStances, argument_scores, stance_scores};
+use super::signals::CrawlRanks;
+use super::{ImageRanking, POOL, Settings, TopicTask};
+use crate::index::images::Image;
+use crate::score::mixture::{Scaling, mix};
+use crate::score::select::{self, Candidate, LIST_LENGTH};
+use crate::trec::explained::{ExplainedImage, ListEntry};
+use crate::trec::run::ImageRunLine;
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Explanation, Stance};
+
+/// A candidate with the explanations of its scores as PRO and as CON; `None` keeps it out of that list.
+pub(super) struct ScoredImage {
+    id: DocId,
+    phash: Option<u64>,
+    pro: Option<Explanation>,
+    con: Option<Explanation>,
+}
+
+impl ScoredImage {
+    fn score(&self, stance: Stance) -> Option<&Explanation> {
+        match stance {
+            Stance::Pro => self.pro.as_ref(),
+            Stance::Con => self.con.as_ref(),
+        }
+    }
+}
+
+/// The scores of the baseline Minsc: each image that the crawl found for a query "… good" or "… anti" enters the list of the smaller rank.
+pub(super) fn crawl_scores(crawl: &CrawlRanks, topic: &Topic, ids: &[DocId]) -> Vec<ScoredImage> {
+    let score = |ending: &str, rank: u32| Explanation {
+        name: format!("smallest crawl rank, of \"…{ending}\""),
+        value: (101.0 - f64::from(rank)) / 100.0,
+        how: format!("(101 - {rank}) / 100"),
+        parts: Vec::new(),
+    };
+    crawl
+        .best_ending(&topic.id, &ENDINGS)
+        .into_iter()
+        .filter_map(|(at, (rank, ending))| {
+            let found = score(ENDINGS.get(ending)?, rank);
+            let (pro, con) = match ending {
+                0 => (Some(found), None),
+                _ => (None, Some(found)),
+            };
+            Some(ScoredImage {
+                id: ids.get(at)?.clone(),
+                phash: None,
+                pro,
+                con,
+            })
+        })
+        .collect()
+}
+
+/// The endings of the crawl's queries for PRO and CON.
+const ENDINGS: [&str; 2] = [" good", " anti"];
+
+/// Scores the candidates for a topic. `texts` are read if the approach uses the pair encoder.
+pub(super) fn score_candidates(
+    pool: Vec<(&Image, Explanation)>,
+    task: &TopicTask,
+    kinds: &[KindVector],
+    texts: Option<PoolTexts>,
+    settings: &Settings,
+) -> Vec<ScoredImage> {
+    let TopicTask {
+        question, vectors, ..
+    } = task;
+    let texts = match texts {
+        Some(texts) => texts.stances(question),
+        None => vec![TextStances::default(); pool.len()],
+    };
+    let recipe = &settings.approach;
+    let arguments = argument_scores(&pool, kinds, &texts, recipe.argument);
+    let stances = stance_scores(&pool, question, vectors, &texts, recipe);
+    let estimated: Vec<Estimated> = pool
+        .iter()
+        .zip(arguments)
+        .zip(stances)
+        .map(|(((_, relevance), argues), stances)| Estimated {
+            relevance: relevance.clone(),
+            argues,
+            stances,
+        })
+        .collect();
+    let lists = Stance::BOTH.map(|stance| match recipe.lists.score {
+        ScoreRecipe::Product => (estimated.iter())
+            .map(|image| Some(product(image, image.stance(stance)?.clone())))
+            .collect(),
+        ScoreRecipe::Mixture { topic, scaling } => mixtures(&estimated, stance, topic, scaling),
+    });
+    let [pro, con]: [Vec<Option<Explanation>>; 2] = lists;
+    let scored = pool.iter().zip(pro).zip(con);
+    let mut scored: Vec<ScoredImage> = scored
+        .map(|(((image, _), pro), con)| ScoredImage {
+            id: image.id.clone(),
+            phash: image
+                .picture
+                .as_ref()
+                .map(|p| p.phash)
+                .filter(|_| !recipe.lists.duplicates),
+            pro,
+            con,
+        })
+        .collect();
+    keep_best(&mut scored);
+    scored
+}
+
+/// Keeps the candidates that are among the best of a list. Explanations of all images would be much larger than the run.
+fn keep_best(scored: &mut Vec<ScoredImage>) {
+    if scored.len() <= POOL {
+        return;
+    }
+    let mut kept = HashSet::new();
+    for stance in Stance::BOTH {
+        let mut order: Vec<(f64, usize)> = (0..)
+            .zip(scored.iter())
+            .filter_map(|(at, image)| Some((image.score(stance)?.value, at)))
+            .collect();
+        order.sort_by(|(a, i), (b, j)| {
+            (b.total_cmp(a)).then_with(|| scored[*i].id.cmp(&scored[*j].id))
+        });
+        kept.extend(order.into_iter().take(POOL).map(|(_, at)| at));
+    }
+    let mut at = 0..;
+    scored.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+}
+
+/// What is estimated of a candidate. `argues` is `None` if the approach does not estimate it.
+struct Estimated {
+    relevance: Explanation,
+    argues: Option<Explanation>,
+    stances: StanceScores,
+}
+
+impl Estimated {
+    fn stance(&self, stance: Stance) -> Option<&Explanation> {
+        match stance {
+            Stance::Pro => self.stances.pro.as_ref(),
+            Stance::Con => self.stances.con.as_ref(),
+        }
+    }
+}
+
+/// The scores in one list by [`ScoreRecipe::Mixture`]; `None` for the candidates that are not of its stance.
+fn mixtures(
+    images: &[Estimated],
+    stance: Stance,
+    weight: f64,
+    scaling: Scaling,
+) -> Vec<Option<Explanation>> {
+    let argues = |image: &Estimated| image.argues.as_ref().map_or(0.0, |argues| argues.value);
+    let pairs: Vec<[f64; 2]> = images
+        .iter()
+        .filter(|image| image.stance(stance).is_some())
+        .map(|image| [image.relevance.value, argues(image)])
+        .collect();
+    let mut mixed = mix(&pairs, weight, scaling).into_iter();
+    let scaled = |value: f64, raw: &Explanation| Explanation {
+        value,
+        how: match scaling {
+            Scaling::None => "not scaled".into(),
+            Scaling::MinMax => format!("{:.4}, scaled within the list of {stance}", raw.value),
+        },
+        parts: vec![raw.clone()],
+        name: raw.name.clone(),
+    };
+    images
+        .iter()
+        .map(|image| {
+            let stance = image.stance(stance)?;
+            let mixed = mixed.next()?;
+            let mut parts = vec![scaled(mixed.scaled[0], &image.relevance)];
+            let argues = image.argues.as_ref();
+            parts.extend(argues.map(|argues| scaled(mixed.scaled[1], argues)));
+            parts.push(stance.clone());
+            Some(Explanation {
+                name: "worth".into(),
+                value: mixed.value,
+                how: format!("{weight} × relevance + {:.4} × argues", 1.0 - weight),
+                parts,
+            })
+        })
+        .collect()
+}
+
+/// The score of an image in the list of one stance by [`ScoreRecipe::Product`].
+fn product(image: &Estimated, stance: Explanation) -> Explanation {
+    let Estimated {
+        relevance, argues, ..
+    } = image;
+    let mut factor = 1.0 + stance.value;
+    let mut parts = vec![relevance.clone()];
+    if let Some(argues) = argues {
+        factor += argues.value;
+        parts.push(argues.clone());
+    }
+    let how = match argues {
+        Some(_) => "relevance × (1 + argues + stance)",
+        None => "relevance × (1 + stance)",
+    };
+    parts.push(stance);
+    Explanation {
+        name: "worth".into(),
+        value: relevance.value * factor,
+        how: how.into(),
+        parts,
+    }
+}
+
+/// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
+pub(super) fn select_lists(
+    topic: &Topic,
+    scored: Vec<ScoredImage>,
+    settings: &Settings,
+    ranking: &mut ImageRanking,
+) {
+    let value = |e: &Option<Explanation>| e.as_ref().map(|e| e.value);
+    let candidates: Vec<Candidate> = scored
+        .iter()
+        .map(|image| Candidate {
+            doc: image.id.clone(),
+            pro: value(&image.pro),
+            con: value(&image.con),
+            phash: image.phash,
+        })
+        .collect();
+    let selected = select::select(&candidates, settings.overlap);
+    for stance in Stance::BOTH {
+        let count = selected.iter().filter(|s| s.stance == stance).count();
+        if count < LIST_LENGTH {
+            ranking.notes.push(format!(
+                "topic {}: only {count} of {LIST_LENGTH} images for {stance}",
+                topic.id
+            ));
+        }
+    }
+    let mut listed: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
+    for s in selected {
+        listed.entry(s.doc.clone()).or_default().push(ListEntry {
+            stance: s.stance,
+            rank: s.rank,
+            score: s.score,
+        });
+        ranking.lines.push(ImageRunLine {
+            topic: topic.id.clone(),
+            stance: s.stance,
+            image: s.doc,
+            rank: s.rank,
+            score: s.score,
+            tag: settings.tag.clone(),
+        });
+    }
+    let explained = scored.into_iter().map(|image| ExplainedImage {
+        topic: topic.id.clone(),
+        listed: listed.remove(&image.id).unwrap_or_default(),
+        image: image.id,
+        pro: image.pro,
+        con: image.con,
+    });
+    ranking.explained.extend(explained);
+}

@@ -1,0 +1,138 @@
+//! What the approaches of all tasks share: a recipe is read, and a name that is unknown is compared with those that are known.
+
+use anyhow::{Result, anyhow};
+use serde::de::DeserializeOwned;
+
+/// Longer words are not compared with others: the time for that grows with their length.
+const LONGEST_COMPARED: usize = 100;
+
+/// Reads a recipe. An error names the line, and what an unknown key or name was probably meant to be.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error| {
+        let shown = error.to_string();
+        let shown = shown.trim_end();
+        match meant(error.message()) {
+            Some(name) => anyhow!("{shown}: did you mean {name}?"),
+            None => anyhow!("{shown}"),
+        }
+    })
+}
+
+/// The error for a name that no approach has. `kind` is a word for the approaches in question ("image"), or empty.
+pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
+    let kind = if kind.is_empty() {
+        String::new()
+    } else {
+        format!("{kind} ")
+    };
+    match nearest(name, known) {
+        Some(near) => anyhow!(
+            "there is no {kind}approach named {name}: did you mean {near}? (riposte approaches lists all)"
+        ),
+        None => anyhow!(
+            "there is no {kind}approach named {name}: choose one of {}, or a file that ends in .toml",
+            known.join(", ")
+        ),
+    }
+}
+
+/// The known name that is most like a mistyped one, if one is: it begins with the word, or at most a third of its letters
+/// were left out, added, exchanged or swapped with their neighbours. Of several that are equally like it, the first.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let length = word.chars().count();
+    if length > LONGEST_COMPARED {
+        return None;
+    }
+    let word = word.to_lowercase();
+    let distance = |name: &str| {
+        if length >= 3 && name.starts_with(&word) {
+            return 1;
+        }
+        strsim::damerau_levenshtein(&word, name)
+    };
+    let near = |name: &str| distance(name) <= (name.chars().count().max(length) / 3).max(1);
+    let candidates = known.iter().copied().filter(|name| near(name));
+    candidates.min_by_key(|name| distance(name))
+}
+
+/// The name that was probably meant, of those that an error message about an unknown one lists, in the message's quotes. The messages are
+/// serde's ("unknown field `a`, expected one of `b`, `c`") and that of an analyzer ("there is no \"a\": there are b, c").
+fn meant(message: &str) -> Option<String> {
+    if let Some(rest) = message.split("there is no \"").nth(1) {
+        let (word, known) = rest.lines().next()?.split_once("\": there are ")?;
+        let known: Vec<&str> = known.split(", ").collect();
+        return Some(nearest(word, &known)?.to_owned());
+    }
+    let rest = ["unknown field `", "unknown variant `"]
+        .iter()
+        .find_map(|start| message.split(start).nth(1))?;
+    let (word, expected) = rest.split_once("`, expected ")?;
+    // every second piece is between quotes
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    Some(format!("`{}`", nearest(word, &known)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_or_none_is() {
+        let known = [
+            "riposte",
+            "bm25",
+            "dph",
+            "elrond",
+            "pippin-took",
+            "hua-mulan",
+            "dirichlet",
+        ];
+        for (word, near) in [
+            ("elrnd", Some("elrond")),
+            ("Elrond", Some("elrond")),
+            ("bm52", Some("bm25")),
+            ("pipin-tok", Some("pippin-took")),
+            ("pippin", Some("pippin-took")),
+            ("dirichelt", Some("dirichlet")),
+            ("nobody", None),
+            ("", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(word, &known), near, "{word}");
+        }
+        let endless = "elrond".repeat(1_000_000);
+        assert_eq!(nearest(&endless, &known), None);
+        assert_eq!(nearest("elrond", &[]), None);
+    }
+
+    #[test]
+    fn the_names_that_a_message_lists_are_compared() {
+        for (message, name) in [
+            (
+                "unknown field `simillarity`, expected one of `analyzer`, `similarity`, `must`",
+                Some("`similarity`"),
+            ),
+            (
+                "unknown field `wieght`, expected `weight` or `senses`",
+                Some("`weight`"),
+            ),
+            (
+                "unknown variant `borde`, expected one of `rrf`, `min-max`, `borda`",
+                Some("`borda`"),
+            ),
+            (
+                "unknown field `colour`, expected one of `rrf`, `borda`",
+                None,
+            ),
+            (
+                "there is no \"lucen\": there are none, lucene, long",
+                Some("lucene"),
+            ),
+            ("missing field `name`", None),
+            ("unknown field `", None),
+            ("there is no \"", None),
+        ] {
+            assert_eq!(meant(message).as_deref(), name, "{message}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! `riposte approaches`: the list of systems, the files of recipes, and what is said of mistyped names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use riposte::task::approach::ImageApproach;
+use riposte::task::text_approach::TextApproach;
+use riposte::trec::TextTask;
+use serde_json::Value;
+
+use crate::support::collection::{argument, write_arguments};
+use crate::support::files::json_lines;
+use crate::support::program::{WorkDir, riposte, stdout, succeed};
+use crate::support::root;
+
+const TASKS: [&str; 3] = ["images", "controversial", "comparative"];
+
+/// What `riposte approaches` prints with these options.
+fn listed(options: &[&str]) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let args = [&["approaches"], options].concat();
+    stdout(&succeed(&mut riposte(home.path(), &args)))
+}
+
+/// The leaderboards of systems.toml.
+fn leaderboards() -> Vec<toml::Table> {
+    let text = fs::read_to_string(root().join("approaches/systems.toml")).unwrap();
+    let file: toml::Table = text.parse().unwrap();
+    let leaderboards = file["leaderboard"].as_array().unwrap();
+    leaderboards
+        .iter()
+        .map(|of| of.as_table().unwrap().clone())
+        .collect()
+}
+
+/// The task and the systems of each leaderboard, as tables.
+fn systems() -> Vec<(String, Vec<toml::Table>)> {
+    let rows = |of: &toml::Table| {
+        let rows = of["rows"].as_array().unwrap().iter();
+        rows.map(|row| row.as_table().unwrap().clone()).collect()
+    };
+    let leaderboards = leaderboards();
+    let task = |of: &toml::Table| of["task"].as_str().unwrap().to_owned();
+    leaderboards.iter().map(|of| (task(of), rows(of))).collect()
+}
+
+/// The names of the approaches to a task.
+fn names(task: &str) -> BTreeSet<String> {
+    let of = |task| {
+        let all = TextApproach::all(task).unwrap().into_iter();
+        all.map(|approach| approach.name).collect()
+    };
+    match task {
+        "controversial" => of(TextTask::Controversial),
+        "comparative" => of(TextTask::Comparative),
+        _ => {
+            let all = ImageApproach::all().unwrap().into_iter();
+            all.map(|approach| approach.name).collect()
+        }
+    }
+}
+
+#[test]
+fn a_system_has_figures_and_either_a_recipe_or_a_reason_and_leaderboards_are_in_order() {
+    let mut number = 0;
+    for (task, rows) in systems() {
+        let (first, figures) = match task.as_str() {
+            "images" => ("on_stance", &["on_topic", "argumentative", "on_stance"][..]),
+            _ => ("relevance", &["relevance", "quality", "stance"][..]),
+        };
+        let mut before = f64::INFINITY;
+        let mut seen = BTreeSet::new();
+        for row in rows {
+            number += 1;
+            let run = row["run"].as_str().unwrap();
+            assert!(
+                seen.insert((row["team"].as_str().unwrap().to_owned(), run.to_owned())),
+                "{run} is there twice"
+            );
+            assert_ne!(row.contains_key("recipe"), row.contains_key("why"), "{run}");
+            for figure in figures.iter().filter_map(|name| row.get(*name)) {
+                assert!((0.0..=1.0).contains(&figure.as_float().unwrap()), "{run}");
+            }
+            let score = row[first].as_float().unwrap();
+            assert!(score <= before, "{run} is too low in its leaderboard");
+            before = score;
+        }
+    }
+    assert!(number > 90, "{number} systems");
+}
+
+#[test]
+fn every_recipe_that_a_system_names_exists() {
+    for (task, rows) in systems() {
+        let known = names(&task);
+        for recipe in rows.iter().filter_map(|row| row.get("recipe")) {
+            let recipe = recipe.as_str().unwrap();
+            assert!(
+                known.contains(recipe),
+                "there is no {task} recipe named {recipe}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_has_every_system_and_every_approach_and_fits_the_screen() {
+    let table = listed(&[]);
+    for (leaderboard, (task, rows)) in leaderboards().iter().zip(systems()) {
+        let title = leaderboard["title"].as_str().unwrap();
+        let (_, part) = table.split_once(&format!("\n  {title}\n")).unwrap();
+        let part = part.split("\n\n").next().unwrap();
+        let mut lines = part.lines();
+        assert!(lines.next().unwrap().ends_with("  approach"), "{part}");
+        for row in rows {
+            // the line of the system, then that of its run
+            let mut head = lines.find(|line| !line.starts_with("   ")).unwrap();
+            let tag = lines.next().unwrap().trim_start();
+            head = head.strip_prefix("  ").unwrap();
+            assert!(head.starts_with(row["team"].as_str().unwrap()), "{head}");
+            assert!(tag.starts_with(row["run"].as_str().unwrap()), "{tag}");
+            let figures = row.values().filter_map(toml::Value::as_float);
+            for figure in figures {
+                assert!(head.contains(&format!(" {figure:.3}")), "{head}: {figure}");
+            }
+            match row.get("recipe").map(|recipe| recipe.as_str().unwrap()) {
+                Some(name) if names(&task).contains(name) => {
+                    assert!(head.ends_with(&format!("  {name}")), "{head}");
+                }
+                _ => assert!(head.ends_with("  –"), "{head}"),
+            }
+        }
+    }
+    for task in TASKS {
+        let own = format!("riposte {task} --approach NAME\n\n  riposte's own, and baselines\n");
+        let (_, part) = table.split_once(&own).unwrap();
+        assert!(part.starts_with("  riposte\n"), "{part}");
+        for name in names(task) {
+            assert!(table.contains(&name), "{name}");
+        }
+    }
+    assert!(
+        table.contains("      unpublished or different here: "),
+        "{table}"
+    );
+    for line in table.lines() {
+        let long = line.chars().count() > 100;
+        assert!(!long || line.split_whitespace().count() == 1, "{line}");
+    }
+    let images = listed(&["--task", "images"]);
+    assert!(table.starts_with(&images), "{images}");
+    assert!(!images.contains("Elrond"), "{images}");
+}
+
+#[test]
+fn json_has_a_line_for_every_system_and_every_approach() {
+    let lines: Vec<Value> = json_lines(&listed(&["--json"]));
+    let mut with_recipe: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut systems_seen = 0;
+    for line in &lines {
+        let task = line["task"].as_str().unwrap();
+        if let Some(recipe) = line["recipe"].as_str() {
+            assert!(!line["source"].as_str().unwrap().is_empty(), "{line}");
+            let names = with_recipe.entry(task).or_default();
+            names.insert(recipe.to_owned());
+        } else {
+            assert!(line["why"].is_string(), "{line}");
+        }
+        if line["team"].is_string() {
+            systems_seen += 1;
+            assert!(line["year"].is_u64() && line["run"].is_string(), "{line}");
+        }
+    }
+    let rows: usize = systems().iter().map(|(_, rows)| rows.len()).sum();
+    assert_eq!(systems_seen, rows);
+    for task in TASKS {
+        assert_eq!(with_recipe[task], names(task));
+    }
+    let elrond = lines.iter().find(|line| line["run"] == "ElrondKRun");
+    let elrond = elrond.unwrap();
+    assert_eq!(elrond["relevance"], 0.72, "{elrond}");
+    assert_eq!(elrond["recipe"], "elrond", "{elrond}");
+}
+
+#[test]
+fn show_prints_the_file_of_every_approach() {
+    for task in TASKS {
+        for name in names(task) {
+            let shown = listed(&["show", &name, "--task", task]);
+            assert_eq!(
+                shown,
+                fs::read_to_string(root().join(format!("approaches/{task}/{name}.toml"))).unwrap()
+            );
+        }
+    }
+    assert_eq!(
+        listed(&["show", "elrond"]),
+        listed(&["show", "elrond", "--task", "controversial"])
+    );
+    let dir = WorkDir::new();
+    let (code, _, said) = dir.run("approaches show riposte");
+    assert_eq!(code, 2);
+    assert!(
+        said.contains("--task images or --task controversial or --task comparative"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_built_in_approach_names_its_source() {
+    for line in json_lines(&listed(&["--json"])) {
+        if line["recipe"].is_string() {
+            assert!(
+                line["source"].as_str().is_some_and(|s| s.len() > 3),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// Writes a recipe and reads it again as riposte does.
+fn parse(task: &str, recipe: &str) -> Result<(), String> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mine.toml");
+    fs::write(&file, recipe).unwrap();
+    let file = file.to_str().unwrap();
+    let error = match task {
+        "images" => ImageApproach::find(file).err(),
+        "controversial" => TextApproach::find(TextTask::Controversial, file).err(),
+        _ => TextApproach::find(TextTask::Comparative, file).err(),
+    };
+    match error {
+        Some(error) => Err(format!("{error:#}\n{recipe}")),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn a_new_recipe_parses_with_each_of_its_examples() {
+    for task in TASKS {
+        let template = listed(&["new", "--task", task]);
+        parse(task, &template).unwrap();
+        let lines: Vec<&str> = template.lines().collect();
+        let is_example = |line: &str| line.starts_with('#') && !line.starts_with("# ");
+        // lines of an example that stand together belong together
+        let mut start = 0;
+        let mut all = lines.clone();
+        let mut examples = 0;
+        while start < lines.len() {
+            let length = lines[start..].iter().take_while(|l| is_example(l)).count();
+            let mut one = lines.clone();
+            for at in start..start + length {
+                one[at] = &lines[at][1..];
+                all[at] = &lines[at][1..];
+            }
+            if length > 0 {
+                examples += 1;
+                parse(task, &one.join("\n")).unwrap();
+            }
+            start += length.max(1);
+        }
+        assert!(examples > 5, "{template}");
+        parse(task, &all.join("\n")).unwrap();
+        // "# or" stands for the last line that is in force
+        let mut alternatives = 0;
+        for (at, line) in lines.iter().enumerate() {
+            if let Some(other) = line.strip_prefix("# or ") {
+                let key = |line: &str| line.split(" = ").next().unwrap().to_owned();
+                let in_force = (0..at).rfind(|&at| !lines[at].starts_with('#')).unwrap();
+                assert_eq!(key(lines[in_force]), key(other), "{template}");
+                let mut one = lines.clone();
+                one[in_force] = other;
+                parse(task, &one.join("\n")).unwrap();
+                alternatives += 1;
+            }
+        }
+        assert!(alternatives >= 3, "{template}");
+    }
+    assert_eq!(
+        listed(&["new"]),
+        listed(&["new", "--task", "controversial"])
+    );
+}
+
+fn arguments_in(dir: &Path) {
+    let texts = [
+        (
+            "ban",
+            "Plastic bottles should be banned, because they pollute the oceans for centuries; every year millions of tons of plastic end in rivers.",
+        ),
+        (
+            "play",
+            "Children need time to play. Homework takes it away from them, and studies of primary schools find hardly any benefit of it.",
+        ),
+    ];
+    fs::create_dir(dir).unwrap();
+    write_arguments(
+        dir,
+        texts.map(|(id, text)| argument(id, "A claim", text, "PRO")),
+    );
+    let topic =
+        "<topics><topic><number>1</number><title>Is homework good?</title></topic></topics>";
+    fs::write(dir.join("topics.xml"), topic).unwrap();
+}
+
+#[test]
+fn a_mistyped_approach_is_answered_by_the_nearest_name() {
+    let dir = WorkDir::new();
+    arguments_in(&dir.path("in"));
+    for (line, answer) in [
+        (
+            "controversial -i in -o out --index kept --approach elrnd",
+            "there is no controversial approach named elrnd: did you mean elrond? (riposte approaches lists all)",
+        ),
+        (
+            "controversial -i in -o out --index kept --approach nobody",
+            "there is no controversial approach named nobody: choose one of riposte, bm25",
+        ),
+        (
+            "images -i in -o out --approach misc",
+            "there is no image approach named misc: did you mean minsc?",
+        ),
+        (
+            "approaches show pipin-took",
+            "there is no approach named pipin-took: did you mean pippin-took?",
+        ),
+        (
+            "approaches show dirichlet --task images",
+            "there is no image approach named dirichlet: choose one of riposte, minsc",
+        ),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, 2, "{line}: {said}");
+        assert!(said.contains(answer), "{line}: {said}");
+    }
+}
+
+/// A recipe of the user's own: without a source.
+const MINE: &str = "name = \"mine\"
+
+[[retrieval]]
+analyzer = \"stop=lucene stem=porter\"
+similarity = { name = \"bm25\", k1 = 1.2, b = 0.75 }
+fields = { premises = 1.0 }
+";
+
+#[test]
+fn a_recipe_without_a_source_ranks() {
+    let dir = WorkDir::new();
+    arguments_in(&dir.path("in"));
+    fs::write(dir.path("mine.toml"), MINE).unwrap();
+    let (code, _, said) =
+        dir.run("controversial -i in -o out --index kept --approach mine.toml --tag mine");
+    assert_eq!(code, 0, "{said}");
+    let run = dir.read("out/run.txt");
+    assert!(run.starts_with("1 Q0 play 1 "), "{run}");
+}
+
+#[test]
+fn an_error_in_a_recipe_names_the_file_the_line_and_what_was_probably_meant() {
+    let dir = WorkDir::new();
+    arguments_in(&dir.path("in"));
+    for (from, to, line, answer) in [
+        ("similarity", "simillarity", 5, "did you mean `similarity`?"),
+        ("\"bm25\"", "\"bm26\"", 5, "did you mean `bm25`?"),
+        ("k1", "k2", 5, "did you mean `k1`?"),
+        ("stop=lucene", "stop=lucen", 4, "did you mean lucene?"),
+        (
+            "[[retrieval]]",
+            "[[retrievals]]",
+            3,
+            "did you mean `retrieval`?",
+        ),
+        ("1.0 }", "1.0", 6, "line 6"),
+        (
+            "name = \"mine\"",
+            "name = \"mine\"\nfusion = { name = \"borad\" }",
+            2,
+            "did you mean `borda`?",
+        ),
+    ] {
+        fs::write(dir.path("mine.toml"), MINE.replacen(from, to, 1)).unwrap();
+        let (code, _, said) =
+            dir.run("controversial -i in -o out --index kept --approach mine.toml");
+        assert_eq!(code, 2, "{said}");
+        for part in ["mine.toml", &format!("line {line},"), answer] {
+            assert!(said.contains(part), "{to}: {part} is not in:\n{said}");
+        }
+    }
+}

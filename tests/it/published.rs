@@ -1,0 +1,184 @@
+//! What is peculiar to the approaches that rebuild published systems: their terms, worked out by hand from what their code does to a text.
+
+use riposte::index::analyzer::{StopList, terms};
+use riposte::task::text_approach::TextApproach;
+use riposte::trec::TextTask;
+
+use crate::support::collection::{argument, write_arguments};
+use crate::support::files::text;
+use crate::support::program::{riposte, succeed};
+use crate::support::root;
+
+const SENTENCE: &str = "Don't the People's rights (yesssss!) matter in 2000?";
+
+fn approach(task: TextTask, name: &str) -> TextApproach {
+    TextApproach::find(task, name).unwrap()
+}
+
+#[test]
+fn each_system_makes_its_own_terms_of_a_sentence() {
+    use TextTask::{Comparative, Controversial};
+    for (task, name, documents, queries) in [
+        // the stop list has "don't"; KStem leaves what is not a word of letters, and "rights", which is in its lexicon
+        (
+            Controversial,
+            "elrond",
+            "people's rights yesssss matter 2000",
+            None,
+        ),
+        (
+            Controversial,
+            "skeletor",
+            "don't peopl right yesssss matter 2000",
+            None,
+        ),
+        // runs of more than two characters are cut, digits too; then words of 3 to 20 letters stay, and a query loses its stop words
+        (
+            Controversial,
+            "jean-pierre-polnareff",
+            "don't the people rights yess matter 200",
+            Some("don't people rights yess matter 200"),
+        ),
+        (
+            Controversial,
+            "yeagerists",
+            "don't the people's rights yesssss matter in 2000",
+            None,
+        ),
+        (
+            Controversial,
+            "deadpool",
+            "don't people's rights yesssss matter 2000",
+            None,
+        ),
+        // ATIRE's list has "don't"; nothing is stemmed
+        (
+            Controversial,
+            "goemon-ishikawa",
+            "people's rights yesssss matter 2000",
+            None,
+        ),
+        // its own long list has "people", which is found without the possessive, and "rights"
+        (Controversial, "shanks", "yesssss matter 2000", None),
+        // documents were split at punctuation, queries were not
+        (
+            Controversial,
+            "macbeth",
+            "don t the people s rights yesssss matter in 2000",
+            Some("don't the people's rights yesssss matter in 2000"),
+        ),
+        // one-letter words fall: the t and the s of "don't" and "people's"
+        (
+            Controversial,
+            "little-foot",
+            "don people rights yesssss matter 2000",
+            None,
+        ),
+        // there is no possessive filter before Porter's stemmer, which takes the s
+        (
+            Comparative,
+            "aldo-nadi",
+            "don't people' right yesssss matter 2000",
+            None,
+        ),
+        // the index has stop words, queries have not
+        (
+            Comparative,
+            "grimjack",
+            "don't the peopl right yesssss matter in 2000",
+            Some("don't peopl right yesssss matter 2000"),
+        ),
+    ] {
+        let approach = approach(task, name);
+        let retrieval = &approach.retrieval[0];
+        let of = |analyzer: &riposte::index::analyzer::Analyzer| {
+            terms(&mut analyzer.build(), SENTENCE).join(" ")
+        };
+        assert_eq!(of(&retrieval.analyzer), documents, "{name}");
+        let query = retrieval.query_analyzer.as_ref().map(of);
+        assert_eq!(query.as_deref(), queries, "{name}");
+    }
+}
+
+#[test]
+fn no_approach_of_a_team_leaves_documents_out() {
+    for task in [TextTask::Controversial, TextTask::Comparative] {
+        for approach in TextApproach::all(task).unwrap() {
+            let keeps = approach.keep.short && approach.keep.duplicates;
+            assert!(keeps || approach.name == "riposte", "{}", approach.name);
+        }
+    }
+}
+
+#[test]
+fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = (0..12).map(|n| {
+        let premise = format!("Zoos should be banned, say {n} people.");
+        let mut argument = argument(&format!("a{n:02}"), "Ban zoos", &premise, "PRO");
+        let portal = if n % 3 == 0 { "debateorg" } else { "idebate" };
+        argument["context"] = serde_json::json!({ "sourceDomain": portal });
+        argument
+    });
+    write_arguments(home.path(), arguments);
+    let topics =
+        "<topics><topic><number>1</number><title>Should zoos be banned?</title></topic></topics>";
+    std::fs::write(home.path().join("topics.xml"), topics).unwrap();
+    let found = |approach: &str| {
+        let out = home.path().join(approach);
+        let input = text(home.path());
+        let args = [
+            "controversial",
+            "-q",
+            "-i",
+            input,
+            "-o",
+            text(&out),
+            "--approach",
+            approach,
+        ];
+        succeed(&mut riposte(home.path(), &args));
+        let run = std::fs::read_to_string(out.join("run.txt")).unwrap();
+        let mut ids: Vec<String> = run
+            .lines()
+            .map(|line| line.split(' ').nth(2).unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(found("macbeth"), ["a00", "a03", "a06", "a09"]);
+    assert_eq!(found("yeagerists").len(), 5);
+    assert_eq!(found("deadpool").len(), 12);
+}
+
+#[test]
+fn the_reference_has_every_key_and_name() {
+    let reference = std::fs::read_to_string(root().join("docs/approaches.md")).unwrap();
+    for task in ["controversial", "comparative", "images"] {
+        let template = root().join(format!("approaches/template-{task}.toml"));
+        for line in std::fs::read_to_string(template).unwrap().lines() {
+            let line = line.strip_prefix("# or ").unwrap_or(line);
+            if line.starts_with("# ") {
+                continue;
+            }
+            let line = line.trim_start_matches('#');
+            let Some((key, _)) = line.split_once(" = ") else {
+                continue;
+            };
+            let key = key.trim_matches('"');
+            let is_key = key
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || " _".contains(c));
+            if is_key && !["name", "source", "unknown", "model"].contains(&key) {
+                let named = [format!("`{key}`"), format!(".{key}`")];
+                assert!(
+                    named.iter().any(|name| reference.contains(name)),
+                    "{key} of {task}"
+                );
+            }
+        }
+    }
+    for list in StopList::names() {
+        assert!(reference.contains(&format!("`{list}`")), "{list}");
+    }
+}
