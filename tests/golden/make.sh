@@ -5,6 +5,8 @@ set -eu
 golden=tests/golden
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+# an installed WordNet would change the queries of some approaches
+export WNSEARCHDIR="$out"
 if [ -f "$golden/evidence.sqlite" ]; then
     cp "$golden/evidence.sqlite" "$out"
 fi
@@ -19,6 +21,7 @@ make_run overlap --overlap
 make_run manual --use description,narrative
 make_run minsc --approach minsc
 make_run boromir-afinn --approach boromir-afinn
+make_run boromir-query --approach boromir-query
 make_run boromir-bert --approach boromir-bert
 make_run aramis --approach aramis
 if [ ! -f "$golden/evidence.sqlite" ]; then

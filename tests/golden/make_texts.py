@@ -38,7 +38,8 @@ def topics(collection, compares):
 
 def main(riposte, tools):
     golden = pathlib.Path(__file__).parent / "texts"
-    listed = subprocess.run([riposte, "approaches"], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run([riposte, "approaches", "--json"], check=True, capture_output=True, text=True).stdout
+    listed = [json.loads(line) for line in listed.splitlines()]
     with tempfile.TemporaryDirectory() as home:
         home = pathlib.Path(home)
         (home / "none").mkdir()
@@ -49,7 +50,7 @@ def main(riposte, tools):
             subprocess.run([tools, generate, "--count", str(COUNT), "--seed", str(SEED), collection], check=True)
             questions = golden / task / "topics.xml"
             questions.write_text(topics(collection, task == "comparative"))
-            for name in re.findall(rf"^{task} +(\S+)", listed, re.M):
+            for name in dict.fromkeys(row["recipe"] for row in listed if row["task"] == task and "recipe" in row):
                 command = [riposte, task, "-q", "-i", collection, "--topics", questions, "-o", home / "out", "--index", home / "kept",
                            "--approach", name, "--explain", home / "explain.jsonl"]
                 subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL)
