@@ -30,7 +30,9 @@ def main(riposte, task, collection, topics, *pairs):
             command = [riposte, task, "-q", "-i", collection, "-o", place / approach, "--topics", topics, "--index", place / "kept", "--approach", approach]
             if task == "comparative":
                 command.append("--no-stance")
-            subprocess.run(command, check=True)
+            # exit code 1 stands for faults in documents
+            if subprocess.run(command).returncode > 1:
+                sys.exit(f"riposte failed with the approach {approach}")
             ours, theirs = ranked(place / approach / "run.txt"), ranked(submitted)
             # what the approach finds for any topic stands for the documents that the collection has
             known = {document for documents in ours.values() for document in documents}
