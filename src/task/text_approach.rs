@@ -361,6 +361,16 @@ impl Retrieval {
             self.synonyms.as_ref(),
             self.pairs,
         )?;
+        for analyzer in [Some(&self.analyzer), self.query_analyzer.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            ensure!(
+                analyzer.stop.is_known(),
+                "the words of the stop list {} are not known: name its file",
+                analyzer.stop.name()
+            );
+        }
         check_weight("a retrieval", self.weight)?;
         ensure!(self.depth > 0, "the depth of a retrieval must be above 0");
         if let Some(feedback) = self.feedback {

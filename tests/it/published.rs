@@ -6,7 +6,7 @@ use riposte::trec::TextTask;
 
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::text;
-use crate::support::program::{riposte, succeed};
+use crate::support::program::{WorkDir, riposte, succeed};
 use crate::support::root;
 
 const SENTENCE: &str = "Don't the People's rights (yesssss!) matter in 2000?";
@@ -149,6 +149,45 @@ fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
     assert_eq!(found("macbeth"), ["a00", "a03", "a06", "a09"]);
     assert_eq!(found("yeagerists").len(), 5);
     assert_eq!(found("deadpool").len(), 12);
+}
+
+#[test]
+fn a_stop_list_from_a_file_is_in_force_whether_the_index_is_new_or_not() {
+    let dir = WorkDir::new();
+    let premises = [
+        "the tax is bad for them",
+        "zoos are the best of all",
+        "the the the the",
+    ];
+    let arguments = premises.iter().enumerate();
+    let arguments = arguments.map(|(n, text)| argument(&format!("a{n}"), "c", text, "PRO"));
+    std::fs::create_dir(dir.path("in")).unwrap();
+    write_arguments(&dir.path("in"), arguments);
+    let topics = "<topics><topic><number>1</number><title>the tax</title></topic></topics>";
+    std::fs::write(dir.path("in/topics.xml"), topics).unwrap();
+    std::fs::write(dir.path("mine.txt"), "# of my own\nThe\nis\n").unwrap();
+    let recipe = "name = \"mine\"\nkeep = { short = true, duplicates = true }\n[[retrieval]]\n\
+        analyzer = \"stop=./mine.txt\"\nsimilarity = { name = \"bm25\", k1 = 1.2, b = 0.75 }\n\
+        fields = { premises = 1.0 }\nfeedback = { documents = 1, terms = 9, original = 0.5 }\n";
+    std::fs::write(dir.path("mine.toml"), recipe).unwrap();
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let (code, _, said) =
+            dir.run("controversial -i in -o out --index kept --approach mine.toml");
+        assert_eq!(code, 0, "{said}");
+        runs.push(dir.read("out/run.txt"));
+    }
+    // feedback takes the terms of "the tax is bad for them": with "the" among them, all three would be found
+    assert_eq!(runs[0].lines().count(), 1, "{}", runs[0]);
+    assert_eq!(runs[1], runs[0]);
+    std::fs::write(dir.path("mine.txt"), "tax\n").unwrap();
+    let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach mine.toml");
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(
+        dir.read("out/run.txt").lines().count(),
+        3,
+        "another list, another index"
+    );
 }
 
 #[test]

@@ -102,9 +102,13 @@ impl Corpus {
         effort: Effort,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
+        let analyzer = wanted.analyzer.clone();
         build::build(collection, wanted, dir, effort, on_event)
             .with_context(|| format!("cannot build the index {}", dir.display()))?;
-        Corpus::open_whole(dir)
+        let mut corpus = Corpus::open_whole(dir)?;
+        // the same rules; of a stop list from a file, an index stores the name alone
+        corpus.meta.analyzer = analyzer;
+        Ok(corpus)
     }
 
     /// Opens the index in `dir`. Errors: there is none, it is damaged, or another version of riposte made it.
@@ -144,9 +148,12 @@ impl Corpus {
             // the first commit was never made
             Err(_) => Ok(IndexState::Outdated("it is of another version")),
             Ok((Some(why), _)) => Ok(IndexState::Outdated(why)),
-            Ok((None, meta)) => Corpus::open_segments(dir, &index, meta)
-                .map(Box::new)
-                .map(IndexState::Current),
+            Ok((None, mut meta)) => {
+                // the same rules; of a stop list from a file, an index stores the name alone
+                meta.analyzer.clone_from(&wanted.analyzer);
+                let corpus = Corpus::open_segments(dir, &index, meta)?;
+                Ok(IndexState::Current(Box::new(corpus)))
+            }
         }
     }
 
