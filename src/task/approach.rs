@@ -11,7 +11,7 @@ use crate::score::mixture::Scaling;
 use crate::task::recipe;
 
 /// The files of the approaches that come with riposte, the default first.
-const IMAGES: [&str; 6] = [
+const IMAGES: &[&str] = &[
     include_str!("../../approaches/images/riposte.toml"),
     include_str!("../../approaches/images/minsc.toml"),
     include_str!("../../approaches/images/boromir-afinn.toml"),

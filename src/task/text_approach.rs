@@ -21,12 +21,12 @@ use crate::trec::{ObjectStance, TextTask};
 /// The files of the approaches that come with riposte, the default first.
 fn files(task: TextTask) -> &'static [&'static str] {
     match task {
-        TextTask::Controversial => &CONTROVERSIAL,
-        TextTask::Comparative => &COMPARATIVE,
+        TextTask::Controversial => CONTROVERSIAL,
+        TextTask::Comparative => COMPARATIVE,
     }
 }
 
-const CONTROVERSIAL: [&str; 20] = [
+const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/riposte.toml"),
     include_str!("../../approaches/controversial/bm25.toml"),
     include_str!("../../approaches/controversial/dirichlet.toml"),
@@ -49,7 +49,7 @@ const CONTROVERSIAL: [&str; 20] = [
     include_str!("../../approaches/controversial/gandalf.toml"),
 ];
 
-const COMPARATIVE: [&str; 7] = [
+const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/riposte.toml"),
     include_str!("../../approaches/comparative/bm25.toml"),
     include_str!("../../approaches/comparative/dirichlet.toml"),
