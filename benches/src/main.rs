@@ -1,5 +1,6 @@
-//! `riposte-bench`: the stages of extraction and the text index, for benches/bench.py and benches/bench_text.py.
+//! `riposte-bench`: the stages of extraction, the text index and dense search, for the programs beside it.
 
+mod dense;
 mod search;
 
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "riposte-bench",
     version,
-    about = "Times parts of riposte, for benches/bench.py and benches/bench_text.py"
+    about = "Times parts of riposte, for benches/bench.py, benches/bench_text.py and benches/bench_dense.py"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -20,6 +21,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Encode a collection of arguments, search its vectors, and print what it took
+    Dense(dense::Options),
     /// Build and query a text index, and print what it took
     Search(search::Options),
     /// Load one stage of extraction, then time a round of it for each line on standard input
@@ -29,6 +32,7 @@ enum Command {
 /// Exit codes: 0 done, 2 could not.
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Dense(options) => dense::run(&options),
         Command::Search(options) => search::run(&options),
         Command::Stage(options) => rounds::run(&options),
     };

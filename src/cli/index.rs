@@ -1,21 +1,26 @@
 //! `index`: builds or updates the index of a collection and describes it, or verifies its files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
 use super::files::evidence_store;
 use super::progress::EventPrinter;
 use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
 use super::{IndexArgs, Task, print, task_of};
 use crate::index::corpus::{self, Corpus, Kind, Report};
+use crate::index::dense::{Vectors, Wanted};
 use crate::index::images;
 use crate::task::extraction::open_store;
 use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, directories, open_collection};
 use crate::task::text_run::ensure_documents;
+use crate::task::texts::dense;
+use crate::task::{Event, models};
 use crate::trec::TextTask;
+use crate::weights::{Models, Role};
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
@@ -35,8 +40,24 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     let approach = TextApproach::find(task, &args.approach)?;
     let collection = open_collection(task, &args.input)?;
     let base = index_base(&args.input, indexing.index.as_deref())?;
+    let encoder = match &approach.dense {
+        Some(dense) => {
+            let models = Models::at(args.models.as_deref())?;
+            let model = models::find(&models, Role::Sentence, None)?;
+            model.map(|model| {
+                let model = models::sentences(&model);
+                let wanted = dense::wanted(dense, model.producer());
+                (model, wanted)
+            })
+        }
+        None => Err(String::new()),
+    };
     if args.check {
-        return check(&directories(&collection, &base, &approach));
+        check(&directories(&collection, &base, &approach))?;
+        if let Ok((_, wanted)) = &encoder {
+            check_vectors(&wanted.file(&base), wanted)?;
+        }
+        return Ok(0);
     }
     if args.rehash {
         collection.forget_hashes(&base)?;
@@ -60,7 +81,45 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
         ensure_documents(corpus, &args.input).context("nothing to index")?;
     }
     describe(indexes.all(), args.json)?;
+    match (encoder, indexes.first()) {
+        (Ok((model, wanted)), Some(corpus)) => {
+            let file = wanted.file(&base);
+            let on_event = &mut |event| printer.print(event);
+            let vectors = dense::open(corpus, &wanted, &file, Some(&model), on_event)?;
+            let passages = vectors.map_or(0, |vectors| vectors.len());
+            if args.json {
+                print(&format_args!(
+                    "{}\n",
+                    json!({"vectors": file, "passages": passages, "made_by": wanted.to_string()})
+                ))?;
+            } else {
+                print(&format_args!(
+                    "{passages} sentence vectors in {}\n  made by      {wanted}\n",
+                    file.display()
+                ))?;
+            }
+        }
+        (Err(why), _) if approach.dense.is_some() => {
+            printer.print(Event::Note(format!(
+                "the sentence vectors of {} are not computed: {why}",
+                approach.name
+            )));
+        }
+        _ => {}
+    }
     Ok(code)
+}
+
+/// Compares the stored sentence vectors with their checksums.
+fn check_vectors(file: &Path, wanted: &Wanted) -> Result<()> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let documents = Vectors::check(file, wanted)?;
+    print(&format_args!(
+        "{}: sentence vectors of {documents} documents, no damage\n",
+        file.display()
+    ))
 }
 
 fn index_images(args: &IndexArgs) -> Result<u8> {

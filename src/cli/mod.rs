@@ -240,6 +240,9 @@ struct IndexArgs {
     /// Describe each index as a JSON object
     #[arg(long, conflicts_with = "check")]
     json: bool,
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
     #[command(flatten)]
     indexing: IndexingArgs,
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::index::corpus;
+use crate::index::{corpus, dense};
 use crate::task::{Event, Stage};
 use crate::trec::escaped;
 
@@ -110,6 +110,7 @@ impl EventPrinter {
                 let label = match stage {
                     Stage::Extraction => "images extracted",
                     Stage::Indexing => "documents indexed",
+                    Stage::Encoding => "documents encoded",
                     Stage::Ranking => "topics ranked",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));
@@ -136,6 +137,22 @@ impl EventPrinter {
             Event::Index(corpus::Event::Progress { documents, faults }) => {
                 if let Some(progress) = &mut self.progress {
                     progress.show(documents as usize, counted(faults as usize, "faults"));
+                }
+            }
+            Event::Dense(dense::Event::Waiting) => {
+                self.note(
+                    "another riposte process is computing the sentence vectors: waiting for it",
+                );
+            }
+            Event::Dense(dense::Event::Damaged(count)) => {
+                self.note(&format!(
+                    "{count} damaged records of sentence vectors are computed anew"
+                ));
+            }
+            Event::Dense(dense::Event::Progress { done, total }) => {
+                if let Some(progress) = &mut self.progress {
+                    progress.set_total(total);
+                    progress.show(done, String::new());
                 }
             }
             Event::Ended => {

@@ -16,12 +16,15 @@ pub enum Fusion {
     Sum,
     /// Borda count: `weight × (n - rank + 1) / n` in a ranking of n documents.
     Borda,
+    /// The documents that all rankings contain, with `weight × score` of the first ranking.
+    Intersection,
 }
 
 /// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
 pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
     let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
-    for (ranking, weight) in rankings {
+    let mut in_rankings: BTreeMap<&DocId, usize> = BTreeMap::new();
+    for (place, (ranking, weight)) in rankings.iter().enumerate() {
         let scores = || ranking.iter().map(|found| found.score);
         let (low, high) = (
             scores().fold(f64::INFINITY, f64::min),
@@ -36,12 +39,20 @@ pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<Scor
                 Fusion::MinMax => (found.score - low) / (high - low),
                 Fusion::Sum => found.score,
                 Fusion::Borda => (n - rank + 1.0) / n,
+                Fusion::Intersection if place == 0 => found.score,
+                Fusion::Intersection => 0.0,
             };
+            *in_rankings.entry(&found.doc).or_default() += 1;
             *sums.entry(&found.doc).or_default() += weight * score;
         }
     }
+    let least = match fusion {
+        Fusion::Intersection => rankings.len(),
+        _ => 1,
+    };
     let mut fused: Vec<ScoredDoc> = sums
         .into_iter()
+        .filter(|(doc, _)| in_rankings.get(*doc).is_some_and(|count| *count >= least))
         .map(|(doc, score)| ScoredDoc {
             doc: doc.clone(),
             score,
@@ -100,6 +111,7 @@ mod tests {
             ("b", 2.0 / 3.0),
         ];
         expect(Fusion::Borda, &borda);
+        expect(Fusion::Intersection, &[("c", 2.0)]);
         assert!(fuse(&[], Fusion::Borda).is_empty());
         let alike = ranking(&[("a", 3.0), ("b", 3.0)]);
         assert_eq!(

@@ -3,6 +3,7 @@
 pub mod analyzer;
 pub mod corpus;
 pub mod cut;
+pub mod dense;
 pub mod feedback;
 pub mod fusion;
 pub mod images;

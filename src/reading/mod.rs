@@ -89,6 +89,11 @@ impl<'a> Reader<'a> {
         self.outputs.note_of_damage()
     }
 
+    /// The producer of sentence vectors: the installed encoder, or the one of most stored vectors.
+    pub(crate) fn sentence_producer(&self) -> Option<&str> {
+        self.sentence_producer.as_deref()
+    }
+
     /// The producer of an installed query encoder.
     pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
         match encoder {

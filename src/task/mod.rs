@@ -15,13 +15,15 @@ pub(crate) mod text_indexes;
 pub(crate) mod text_run;
 pub mod texts;
 
-use crate::index::corpus;
+use crate::index::{corpus, dense};
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Extraction,
     Indexing,
+    /// Computing the sentence vectors of a text collection.
+    Encoding,
     Ranking,
 }
 
@@ -40,6 +42,8 @@ pub enum Event {
     },
     /// An event of the stage that opens or builds an index.
     Index(corpus::Event),
+    /// An event of the stage that computes sentence vectors.
+    Dense(dense::Event),
     /// The stage has ended, also after an error.
     Ended,
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
 use crate::index::cut::PortalSet;
+use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
 use crate::index::pairs::Pairs;
@@ -16,6 +17,7 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale, Weights};
 use crate::task::recipe;
+use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
 
 /// The files of the approaches that come with riposte, the default first.
@@ -33,7 +35,10 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/elrond.toml"),
     include_str!("../../approaches/controversial/elrond-simple.toml"),
     include_str!("../../approaches/controversial/pippin-took.toml"),
+    include_str!("../../approaches/controversial/robin-hood.toml"),
+    include_str!("../../approaches/controversial/robin-hood-use.toml"),
     include_str!("../../approaches/controversial/skeletor.toml"),
+    include_str!("../../approaches/controversial/skeletor-manifold.toml"),
     include_str!("../../approaches/controversial/shanks.toml"),
     include_str!("../../approaches/controversial/athos.toml"),
     include_str!("../../approaches/controversial/goemon-ishikawa.toml"),
@@ -41,6 +46,8 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/swordsman.toml"),
     include_str!("../../approaches/controversial/yeagerists.toml"),
     include_str!("../../approaches/controversial/hua-mulan.toml"),
+    include_str!("../../approaches/controversial/robin-hood-baseline.toml"),
+    include_str!("../../approaches/controversial/robin-hood-rm3.toml"),
     include_str!("../../approaches/controversial/macbeth.toml"),
     include_str!("../../approaches/controversial/blade.toml"),
     include_str!("../../approaches/controversial/blade-dirichlet.toml"),
@@ -73,14 +80,21 @@ pub struct TextApproach {
     /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
-    /// One retrieval, or several whose rankings are fused.
+    /// Searches for words. The rankings of several are fused, with that of the dense search if there is one.
+    #[serde(default)]
     pub retrieval: Vec<Retrieval>,
+    /// A search for passages that are similar to the topic.
+    #[serde(default)]
+    pub dense: Option<Dense>,
     /// How several rankings are fused.
     #[serde(default)]
     pub fusion: Option<Fusion>,
     /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
     #[serde(default)]
     pub rescore: Option<Rescore>,
+    /// A ranking by similarity to the documents that are ranked first. It replaces the ranking.
+    #[serde(default)]
+    pub manifold: Option<Manifold>,
     #[serde(default)]
     pub rerank: Option<Rerank>,
     #[serde(default)]
@@ -132,6 +146,36 @@ fn one() -> f64 {
     1.0
 }
 
+/// A search of the sentence vectors of a whole collection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dense {
+    /// The field whose texts are compared with the topic.
+    pub field: String,
+    /// How its texts are split. The nearest passage of a document counts.
+    pub passages: Passages,
+    /// What `depth` counts.
+    #[serde(default)]
+    pub count: Unit,
+    /// Number of documents or passages that are found.
+    #[serde(default = "all_documents")]
+    pub depth: usize,
+    /// The weight of this search in a fusion.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+/// The manifold ranking of Skeletor at Touché 2021: the nearest passages of the passages of the first documents, weighted as the neighbours of
+/// a point in UMAP (McInnes and others 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifold {
+    /// Number of documents whose neighbours are ranked.
+    pub documents: usize,
+    /// Number of nearest passages of each passage. The first is taken for the passage itself.
+    pub neighbours: usize,
+}
+
 /// A second search of the index of the first retrieval.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,52 +206,12 @@ pub struct Rerank {
     #[serde(default)]
     pub only: bool,
     #[serde(default)]
+    /// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
     pub windows: Windows,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
     #[serde(default, rename = "alike")]
     pub near_duplicate: Option<f64>,
-}
-
-/// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Windows {
-    /// Words in a window.
-    pub words: usize,
-    /// Words from the start of one window to the start of the next.
-    pub step: usize,
-    /// Maximum number of windows of a text; the rest is ignored.
-    pub most: usize,
-}
-
-impl Default for Windows {
-    /// MiniLM reads about 200 words. Half of that holds about one thought.
-    fn default() -> Self {
-        Windows {
-            words: 100,
-            step: 50,
-            most: 8,
-        }
-    }
-}
-
-impl Windows {
-    /// The windows of a text, with single blanks between words. A text without words has none.
-    pub fn split(&self, text: &str) -> Vec<String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let mut windows = Vec::new();
-        let mut start = 0;
-        while start < words.len() && windows.len() < self.most {
-            let end = (start + self.words).min(words.len());
-            windows.push(words[start..end].join(" "));
-            if end == words.len() {
-                break;
-            }
-            start += self.step;
-        }
-        windows
-    }
 }
 
 /// Documents that are ranked although they are of little use.
@@ -266,17 +270,32 @@ impl TextApproach {
 
     fn parse(text: &str) -> Result<Self> {
         let approach: Self = recipe::read(text)?;
-        match (approach.retrieval.len(), approach.fusion) {
-            (0, _) => bail!("there is no [[retrieval]]"),
+        let searches = approach.retrieval.len() + usize::from(approach.dense.is_some());
+        match (searches, approach.fusion) {
+            (0, _) => bail!("there is no [[retrieval]] and no [dense]"),
             (1, Some(_)) => bail!("a fusion of one retrieval makes no sense"),
             (2.., None) => bail!("several retrievals need a fusion"),
             _ => {}
         }
+        if let Some(dense) = &approach.dense {
+            dense.check()?;
+        }
+        if let Some(manifold) = &approach.manifold {
+            ensure!(approach.dense.is_some(), "manifold needs [dense]");
+            ensure!(
+                manifold.documents > 0 && manifold.neighbours > 2,
+                "manifold: documents must be above 0, and neighbours above 2"
+            );
+        }
+        ensure!(
+            approach.rescore.is_none() || !approach.retrieval.is_empty(),
+            "rescore needs a [[retrieval]]"
+        );
         for retrieval in &approach.retrieval {
             retrieval.check()?;
         }
         if let Some(rescore) = &approach.rescore {
-            rescore.check()?;
+            rescore.asked().check()?;
         }
         approach.portals()?;
         ensure!(approach.depth > 0, "depth must be above 0");
@@ -288,6 +307,18 @@ impl TextApproach {
 }
 
 impl TextApproach {
+    /// The analyzers of the indexes that it searches, one for each retrieval. If it has none, that of the index which has the ids and
+    /// texts of the documents.
+    pub(crate) fn analyzers(&self) -> Vec<Analyzer> {
+        if self.retrieval.is_empty() {
+            return vec![Analyzer::default()];
+        }
+        let retrievals = self.retrieval.iter();
+        retrievals
+            .map(|retrieval| retrieval.analyzer.clone())
+            .collect()
+    }
+
     /// The portals whose arguments are ranked; `None` for all.
     ///
     /// # Errors
@@ -304,63 +335,89 @@ impl TextApproach {
     }
 }
 
-impl Rescore {
+/// What a search asks of an index.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub similarity: &'a Similarity,
+    pub fields: &'a BTreeMap<String, f64>,
+    pub must: &'a [String],
+    pub synonyms: Option<&'a Synonyms>,
+    pub pairs: Option<Pairs>,
+}
+
+impl Asked<'_> {
     fn check(&self) -> Result<()> {
-        check_query(
-            &self.similarity,
-            &self.fields,
-            &self.must,
-            self.synonyms.as_ref(),
-            self.pairs,
-        )
+        self.similarity.check()?;
+        ensure!(!self.fields.is_empty(), "a retrieval has no fields");
+        for (field, weight) in self.fields {
+            check_weight(field, *weight)?;
+            ensure!(
+                !field.contains('+') || !self.similarity.combines_fields(),
+                "bm25f combines fields by itself: {field} cannot be joined"
+            );
+        }
+        for field in self.must {
+            ensure!(
+                self.fields.contains_key(field),
+                "{field} must match, but is not among the fields"
+            );
+        }
+        if let Some(synonyms) = self.synonyms {
+            check_weight("synonyms", synonyms.weight)?;
+        }
+        if let Some(pairs) = self.pairs {
+            check_weight("pairs", pairs.weight)?;
+            ensure!(
+                !self.similarity.combines_fields(),
+                "bm25f has no score for pairs"
+            );
+        }
+        Ok(())
     }
 }
 
-/// Checks what a search asks for.
-fn check_query(
-    similarity: &Similarity,
-    fields: &BTreeMap<String, f64>,
-    must: &[String],
-    synonyms: Option<&Synonyms>,
-    pairs: Option<Pairs>,
-) -> Result<()> {
-    similarity.check()?;
-    ensure!(!fields.is_empty(), "a retrieval has no fields");
-    for (field, weight) in fields {
-        check_weight(field, *weight)?;
+impl Rescore {
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        Asked {
+            similarity: &self.similarity,
+            fields: &self.fields,
+            must: &self.must,
+            synonyms: self.synonyms.as_ref(),
+            pairs: self.pairs,
+        }
+    }
+}
+
+impl Dense {
+    fn check(&self) -> Result<()> {
+        check_weight("the dense search", self.weight)?;
         ensure!(
-            !field.contains('+') || !similarity.combines_fields(),
-            "bm25f combines fields by itself: {field} cannot be joined"
+            self.depth > 0,
+            "the depth of the dense search must be above 0"
         );
+        match self.passages {
+            Passages::Windows(windows) => check_windows(windows),
+            Passages::Packed(words) => {
+                ensure!(words > 0, "packed passages must have words");
+                Ok(())
+            }
+        }
     }
-    for field in must {
-        ensure!(
-            fields.contains_key(field),
-            "{field} must match, but is not among the fields"
-        );
-    }
-    if let Some(synonyms) = synonyms {
-        check_weight("synonyms", synonyms.weight)?;
-    }
-    if let Some(pairs) = pairs {
-        check_weight("pairs", pairs.weight)?;
-        ensure!(
-            !similarity.combines_fields(),
-            "bm25f has no score for pairs"
-        );
-    }
-    Ok(())
 }
 
 impl Retrieval {
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        Asked {
+            similarity: &self.similarity,
+            fields: &self.fields,
+            must: &self.must,
+            synonyms: self.synonyms.as_ref(),
+            pairs: self.pairs,
+        }
+    }
+
     fn check(&self) -> Result<()> {
-        check_query(
-            &self.similarity,
-            &self.fields,
-            &self.must,
-            self.synonyms.as_ref(),
-            self.pairs,
-        )?;
+        self.asked().check()?;
         for analyzer in [Some(&self.analyzer), self.query_analyzer.as_ref()]
             .into_iter()
             .flatten()
@@ -410,13 +467,17 @@ impl Rerank {
                 "near-duplicates go behind the others only if scores are means"
             );
         }
-        let Windows { words, step, most } = self.windows;
-        ensure!(
-            words > 0 && step > 0 && most > 0,
-            "windows: words, step and most must be above 0"
-        );
-        Ok(())
+        check_windows(self.windows)
     }
+}
+
+fn check_windows(windows: Windows) -> Result<()> {
+    let Windows { words, step, most } = windows;
+    ensure!(
+        words > 0 && step > 0 && most > 0,
+        "windows: words, step and most must be above 0"
+    );
+    Ok(())
 }
 
 fn check_weight(name: &str, weight: f64) -> Result<()> {
@@ -493,21 +554,5 @@ mod tests {
             );
             assert!(error.contains(message), "{to}: {error}");
         }
-    }
-
-    #[test]
-    fn windows_overlap_and_cover_the_text() {
-        let windows = Windows {
-            words: 4,
-            step: 2,
-            most: 3,
-        };
-        assert!(windows.split(" ").is_empty());
-        assert_eq!(windows.split("a b\nc"), ["a b c"]);
-        assert_eq!(windows.split("a b c d e"), ["a b c d", "c d e"]);
-        assert_eq!(
-            windows.split("a b c d e f g h i j k"),
-            ["a b c d", "c d e f", "e f g h"]
-        );
     }
 }

@@ -62,8 +62,8 @@ pub fn directories(
     approach: &TextApproach,
 ) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = Vec::new();
-    for retrieval in &approach.retrieval {
-        let directory = corpus::directory(base, collection.kind(), &retrieval.analyzer);
+    for analyzer in approach.analyzers() {
+        let directory = corpus::directory(base, collection.kind(), &analyzer);
         if !directories.contains(&directory) {
             directories.push(directory);
         }
@@ -97,8 +97,7 @@ impl TextIndexes {
             corpora: Vec::new(),
             by_retrieval: Vec::new(),
         };
-        for retrieval in &approach.retrieval {
-            let analyzer = &retrieval.analyzer;
+        for analyzer in &approach.analyzers() {
             let has_analyzer = |corpus: &Corpus| corpus.meta().analyzer == *analyzer;
             if let Some(at) = indexes.corpora.iter().position(has_analyzer) {
                 indexes.by_retrieval.push(at);
@@ -126,7 +125,7 @@ impl TextIndexes {
         &self.corpora
     }
 
-    /// The index of each of the approach's retrievals.
+    /// The index of each of the approach's retrievals. If it has none, the index that has the documents.
     pub(crate) fn by_retrieval(&self) -> Vec<&Corpus> {
         let corpora = self.by_retrieval.iter();
         corpora.filter_map(|at| self.corpora.get(*at)).collect()

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::text_approach::{Rerank, TextApproach};
 use super::text_indexes::{TextIndexes, open_collection};
+use super::texts::dense::{DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage};
 use crate::evidence::sentence::Sentences;
@@ -17,7 +18,7 @@ use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
 use crate::reading::pair::PairEncoder;
 use crate::reading::{self, Reader};
-use crate::topic::question::TopicParts;
+use crate::topic::question::{self, TopicParts};
 use crate::trec::TextTask;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
@@ -124,11 +125,28 @@ fn rank(
         explain: *explain,
     };
     let total = topics.len();
+    let queries: Vec<String> = topics
+        .iter()
+        .map(|topic| question::read(topic, *parts).words)
+        .collect();
+    let dense = match indexes.first() {
+        Some(corpus) => {
+            let sources = &mut DenseSources {
+                corpus,
+                reader: &mut reader,
+                sentences: resources.sentences.as_ref(),
+                base,
+            };
+            DenseSearch::prepare(approach, &queries, sources, on_event)?
+        }
+        None => None,
+    };
     let ranked = run_stage(Stage::Ranking, total, on_event, |on_event| {
         let sources = &mut Sources {
             corpora: &indexes.by_retrieval(),
             reader: &mut reader,
             wordnet: resources.wordnet.as_ref(),
+            dense: dense.as_ref(),
         };
         let on_progress = &mut |done, outputs| {
             on_event(Event::Progress {

@@ -1,25 +1,28 @@
 //! Retrieval of texts, which both text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
+pub(crate) mod dense;
+mod manifold;
 mod rerank;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use super::text_approach::{DEPTH, Rescore, Retrieval, TextApproach};
+use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::corpus::Corpus;
 use crate::index::fusion::fuse;
 use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
-use crate::index::wordnet::{Synonyms, WordNet};
+use crate::index::wordnet::WordNet;
 use crate::reading::Reader;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
+use dense::DenseSearch;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 const EXPLAINED: usize = 20;
@@ -38,6 +41,8 @@ pub struct Sources<'a, 'm> {
     pub corpora: &'a [&'a Corpus],
     pub reader: &'a mut Reader<'m>,
     pub wordnet: Option<&'a WordNet>,
+    /// The dense search for all topics.
+    pub dense: Option<&'a DenseSearch<'a>>,
 }
 
 /// The ranking of one topic.
@@ -58,17 +63,33 @@ pub fn rank(
     settings: &Settings,
     on_progress: &mut dyn FnMut(usize),
 ) -> Result<TextRanking> {
-    let searches = search(topic, sources, settings)?;
-    let mut ranking = fused(&searches, settings)?;
-    let second = match (&settings.approach.rescore, searches.first()) {
+    let words = question::read(topic, settings.parts).words;
+    let lexical = search(topic, &words, sources, settings)?;
+    let dense = sources.dense;
+    let mut ranking = fused(
+        &lexical,
+        dense.map(|dense| (dense, words.as_str())),
+        settings,
+    )?;
+    let second = match (&settings.approach.rescore, lexical.first()) {
         (Some(rescore), Some(first)) => {
-            let words = question::read(topic, settings.parts).words;
-            let second = Scoring::rescoring(rescore, first, &words, sources.wordnet)?;
+            let Scoring {
+                corpus, analyzer, ..
+            } = first.scoring;
+            let asked = rescore.asked();
+            let second = Scoring::new(corpus, analyzer, asked, &words, sources.wordnet)?;
             ranking = second.score(ranking)?;
             Some(second)
         }
         _ => None,
     };
+    let mut neighbours = HashMap::new();
+    if let (Some(recipe), Some(dense)) = (settings.approach.manifold, dense) {
+        let ranked = manifold::rank(&ranking, recipe, dense)?;
+        ranking = ranked.iter().map(|(found, _)| found.clone()).collect();
+        let explained = ranked.into_iter();
+        neighbours.extend(explained.map(|(found, explanation)| (found.doc, explanation)));
+    }
     let mut retrieval_scores = HashMap::new();
     if settings.explain {
         let scores = ranking.iter().map(|found| (found.doc.clone(), found.score));
@@ -86,8 +107,10 @@ pub fn rank(
     let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
     let explained = if settings.explain {
         let searches = Searches {
-            first: &searches,
+            lexical: &lexical,
+            dense: dense.map(|dense| (dense, words.as_str())),
             second: second.as_ref(),
+            neighbours,
         };
         explain(topic, &documents, &searches, &retrieval_scores, reranked)?
     } else {
@@ -99,14 +122,14 @@ pub fn rank(
     })
 }
 
-/// The results of each of the approach's retrievals.
+/// The results of each of the approach's retrievals. `words` are those of the topic.
 fn search<'a>(
     topic: &Topic,
+    words: &str,
     sources: &Sources<'a, '_>,
     settings: &'a Settings,
 ) -> Result<Vec<Search<'a>>> {
     let approach = &settings.approach;
-    let words = question::read(topic, settings.parts).words;
     let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
     retrievals
@@ -117,24 +140,34 @@ fn search<'a>(
                 duplicates: approach.keep.duplicates,
                 portals,
             };
-            Search::new(retrieval, corpus, &words, sources.wordnet, cut)
+            Search::new(retrieval, corpus, words, sources.wordnet, cut)
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
         .collect()
 }
 
-/// The results of the only retrieval, or the fusion of several.
-fn fused(searches: &[Search], settings: &Settings) -> Result<Vec<ScoredDoc>> {
-    if let [only] = searches {
-        return Ok(only.found.clone());
-    }
-    let fusion = settings.approach.fusion;
-    let fusion = fusion.context("several retrievals need a fusion")?;
-    let weighted: Vec<(&[ScoredDoc], f64)> = searches
+/// The results of the only search, or the fusion of several. The dense search comes with its query.
+fn fused(
+    lexical: &[Search],
+    dense: Option<(&DenseSearch, &str)>,
+    settings: &Settings,
+) -> Result<Vec<ScoredDoc>> {
+    let nearest = dense.map(|(dense, words)| (dense.ranking(words), dense.weight()));
+    let mut weighted: Vec<(&[ScoredDoc], f64)> = lexical
         .iter()
         .map(|search| (search.found.as_slice(), search.retrieval.weight))
         .collect();
-    Ok(fuse(&weighted, fusion))
+    weighted.extend(
+        nearest
+            .iter()
+            .map(|(nearest, weight)| (nearest.as_slice(), *weight)),
+    );
+    match (weighted.as_slice(), settings.approach.fusion) {
+        // also if the dense search is off
+        ([(only, _)], _) => Ok(only.to_vec()),
+        (several, Some(fusion)) => Ok(fuse(several, fusion)),
+        (_, None) => bail!("several retrievals need a fusion"),
+    }
 }
 
 /// Explains the scores at the top of a ranking. `reranked` has the explanations of the re-ranked documents, to which those of retrieval
@@ -176,26 +209,43 @@ fn explain(
     Ok(explained)
 }
 
-/// The searches of an approach, and the one that replaces their scores.
+/// The searches of an approach, and what replaces their scores.
 struct Searches<'s, 'a> {
-    first: &'s [Search<'a>],
+    lexical: &'s [Search<'a>],
+    /// With its query.
+    dense: Option<(&'s DenseSearch<'a>, &'s str)>,
     second: Option<&'s Scoring<'a>>,
+    /// The explanations of the manifold ranking.
+    neighbours: HashMap<DocId, Explanation>,
 }
 
-/// Explains the score of a document after retrieval, fusion and the second search.
+/// Explains the score of a document after retrieval, fusion, the second search and the manifold ranking.
 fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Explanation> {
+    if let Some(explanation) = searches.neighbours.get(doc) {
+        return Ok(explanation.clone());
+    }
     if let Some(second) = searches.second {
         return second.explain(doc, Some(score));
     }
-    if let [only] = searches.first {
-        return only.explain(doc);
+    let lexical = searches.lexical.iter().map(|search| search.explain(doc));
+    let dense = searches.dense.iter();
+    let dense = dense.map(|(dense, words)| Ok(dense.explain(words, doc)));
+    let mut parts = lexical.chain(dense).collect::<Result<Vec<_>>>()?;
+    if parts.len() == 1 {
+        return parts.pop().context("no search");
     }
-    let parts = searches.first.iter().map(|search| search.explain(doc));
+    let weights = searches.lexical.iter();
+    let weights = weights.map(|search| search.retrieval.weight);
+    let dense = searches.dense.iter().map(|(dense, _)| dense.weight());
+    let weights: Vec<String> = weights.chain(dense).map(|w| w.to_string()).collect();
     Ok(Explanation {
         name: "fusion".into(),
         value: score,
-        how: "fused from the ranks and scores of these searches".into(),
-        parts: parts.collect::<Result<_>>()?,
+        how: format!(
+            "fused from the ranks and scores of these searches, with weights {}",
+            weights.join(", ")
+        ),
+        parts,
     })
 }
 
@@ -216,20 +266,7 @@ impl<'a> Search<'a> {
     ) -> Result<Self> {
         let analyzer = retrieval.query_analyzer.as_ref();
         let analyzer = analyzer.unwrap_or(&retrieval.analyzer);
-        let mut scoring = Scoring {
-            corpus,
-            analyzer,
-            similarity: &retrieval.similarity,
-            pairs: retrieval.pairs,
-            query: Query::default(),
-            terms: Vec::new(),
-        };
-        let asked = Asked {
-            fields: &retrieval.fields,
-            must: &retrieval.must,
-            synonyms: retrieval.synonyms.as_ref(),
-        };
-        scoring.ask(asked, words, wordnet)?;
+        let mut scoring = Scoring::new(corpus, analyzer, retrieval.asked(), words, wordnet)?;
         if let Some(feedback) = retrieval.feedback {
             let similarity = scoring.similarity;
             scoring.query = corpus.with_feedback(&scoring.query, similarity, feedback, cut)?;
@@ -248,13 +285,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a search asks for.
-struct Asked<'a> {
-    fields: &'a BTreeMap<String, f64>,
-    must: &'a [String],
-    synonyms: Option<&'a Synonyms>,
-}
-
 /// How a search scores documents.
 struct Scoring<'a> {
     corpus: &'a Corpus,
@@ -269,33 +299,16 @@ struct Scoring<'a> {
 }
 
 impl<'a> Scoring<'a> {
-    /// The second search of the index that `first` has searched.
-    fn rescoring(
-        rescore: &'a Rescore,
-        first: &Search<'a>,
+    /// Makes the query for the topic's words, with their synonyms, in each of the fields that are searched.
+    fn new(
+        corpus: &'a Corpus,
+        analyzer: &'a Analyzer,
+        asked: Asked<'a>,
         words: &str,
         wordnet: Option<&WordNet>,
     ) -> Result<Self> {
-        let mut scoring = Scoring {
-            similarity: &rescore.similarity,
-            pairs: rescore.pairs,
-            query: Query::default(),
-            terms: Vec::new(),
-            ..first.scoring
-        };
-        let asked = Asked {
-            fields: &rescore.fields,
-            must: &rescore.must,
-            synonyms: rescore.synonyms.as_ref(),
-        };
-        scoring.ask(asked, words, wordnet)?;
-        Ok(scoring)
-    }
-
-    /// Makes the query for the topic's words, with their synonyms, in each of the fields that are searched.
-    fn ask(&mut self, asked: Asked, words: &str, wordnet: Option<&WordNet>) -> Result<()> {
-        let mut analyzer = self.analyzer.build();
-        let known = &self.corpus.meta().fields;
+        let mut build = analyzer.build();
+        let known = &corpus.meta().fields;
         let mut parts = Vec::new();
         for (name, weight) in asked.fields {
             let fields = name.split('+').map(|name| {
@@ -306,9 +319,9 @@ impl<'a> Scoring<'a> {
                 })
             });
             let fields: Vec<usize> = fields.collect::<Result<_>>()?;
-            let mut part = Part::of_text(0, *weight, &mut analyzer, words).over(fields);
+            let mut part = Part::of_text(0, *weight, &mut build, words).over(fields);
             if let (Some(synonyms), Some(wordnet)) = (asked.synonyms, wordnet) {
-                wordnet.expand(&mut part, &mut analyzer, words, synonyms);
+                wordnet.expand(&mut part, &mut build, words, synonyms);
             }
             if asked.must.contains(name) {
                 part = part.must();
@@ -317,9 +330,14 @@ impl<'a> Scoring<'a> {
         }
         // in the order of the index, whatever the names
         parts.sort_by(|a, b| a.fields().cmp(b.fields()));
-        self.query = Query { parts };
-        self.terms = analyzer::terms(&mut analyzer, words);
-        Ok(())
+        Ok(Scoring {
+            corpus,
+            analyzer,
+            similarity: asked.similarity,
+            pairs: asked.pairs,
+            query: Query { parts },
+            terms: analyzer::terms(&mut build, words),
+        })
     }
 
     /// The ranking with the scores of pairs.

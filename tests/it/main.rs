@@ -7,6 +7,7 @@ mod bounds;
 mod clip;
 mod cross;
 mod damaged_arguments;
+mod dense;
 mod evaluate;
 mod exit_codes;
 mod extraction;

@@ -38,6 +38,7 @@ use super::cut::{Cut, PortalSet};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::trec::DocId;
 pub use disk::Damage;
+pub(super) use disk::Lock;
 use disk::damaged;
 pub(super) use postings::Postings;
 use schema::Fields;
@@ -229,10 +230,22 @@ impl Corpus {
 
     /// The number of the document with this id; `None` if it is excluded or not in the index.
     pub fn number(&self, id: &DocId) -> Option<u32> {
+        self.number_of(&id.0)
+    }
+
+    /// As [`Corpus::number`].
+    pub(super) fn number_of(&self, id: &str) -> Option<u32> {
         self.segments.iter().find_map(|segment| {
-            let number = segment.base + segment.columns.number(&id.0)?;
+            let number = segment.base + segment.columns.number(id)?;
             self.is_included(number).then_some(number)
         })
+    }
+
+    /// The checksum of a document's stored texts, which changes with them.
+    pub(super) fn text_checksum(&self, number: u32) -> Option<u64> {
+        let segment = self.segment_of(number)?;
+        let checksums = &segment.columns.checksums;
+        checksums.get((number - segment.base) as usize).copied()
     }
 
     /// The id of the document with this number.
@@ -251,7 +264,7 @@ impl Corpus {
         self.segments.get(next.checked_sub(1)?)
     }
 
-    fn is_included(&self, number: u32) -> bool {
+    pub(super) fn is_included(&self, number: u32) -> bool {
         let marks = self.marks.get(number as usize);
         marks.is_some_and(|marks| marks & EXCLUDED == 0)
     }

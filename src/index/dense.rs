@@ -1,0 +1,383 @@
+//! Exact dense search: sentence vectors of all passages of a text collection, and the passages that are nearest to a query.
+//!
+//! The vectors are computed once, stored beside the index in an SQLite file, and held in memory as 16-bit floats while topics are
+//! ranked. There is no approximate index: every vector is compared with every query.
+mod search;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use sha2::{Digest, Sha256};
+
+use super::corpus::{Corpus, Lock};
+use super::cut::Cut;
+use crate::topic::passages::Passages;
+use store::{Store, VectorRow};
+
+pub use search::{Near, Unit};
+
+/// Texts that are encoded and stored together. When the process is killed, at most these are lost.
+const BATCH: usize = 128;
+
+/// Which vectors: of which texts, split how, and computed by which model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The name of the field whose texts are encoded.
+    pub field: String,
+    pub passages: Passages,
+    /// The producer's name of the sentence encoder ([`crate::evidence::sentence::Sentences::producer`]).
+    pub producer: String,
+}
+
+/// What happens while vectors are computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Another process is computing these vectors. This one waits, and uses them.
+    Waiting,
+    /// That number of stored vectors is damaged. They are computed anew.
+    Damaged(usize),
+    /// `done` of `total` documents are encoded.
+    Progress { done: usize, total: usize },
+}
+
+/// Computes a vector of unit length for each text, all of the same length.
+pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>>;
+
+/// The vectors of all passages of a collection.
+#[derive(Debug)]
+pub struct Vectors {
+    /// Numbers in a vector.
+    dimension: usize,
+    /// The vectors of the passages, document after document.
+    numbers: Vec<f16>,
+    /// The numbers of the documents in the index, in the order of their vectors.
+    documents: Vec<u32>,
+    /// Where the passages of each document end, counted in passages.
+    ends: Vec<u32>,
+    /// For each document of the index its position in `documents`, or `u32::MAX`.
+    positions: Vec<u32>,
+}
+
+/// What is stored, compared with what is wanted.
+struct Stored {
+    vectors: Vectors,
+    /// Numbers of the documents without vectors of their present text.
+    missing: Vec<u32>,
+    /// Ids that are not in the index any more.
+    vanished: Vec<String>,
+    damaged: usize,
+}
+
+impl Wanted {
+    /// The file for these vectors. It lies beside `base`, the path that [`super::corpus::directory`] takes.
+    pub fn file(&self, base: &Path) -> PathBuf {
+        let hash = Sha256::digest(self.to_string());
+        let hash: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
+        let mut name = base.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{hash}.passages.sqlite"));
+        base.with_file_name(name)
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Wanted {
+            field,
+            passages,
+            producer,
+        } = self;
+        write!(f, "{field}, {passages:?}, {producer}")
+    }
+}
+
+impl Vectors {
+    /// Reads the vectors of all documents of an index from `file`. Those that are missing, that belong to an earlier text or that are
+    /// damaged are computed first, and stored batch by batch, so that a run that was killed goes on where it was. `None` if some are
+    /// missing and there is no `encode`.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, the index has no such field, a stored text is damaged, or the model fails.
+    pub fn open(
+        corpus: &Corpus,
+        wanted: &Wanted,
+        file: &Path,
+        encode: Option<Encode>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Option<Self>> {
+        let stored = Stored::read(corpus, &Store::open(file, wanted)?)?;
+        if stored.missing.is_empty() && stored.vanished.is_empty() {
+            return Ok(Some(stored.vectors));
+        }
+        let Some(encode) = encode else {
+            return Ok(stored.missing.is_empty().then_some(stored.vectors));
+        };
+        drop(stored);
+        let _lock = Lock::to_write(file, &mut || on_event(Event::Waiting))?;
+        let mut store = Store::open(file, wanted)?;
+        // another process may have computed them in the meantime
+        let stored = Stored::read(corpus, &store)?;
+        if stored.damaged > 0 {
+            on_event(Event::Damaged(stored.damaged));
+        }
+        store.remove(&stored.vanished)?;
+        let missing = stored.missing;
+        drop(stored.vectors);
+        compute(corpus, wanted, &missing, &mut store, encode, on_event)?;
+        let stored = Stored::read(corpus, &store)?;
+        ensure!(
+            stored.missing.is_empty(),
+            "{}: what was written is not what is read: is the disk damaged?",
+            file.display()
+        );
+        Ok(Some(stored.vectors))
+    }
+
+    /// Compares stored vectors with their checksums, and returns the number of documents.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a record in it is damaged.
+    pub fn check(file: &Path, wanted: &Wanted) -> Result<usize> {
+        let (mut documents, mut damaged) = (0, 0);
+        Store::open(file, wanted)?.each(|row| {
+            match row {
+                VectorRow::Whole { .. } => documents += 1,
+                VectorRow::Damaged => damaged += 1,
+            }
+            Ok(())
+        })?;
+        ensure!(
+            damaged == 0,
+            "{} has {damaged} damaged records: the next run that uses it computes them anew",
+            file.display()
+        );
+        Ok(documents)
+    }
+
+    fn new(numbers: usize) -> Self {
+        Vectors {
+            dimension: 0,
+            numbers: Vec::new(),
+            documents: Vec::new(),
+            ends: Vec::new(),
+            positions: vec![u32::MAX; numbers],
+        }
+    }
+
+    /// Vectors of unit length for documents 0 to n - 1, each with the given passages.
+    ///
+    /// # Errors
+    /// The vectors differ in length.
+    pub fn of(documents: &[Vec<Vec<f32>>]) -> Result<Self> {
+        let mut vectors = Vectors::new(documents.len());
+        for (number, passages) in (0..).zip(documents) {
+            vectors.add(number, &store::blob(passages)?)?;
+        }
+        Ok(vectors)
+    }
+
+    /// Adds the passages of a document, as they are stored. `false` if the document is there already or is not in the index.
+    fn add(&mut self, document: u32, blob: &store::Blob) -> Result<bool> {
+        let position = self.documents.len() as u32;
+        match self.positions.get_mut(document as usize) {
+            Some(slot) if *slot == u32::MAX => *slot = position,
+            _ => return Ok(false),
+        }
+        if blob.dimension > 0 {
+            ensure!(
+                self.dimension == 0 || self.dimension == blob.dimension,
+                "vectors of {} and of {} numbers",
+                self.dimension,
+                blob.dimension
+            );
+            self.dimension = blob.dimension;
+        }
+        self.numbers.extend_from_slice(&blob.numbers);
+        self.documents.push(document);
+        let passages = self.numbers.len() / self.dimension.max(1);
+        self.ends
+            .push(u32::try_from(passages).context("more than 4 billion passages")?);
+        Ok(true)
+    }
+
+    /// The number of passages.
+    pub fn len(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Whether no document has a passage.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory that the vectors take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.numbers.len() * size_of::<f16>()
+            + (self.documents.len() + self.ends.len() + self.positions.len()) * size_of::<u32>()
+    }
+
+    /// For each query the nearest documents or passages, at most `cut.k` of them.
+    ///
+    /// # Errors
+    /// As [`Vectors::nearest`].
+    pub fn search(
+        &self,
+        corpus: &Corpus,
+        queries: &[Vec<f32>],
+        unit: Unit,
+        cut: Cut,
+    ) -> Result<Vec<Vec<Near>>> {
+        let is_included = |document| !corpus.is_filtered(document, &cut);
+        let id = |document| corpus.id_text(document);
+        self.nearest(queries, cut.k, unit, &is_included, &id)
+    }
+
+    /// The vectors of a document's passages.
+    pub fn of_document(&self, document: u32) -> Vec<Vec<f32>> {
+        let position = self.positions.get(document as usize).copied();
+        let Some(position) = position.filter(|position| *position != u32::MAX) else {
+            return Vec::new();
+        };
+        let passages = self.passages(position as usize);
+        passages.map(|passage| self.vector(passage)).collect()
+    }
+
+    /// The passages of the document at a position.
+    fn passages(&self, position: usize) -> std::ops::Range<usize> {
+        let end = |position: usize| self.ends.get(position).map_or(0, |end| *end as usize);
+        let start = position.checked_sub(1).map_or(0, end);
+        start..end(position)
+    }
+
+    fn vector(&self, passage: usize) -> Vec<f32> {
+        let start = passage * self.dimension;
+        let numbers = self.numbers.get(start..start + self.dimension);
+        let mut vector = vec![0.0; self.dimension];
+        if let Some(numbers) = numbers {
+            numbers.convert_to_f32_slice(&mut vector);
+        }
+        vector
+    }
+}
+
+impl Stored {
+    fn read(corpus: &Corpus, store: &Store) -> Result<Self> {
+        let mut stored = Stored {
+            vectors: Vectors::new(corpus.numbers()),
+            missing: Vec::new(),
+            vanished: Vec::new(),
+            damaged: 0,
+        };
+        store.each(|row| {
+            match row {
+                VectorRow::Whole { id, text, blob } => match corpus.number_of(id) {
+                    Some(document) if corpus.text_checksum(document) == Some(text) => {
+                        stored.vectors.add(document, &blob)?;
+                    }
+                    // it is written anew
+                    Some(_) => {}
+                    None => stored.vanished.push(id.to_owned()),
+                },
+                VectorRow::Damaged => stored.damaged += 1,
+            }
+            Ok(())
+        })?;
+        let has_none = |document: &u32| {
+            let position = stored.vectors.positions.get(*document as usize);
+            position == Some(&u32::MAX)
+        };
+        let documents = 0..corpus.numbers() as u32;
+        let included = documents.filter(|document| corpus.is_included(*document));
+        stored.missing = included.filter(has_none).collect();
+        // neighbours in the order of their ids often have equal texts, which are then encoded once
+        let by_id = |document: &u32| corpus.id_text(*document);
+        stored
+            .missing
+            .sort_unstable_by(|a, b| by_id(a).cmp(&by_id(b)));
+        Ok(stored)
+    }
+}
+
+/// Encodes the passages of these documents, and stores their vectors.
+fn compute(
+    corpus: &Corpus,
+    wanted: &Wanted,
+    documents: &[u32],
+    store: &mut Store,
+    encode: Encode,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<()> {
+    let field = corpus.field(&wanted.field).with_context(|| {
+        let known = corpus.meta().fields.join(", ");
+        format!(
+            "the collection has no field {:?}: it has {known}",
+            wanted.field
+        )
+    })?;
+    let total = documents.len();
+    let mut batch = Batch::default();
+    for (done, number) in (1..).zip(documents) {
+        let id = corpus.id(*number).context("a document has no id")?;
+        let text = corpus.text_checksum(*number);
+        let text = text.context("a document has no checksum")?;
+        let document = corpus.document(&id)?;
+        let passages = document.texts.get(field).map(String::as_str);
+        batch.add(
+            id.0,
+            text,
+            wanted.passages.split(passages.unwrap_or_default()),
+        );
+        if batch.passages >= BATCH || batch.documents.len() >= BATCH || done == total {
+            batch.write(store, encode)?;
+            on_event(Event::Progress { done, total });
+        }
+    }
+    Ok(())
+}
+
+/// Documents that are encoded and stored together.
+#[derive(Default)]
+struct Batch {
+    /// Ids, checksums of the texts, and passages.
+    documents: Vec<(String, u64, Vec<String>)>,
+    passages: usize,
+}
+
+impl Batch {
+    fn add(&mut self, id: String, text: u64, passages: Vec<String>) {
+        self.passages += passages.len();
+        self.documents.push((id, text, passages));
+    }
+
+    /// Encodes each different passage once, writes the vectors of the documents, and empties the batch.
+    fn write(&mut self, store: &mut Store, encode: Encode) -> Result<()> {
+        let all = self.documents.iter().flat_map(|(_, _, passages)| passages);
+        let mut texts: Vec<&str> = all.map(String::as_str).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let vectors = encode(&texts)?;
+        ensure!(
+            vectors.len() == texts.len(),
+            "{} vectors for {} texts",
+            vectors.len(),
+            texts.len()
+        );
+        let mut rows = Vec::with_capacity(self.documents.len());
+        for (id, text, passages) in &self.documents {
+            let of_passages = passages.iter().map(|passage| {
+                let at = texts.binary_search(&passage.as_str());
+                vectors.get(at.unwrap_or(usize::MAX)).cloned()
+            });
+            let of_passages: Option<Vec<Vec<f32>>> = of_passages.collect();
+            let of_passages = of_passages.context("a passage has no vector")?;
+            rows.push((id.as_str(), *text, store::blob(&of_passages)?));
+        }
+        store.put(&rows)?;
+        *self = Batch::default();
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! The passages that are nearest to queries.
+//!
+//! Vectors are compared with all queries block by block, as a matrix product, whose sums depend on the machine's instructions in their last
+//! bits. So the product only finds all passages that may be among the nearest. Their cosines are computed again in a fixed order, and
+//! a ranking depends neither on the machine nor on the number of threads.
+
+use std::ops::Range;
+
+use anyhow::{Result, ensure};
+use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
+
+use super::Vectors;
+use crate::index::vector;
+use crate::nn::transformer::packed::Linear;
+
+/// Passages that are compared together, at least: few enough that their vectors stay in the nearest caches.
+const BLOCK: usize = 256;
+
+/// What is counted: the k nearest documents, each with its nearest passage, or the k nearest passages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    #[default]
+    Documents,
+    Passages,
+}
+
+/// A passage that is near a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// The number of its document in the index.
+    pub document: u32,
+    /// Its position among the passages of the document, from 0.
+    pub passage: u32,
+    /// The cosine between query and passage, as far as 16-bit floats tell it.
+    pub cosine: f32,
+}
+
+/// A candidate: the position of its document, and a passage.
+#[derive(Clone, Copy)]
+struct Candidate {
+    score: f32,
+    position: u32,
+    passage: u32,
+}
+
+/// All candidates that may be among the k nearest, and some more.
+struct Candidates {
+    k: usize,
+    /// The largest difference between two orders of summation.
+    margin: f32,
+    found: Vec<Candidate>,
+    /// Candidates below are not among the nearest.
+    threshold: f32,
+    /// The number of candidates at which those below the threshold are removed.
+    limit: usize,
+}
+
+impl Candidates {
+    fn new(k: usize, margin: f32) -> Self {
+        Candidates {
+            k,
+            margin,
+            found: Vec::new(),
+            threshold: f32::NEG_INFINITY,
+            limit: k.saturating_mul(4).max(64),
+        }
+    }
+
+    fn push(&mut self, candidate: Candidate) {
+        if candidate.score >= self.threshold {
+            self.found.push(candidate);
+            if self.found.len() >= self.limit {
+                self.prune();
+            }
+        }
+    }
+
+    fn prune(&mut self) {
+        if self.k == 0 {
+            self.found.clear();
+        }
+        if self.found.len() > self.k {
+            let by_score = |a: &Candidate, b: &Candidate| b.score.total_cmp(&a.score);
+            let (_, last, _) = self.found.select_nth_unstable_by(self.k - 1, by_score);
+            self.threshold = last.score - self.margin;
+            self.found.retain(|found| found.score >= self.threshold);
+        }
+        // many may be equal
+        self.limit = self.limit.max(2 * self.found.len());
+    }
+}
+
+impl Vectors {
+    /// For each query the k nearest documents or passages, the nearest first; equal ones in the order of `id`. Documents for which
+    /// `is_included` is false are left out.
+    ///
+    /// # Errors
+    /// A query has another length than the vectors, or a number in it is not finite.
+    pub fn nearest<'i>(
+        &self,
+        queries: &[Vec<f32>],
+        k: usize,
+        unit: Unit,
+        is_included: &(dyn Fn(u32) -> bool + Sync),
+        id: &dyn Fn(u32) -> Option<&'i str>,
+    ) -> Result<Vec<Vec<Near>>> {
+        if self.is_empty() {
+            return Ok(vec![Vec::new(); queries.len()]);
+        }
+        for query in queries {
+            ensure!(
+                query.len() == self.dimension,
+                "a query has {} numbers and the vectors have {}",
+                query.len(),
+                self.dimension
+            );
+            ensure!(
+                query.iter().all(|number| number.is_finite()),
+                "a query has numbers that are not finite"
+            );
+        }
+        // two sums of n products differ by at most n · ε · (the lengths of both vectors), and two scores are compared; 16-bit floats round a
+        // vector of unit length to at most 1.001
+        let margin = |query: &Vec<f32>| {
+            let length = vector::dot(query, query).sqrt();
+            2.01 * self.dimension as f32 * f32::EPSILON * length
+        };
+        let empty = || -> Vec<Candidates> {
+            let queries = queries.iter();
+            queries.map(|q| Candidates::new(k, margin(q))).collect()
+        };
+        let blocks = self.blocks();
+        let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
+        let weights = queries.concat();
+        let shares = blocks.par_chunks(share).map(|blocks| {
+            let queries = Linear::new(&weights, queries.len(), None)?;
+            let mut found = empty();
+            for block in blocks {
+                self.compare(block, &queries, unit, is_included, &mut found)?;
+            }
+            Ok(found)
+        });
+        let shares: Vec<Vec<Candidates>> = shares.collect::<Result<_>>()?;
+        let mut all = empty();
+        for share in shares {
+            for (all, found) in all.iter_mut().zip(share) {
+                found.found.into_iter().for_each(|found| all.push(found));
+            }
+        }
+        let ranked = queries.iter().zip(all);
+        Ok(ranked
+            .map(|(query, mut candidates)| {
+                candidates.prune();
+                self.rank(query, &candidates.found, k, unit, id)
+            })
+            .collect())
+    }
+
+    /// The positions of the documents, in blocks of at least [`BLOCK`] passages.
+    fn blocks(&self) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        let (mut start, mut first) = (0, 0);
+        for (position, end) in self.ends.iter().enumerate() {
+            if *end as usize - first >= BLOCK || position + 1 == self.ends.len() {
+                blocks.push(start..position + 1);
+                (start, first) = (position + 1, *end as usize);
+            }
+        }
+        blocks
+    }
+
+    /// Compares the passages of a block with all queries.
+    fn compare(
+        &self,
+        block: &Range<usize>,
+        queries: &Linear,
+        unit: Unit,
+        is_included: &(dyn Fn(u32) -> bool + Sync),
+        found: &mut [Candidates],
+    ) -> Result<()> {
+        let first = self.passages(block.start).start;
+        let end = block.end.saturating_sub(1);
+        let passages = first..self.passages(end).end;
+        let from = passages.start * self.dimension..passages.end * self.dimension;
+        let Some(numbers) = self.numbers.get(from).filter(|n| !n.is_empty()) else {
+            return Ok(());
+        };
+        let mut vectors = vec![0.0; numbers.len()];
+        numbers.convert_to_f32_slice(&mut vectors);
+        let scores = queries.forward(&vectors)?;
+        let row = |passage: usize| {
+            let start = (passage - first) * queries.out();
+            scores.get(start..start + queries.out()).unwrap_or_default()
+        };
+        let mut best: Vec<Candidate> = Vec::new();
+        for position in block.clone() {
+            let document = self.documents.get(position);
+            if !document.is_some_and(|document| is_included(*document)) {
+                continue;
+            }
+            best.clear();
+            for passage in self.passages(position) {
+                let candidates = row(passage).iter().map(|score| Candidate {
+                    score: *score,
+                    position: position as u32,
+                    passage: passage as u32,
+                });
+                if unit == Unit::Passages || best.is_empty() {
+                    best.clear();
+                    best.extend(candidates);
+                } else {
+                    for (best, candidate) in best.iter_mut().zip(candidates) {
+                        if candidate.score > best.score {
+                            *best = candidate;
+                        }
+                    }
+                }
+                if unit == Unit::Passages {
+                    let pairs = found.iter_mut().zip(&best);
+                    pairs.for_each(|(found, candidate)| found.push(*candidate));
+                }
+            }
+            if unit == Unit::Documents {
+                let pairs = found.iter_mut().zip(&best);
+                pairs.for_each(|(found, candidate)| found.push(*candidate));
+            }
+        }
+        Ok(())
+    }
+
+    /// The k best candidates by cosines that are computed in a fixed order.
+    fn rank<'i>(
+        &self,
+        query: &[f32],
+        candidates: &[Candidate],
+        k: usize,
+        unit: Unit,
+        id: &dyn Fn(u32) -> Option<&'i str>,
+    ) -> Vec<Near> {
+        let mut near: Vec<Near> = candidates
+            .iter()
+            .filter_map(|candidate| {
+                let position = candidate.position as usize;
+                let all = self.passages(position);
+                let first = all.start;
+                let passages = match unit {
+                    Unit::Documents => all,
+                    Unit::Passages => candidate.passage as usize..candidate.passage as usize + 1,
+                };
+                let cosines = passages.map(|passage| {
+                    let cosine = vector::dot(query, &self.vector(passage));
+                    (passage, cosine)
+                });
+                // of equal passages the first
+                let nearest = cosines.reduce(|a, b| if b.1 > a.1 { b } else { a });
+                let document = self.documents.get(position).copied();
+                nearest
+                    .zip(document)
+                    .map(|((passage, cosine), document)| Near {
+                        document,
+                        passage: (passage - first) as u32,
+                        cosine,
+                    })
+            })
+            .collect();
+        near.sort_by(|a, b| {
+            let ids = || id(a.document).cmp(&id(b.document));
+            let passages = || a.passage.cmp(&b.passage);
+            let by_cosine = b.cosine.total_cmp(&a.cosine);
+            by_cosine.then_with(ids).then_with(passages)
+        });
+        near.truncate(k);
+        near
+    }
+}

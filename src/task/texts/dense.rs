@@ -1,0 +1,173 @@
+//! The dense search of an approach: for all topics of a run at once, because every vector is read for it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::super::text_approach::{Dense, TextApproach};
+use super::super::{Event, OnEvent, Stage, run_stage};
+use crate::evidence::sentence::Sentences;
+use crate::index::corpus::Corpus;
+use crate::index::cut::Cut;
+use crate::index::dense::{Encode, Near, Vectors, Wanted};
+use crate::nn::lazy::Lazy;
+use crate::reading::Reader;
+use crate::trec::{DocId, Explanation, ScoredDoc};
+
+/// The vectors of a collection, and what is nearest to each topic.
+pub struct DenseSearch<'a> {
+    recipe: &'a Dense,
+    pub(super) corpus: &'a Corpus,
+    pub(super) vectors: Vectors,
+    /// Which documents are ranked.
+    pub(super) cut: Cut,
+    /// The nearest documents or passages by query.
+    found: HashMap<String, Vec<Near>>,
+}
+
+/// What a dense search is computed from.
+pub(crate) struct DenseSources<'a, 'r, 'm> {
+    pub corpus: &'a Corpus,
+    pub reader: &'r mut Reader<'m>,
+    /// The installed encoder.
+    pub sentences: Option<&'r Lazy<Sentences>>,
+    /// The path beside which the vectors are stored.
+    pub base: &'r Path,
+}
+
+impl<'a> DenseSearch<'a> {
+    /// Searches for all queries, if the approach has a dense search. Vectors that are missing are computed first. A note says so if they
+    /// cannot be.
+    ///
+    /// # Errors
+    /// The vectors cannot be read or written, the model fails, or the approach cannot do without them.
+    pub(crate) fn prepare(
+        approach: &'a TextApproach,
+        queries: &[String],
+        sources: &mut DenseSources<'a, '_, '_>,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Self>> {
+        let Some(recipe) = &approach.dense else {
+            return Ok(None);
+        };
+        let off = "the dense search is off: the sentence encoder is not installed, and not all of its vectors are stored";
+        let searched = DenseSearch::search(approach, recipe, queries, sources, on_event);
+        if let Some(search) = searched.context("cannot search densely")? {
+            return Ok(Some(search));
+        }
+        let needed = approach.retrieval.is_empty() || approach.manifold.is_some();
+        ensure!(!needed, "{} cannot rank: {off}", approach.name);
+        on_event(Event::Note(off.to_owned()));
+        Ok(None)
+    }
+
+    fn search(
+        approach: &TextApproach,
+        recipe: &'a Dense,
+        queries: &[String],
+        sources: &mut DenseSources<'a, '_, '_>,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Self>> {
+        let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
+        let topics = sources.reader.sentence_vectors(&texts, &mut |_| ())?;
+        let (Some(topics), Some(producer)) = (topics, sources.reader.sentence_producer()) else {
+            return Ok(None);
+        };
+        let wanted = wanted(recipe, producer);
+        let file = wanted.file(sources.base);
+        let (corpus, model) = (sources.corpus, sources.sentences);
+        let Some(vectors) = open(corpus, &wanted, &file, model, on_event)? else {
+            return Ok(None);
+        };
+        let cut = Cut {
+            k: recipe.depth,
+            short: approach.keep.short,
+            duplicates: approach.keep.duplicates,
+            portals: approach.portals()?,
+        };
+        let found = vectors.search(corpus, &topics, recipe.count, cut)?;
+        Ok(Some(DenseSearch {
+            recipe,
+            corpus,
+            vectors,
+            cut,
+            found: queries.iter().cloned().zip(found).collect(),
+        }))
+    }
+
+    /// The documents that were found for a query, the nearest first, each with the cosine of its nearest passage.
+    pub fn ranking(&self, query: &str) -> Vec<ScoredDoc> {
+        let mut seen = HashSet::new();
+        let near = self.found.get(query).into_iter().flatten();
+        let first = near.filter(|near| seen.insert(near.document));
+        let scored = first.filter_map(|near| {
+            Some(ScoredDoc {
+                doc: self.corpus.id(near.document)?,
+                score: f64::from(near.cosine),
+            })
+        });
+        scored.collect()
+    }
+
+    /// The weight of this search in a fusion.
+    pub fn weight(&self) -> f64 {
+        self.recipe.weight
+    }
+
+    /// Explains the cosine of a document.
+    pub fn explain(&self, query: &str, doc: &DocId) -> Explanation {
+        let number = self.corpus.number(doc);
+        let mut found = self.found.get(query).into_iter().flatten();
+        let near = found.find(|near| Some(near.document) == number);
+        let (value, how) = match near {
+            Some(near) => {
+                let passage = near.passage + 1;
+                let field = &self.recipe.field;
+                let how = format!(
+                    "cosine of the topic and the nearest passage: number {passage} of {field}"
+                );
+                (f64::from(near.cosine), how)
+            }
+            None => (0.0, "no passage is among the nearest".to_owned()),
+        };
+        Explanation {
+            name: "dense".into(),
+            value,
+            how,
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// The vectors that a dense search needs.
+pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
+    Wanted {
+        field: recipe.field.clone(),
+        passages: recipe.passages,
+        producer: producer.to_owned(),
+    }
+}
+
+/// Opens the vectors of a collection, and computes those that are missing. `None` if that needs a model that is not installed.
+///
+/// # Errors
+/// As [`Vectors::open`].
+pub(crate) fn open(
+    corpus: &Corpus,
+    wanted: &Wanted,
+    file: &Path,
+    model: Option<&Lazy<Sentences>>,
+    on_event: &mut OnEvent,
+) -> Result<Option<Vectors>> {
+    let model = model.filter(|model| model.producer() == wanted.producer);
+    let embed = |texts: &[&str]| match model {
+        Some(model) => model.get()?.embed(texts),
+        None => Ok(Vec::new()),
+    };
+    let encode: Option<Encode> = model.is_some().then_some(&embed);
+    run_stage(Stage::Encoding, 0, on_event, |on_event| {
+        let on_event = &mut |event| on_event(Event::Dense(event));
+        Vectors::open(corpus, wanted, file, encode, on_event)
+    })
+}

@@ -1,0 +1,137 @@
+//! Skeletor's manifold ranking.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::super::text_approach::Manifold;
+use super::dense::DenseSearch;
+use crate::index::cut::Cut;
+use crate::index::dense::{Near, Unit};
+use crate::trec::{DocId, Explanation, ScoredDoc};
+
+/// The scale of the distances is found when the sum of the weights differs from the wanted one by less.
+const TOLERANCE: f64 = 0.0005;
+/// The largest scale that is tried.
+const LARGEST_SCALE: f64 = 1000.0;
+/// A passage whose scale would be smaller has no weights: its neighbours are equally far.
+const SMALLEST_SCALE: f64 = 1e-16;
+/// The interval of scales is halved at most so many times.
+const MOST_STEPS: usize = 100;
+
+/// The scores of the neighbours of the first documents of a ranking, with the best first, and their explanations.
+///
+/// # Errors
+/// A stored vector does not fit.
+pub(super) fn rank(
+    ranking: &[ScoredDoc],
+    recipe: Manifold,
+    dense: &DenseSearch,
+) -> Result<Vec<(ScoredDoc, Explanation)>> {
+    // by document, what each of the first documents adds
+    let mut sums: BTreeMap<DocId, Vec<Explanation>> = BTreeMap::new();
+    for source in ranking.iter().take(recipe.documents) {
+        let Some(number) = dense.corpus.number(&source.doc) else {
+            continue;
+        };
+        let passages = dense.vectors.of_document(number);
+        let cut = Cut {
+            k: recipe.neighbours,
+            ..dense.cut
+        };
+        let found = dense
+            .vectors
+            .search(dense.corpus, &passages, Unit::Passages, cut)?;
+        let mut added: BTreeMap<u32, f64> = BTreeMap::new();
+        for neighbours in &found {
+            for (near, weight) in neighbours.iter().zip(weights(neighbours)) {
+                *added.entry(near.document).or_default() += weight;
+            }
+        }
+        for (number, weight) in added {
+            if let Some(doc) = dense.corpus.id(number) {
+                let part = Explanation::leaf(format!("neighbour of {}", source.doc), weight);
+                sums.entry(doc).or_default().push(part);
+            }
+        }
+    }
+    let mut ranked: Vec<(ScoredDoc, Explanation)> = sums
+        .into_iter()
+        .map(|(doc, parts)| {
+            let score = parts.iter().map(|part| part.value).sum();
+            let explanation = Explanation {
+                name: "manifold".into(),
+                value: score,
+                how: "sum of the weights of its passages among the nearest of each passage of the first documents".into(),
+                parts,
+            };
+            (ScoredDoc { doc, score }, explanation)
+        })
+        .collect();
+    // the sort is stable and the documents are in the order of their ids
+    ranked.sort_by(|a, b| b.0.score.total_cmp(&a.0.score));
+    Ok(ranked)
+}
+
+/// The weight of each neighbour of a passage: 1 of the first, which is taken for the passage itself, and `exp(-(d - d₁) / scale)` of the
+/// others, where d is 1 minus the cosine and d₁ the smallest d among them. The scale is such that their sum is the binary logarithm of
+/// their number. Without such a scale there are no weights.
+fn weights(neighbours: &[Near]) -> Vec<f64> {
+    let Some((_, others)) = neighbours.split_first() else {
+        return Vec::new();
+    };
+    let distances: Vec<f64> = others.iter().map(|n| 1.0 - f64::from(n.cosine)).collect();
+    let smallest = distances.iter().copied().fold(f64::INFINITY, f64::min);
+    let wanted = (distances.len() as f64).log2();
+    let weight = |distance: &f64, scale: f64| (-(distance - smallest).max(0.0) / scale).exp();
+    let (mut low, mut high, mut scale) = (0.0, LARGEST_SCALE, 1.0);
+    for _ in 0..MOST_STEPS {
+        let sum: f64 = distances.iter().map(|d| weight(d, scale)).sum();
+        if (sum - wanted).abs() < TOLERANCE {
+            let weights = distances.iter().map(|d| weight(d, scale));
+            return std::iter::once(1.0).chain(weights).collect();
+        }
+        if sum > wanted {
+            high = scale;
+        } else {
+            low = scale;
+        }
+        scale = f64::midpoint(low, high);
+        if scale < SMALLEST_SCALE {
+            break;
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(cosines: &[f32]) -> Vec<Near> {
+        let near = |cosine: &f32| Near {
+            document: 0,
+            passage: 0,
+            cosine: *cosine,
+        };
+        cosines.iter().map(near).collect()
+    }
+
+    #[test]
+    fn the_weights_of_the_others_sum_to_the_logarithm_of_their_number() {
+        let found = weights(&near(&[1.0, 0.9, 0.8, 0.7, 0.6]));
+        assert_eq!(found[..2], [1.0, 1.0]);
+        let sum: f64 = found[1..].iter().sum();
+        assert!((sum - 2.0).abs() < TOLERANCE, "{found:?}");
+        // equal steps of the cosine are equal factors: 1 + x + x² + x³ = 2 for x = 0.5437
+        for pair in found[1..].windows(2) {
+            assert!((pair[1] / pair[0] - 0.5437).abs() < 0.001, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn neighbours_that_are_equally_far_have_no_weights() {
+        assert!(weights(&near(&[1.0, 0.5, 0.5, 0.5, 0.5])).is_empty());
+        assert!(weights(&near(&[])).is_empty());
+    }
+}
