@@ -9,7 +9,7 @@ use riposte::weights::Models;
 use crate::index_files::arguments;
 use crate::support::files::{entries, name, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::sample;
 
 const TOPICS: &str =
@@ -52,16 +52,8 @@ fn four_processes_that_want_one_index_all_succeed() {
         command
     };
     let rank = |place: &Path, out: &Path| {
-        let args = [
-            "controversial",
-            "-i",
-            text(home),
-            "-o",
-            text(out),
-            "--index",
-        ];
-        let mut command = riposte(home, &args);
-        command.arg(place);
+        let mut command = rank_arguments(home, home, out);
+        command.arg("--index").arg(place);
         command
     };
     let mut waited = 0;
@@ -133,8 +125,7 @@ fn two_runs_without_sentence_vectors_both_succeed() {
     fs::write(home.join("topics.xml"), TOPICS).unwrap();
     let outs = outs(home, 2);
     let rank = |out: &Path| {
-        let args = ["controversial", "-i", text(home), "-o", text(out)];
-        let mut command = riposte(home, &args);
+        let mut command = rank_arguments(home, home, out);
         command.env("RIPOSTE_MODELS", &models);
         command
     };

@@ -14,7 +14,7 @@ use crate::index_images::{Evidence, scores};
 use crate::messages::write_topic;
 use crate::support::chance::Chance;
 use crate::support::files::{copy, entries, name, text};
-use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
 /// Flipped bits for each of the two kinds of index.
@@ -285,22 +285,10 @@ fn a_run_builds_a_damaged_index_of_texts_anew_and_a_check_reports_it() {
     let home = dir.path();
     write_topic(home);
     let (place, out) = (home.join("indexes"), home.join("out"));
-    let args = [
-        "controversial",
-        "-i",
-        text(home),
-        "-o",
-        text(&out),
-        "--approach",
-        "bm25",
-        "--explain",
-    ];
     let rank = || {
-        let mut command = riposte(home, &args);
-        command
-            .arg(out.join("explain.jsonl"))
-            .arg("--index")
-            .arg(&place);
+        let mut command = rank_arguments(home, home, &out);
+        command.args(["--approach", "bm25", "--index"]).arg(&place);
+        command.arg("--explain").arg(out.join("explain.jsonl"));
         command
     };
     let index = |option: &[&str]| {
@@ -353,17 +341,9 @@ fn a_run_that_reads_a_damaged_text_builds_the_index_anew() {
     let home = dir.path();
     write_topic(home);
     let (place, out) = (home.join("indexes"), home.join("out"));
-    let args = [
-        "controversial",
-        "-i",
-        text(home),
-        "-o",
-        text(&out),
-        "--index",
-    ];
     let rank = || {
-        let mut command = riposte(home, &args);
-        command.arg(&place);
+        let mut command = rank_arguments(home, home, &out);
+        command.arg("--index").arg(&place);
         command
     };
     succeed(&mut rank());

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::index_files::arguments;
 use crate::messages::write_topic;
 use crate::support::files::{entries, name, text};
-use crate::support::program::{riposte, stderr, succeed};
+use crate::support::program::{rank_arguments, riposte, stderr, succeed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
 
@@ -36,19 +36,9 @@ impl Case {
 
     fn command(&self, input: &Path) -> Command {
         let home = self.dir.path();
-        let (out, place) = (home.join("out"), home.join("indexes"));
-        let args = [
-            "controversial",
-            "-i",
-            text(input),
-            "-o",
-            text(&out),
-            "--approach",
-            "bm25",
-            "--index",
-        ];
-        let mut command = riposte(home, &args);
-        command.arg(place);
+        let mut command = rank_arguments(home, input, &home.join("out"));
+        command.args(["--approach", "bm25", "--index"]);
+        command.arg(home.join("indexes"));
         command
     }
 

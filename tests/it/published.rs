@@ -5,8 +5,7 @@ use riposte::task::text_approach::TextApproach;
 use riposte::trec::TextTask;
 
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::text;
-use crate::support::program::{WorkDir, riposte, succeed};
+use crate::support::program::{WorkDir, rank_arguments, succeed};
 use crate::support::root;
 
 const SENTENCE: &str = "Don't the People's rights (yesssss!) matter in 2000?";
@@ -126,18 +125,8 @@ fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
     std::fs::write(home.path().join("topics.xml"), topics).unwrap();
     let found = |approach: &str| {
         let out = home.path().join(approach);
-        let input = text(home.path());
-        let args = [
-            "controversial",
-            "-q",
-            "-i",
-            input,
-            "-o",
-            text(&out),
-            "--approach",
-            approach,
-        ];
-        succeed(&mut riposte(home.path(), &args));
+        let mut command = rank_arguments(home.path(), home.path(), &out);
+        succeed(command.args(["-q", "--approach", approach]));
         let run = std::fs::read_to_string(out.join("run.txt")).unwrap();
         let mut ids: Vec<String> = run
             .lines()
