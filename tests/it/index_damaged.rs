@@ -180,7 +180,7 @@ fn an_index_of_texts_with_a_cut_or_missing_file_is_built_anew() {
     index.cut_and_delete(&whole, |on_event| open_texts(&collection, &place, on_event));
 }
 
-/// The version is behind the part of a file that its checksum covers.
+/// The checksum does not cover the version, which follows after the content of a file.
 #[test]
 fn a_segment_file_with_another_format_version_is_named() {
     let (dir, collection) = arguments(100);

@@ -1,7 +1,7 @@
 //! What is in the files of a text collection: a hash of their content. It is computed again only if the system shows a file as changed.
 //!
-//! The hashes are kept beside the index, each with the file's size, times and inode. The time of the last change of the inode (ctime)
-//! is among them, which users cannot set: so an edit is seen even if it keeps the size, and restores the time of modification.
+//! The hashes are kept beside the index, each with the file's size, times and inode. One of the times is that of the inode's last change
+//! (ctime), which users cannot set: so an edit is seen even if it keeps the size and restores the time of modification.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};

@@ -130,7 +130,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether the index can be replaced without being asked: nothing but the index is in its directory.
+    /// Whether the index can be replaced without asking: its directory contains nothing else.
     pub fn is_replaceable(&self) -> bool {
         is_only_index(&self.dir)
     }
@@ -296,7 +296,8 @@ pub fn inspect(dir: &Path) -> Result<Content> {
     }
 }
 
-/// Whether nothing but files of an index is in `dir`. A damaged index is only replaced without being asked if nothing else goes with it.
+/// Whether `dir` contains only files of an index. If it does, a damaged index is replaced without asking; otherwise something else could be
+/// lost with it.
 pub fn is_only_index(dir: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(dir) else {
         return false;
