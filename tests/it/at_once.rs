@@ -135,7 +135,8 @@ fn two_runs_without_sentence_vectors_both_succeed() {
     equal_runs(&outs);
 }
 
-/// Runs a command in which ^C has its usual effect. A process in the background ignores ^C, and so do those that it starts.
+/// A Python program that runs a command in which ^C has its usual effect. A shell may start background processes so that they ignore ^C, and
+/// their children inherit that.
 #[cfg(unix)]
 const WITH_INTERRUPT: &str = "import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
