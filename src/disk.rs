@@ -4,6 +4,7 @@
 //! What is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the
 //! lock, and the next run removes what the writer has left.
 
+mod hash;
 mod stamp;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -14,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, bail};
 use tempfile::{Builder, TempDir};
 
+pub use hash::{hex, sha256_of};
 pub use stamp::Stamp;
 
 /// The beginning of the names of temporary files and directories.

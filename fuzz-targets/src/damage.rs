@@ -1,4 +1,4 @@
-//! What riposte itself has written and a disk has damaged: evidence stores and indexes.
+//! Files that riposte has written and that were damaged afterwards: evidence stores and indexes.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn stores(bytes: &[u8]) {
     });
 }
 
-/// `whole`, changed as `edits` say ([`Edits`]); the numbers of files do not matter.
+/// `whole` after all changes of `edits` ([`Edits`]), whichever file each is for.
 pub(crate) fn edited(edits: &[u8], whole: &[u8]) -> Vec<u8> {
     let mut changed = whole.to_vec();
     for (_, edit) in Edits(edits) {
@@ -124,7 +124,7 @@ fn record(n: u8) -> Record {
     }
 }
 
-/// Changes a small index as the input says ([`Edits`]) and searches it. If that is no error, the rankings and texts are those of the whole index.
+/// Changes a small index as the input says ([`Edits`]) and searches it. This is an error, or gives the rankings and texts of the undamaged index.
 pub fn index_edits(bytes: &[u8]) {
     static INDEX: OnceLock<Mutex<SmallIndex>> = OnceLock::new();
     let index = INDEX.get_or_init(|| Mutex::new(SmallIndex::build().expect("an index is built")));
@@ -159,7 +159,7 @@ type Found = (Vec<ScoredDoc>, Vec<Vec<String>>);
 
 struct SmallIndex {
     dir: TempDir,
-    /// The files by name, in an order that is the same for each build, with their whole contents.
+    /// The files by name, in an order that is the same for each build, with their undamaged contents.
     files: Vec<(String, Vec<u8>)>,
     found: Found,
 }

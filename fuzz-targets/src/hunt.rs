@@ -1,4 +1,4 @@
-//! Runs a target over its corpus and over mutated inputs, and keeps the inputs that it does not bear.
+//! Runs a target over its corpus and over mutated inputs, and keeps the inputs that make it fail.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,17 +18,17 @@ use seeded_random::Random;
 use crate::Target;
 use crate::mutate::mutated;
 
-/// What an input may take. Without optimisation everything takes some times as long.
+/// The time limit for one input. Code that is not optimised is several times as slow.
 const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
-/// The slowest input is kept, if it takes longer than this: it may be the beginning of one that takes too long.
+/// An input that takes longer than this is kept if it is the slowest: a larger one of its kind may exceed the limit.
 const SLOW: Duration = Duration::from_millis(500);
-/// Resident memory of the process beyond which an input takes too much. An image of 100 million pixels may take 640 MB to decode, its
-/// 8-bit pixels take 300, and the tests of several targets run at once.
+/// The limit for the resident memory of the process, in which the tests of several targets run at once. Decoding an image of 100 million
+/// pixels takes up to 640 MB, and its 8-bit pixels take 300 MB.
 const MEMORY_KB: u64 = 4 << 20;
-/// How often the watchdog looks.
+/// The time between two checks by the watchdog.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// What came of a target.
+/// The result of running a target.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The inputs that were run, those of the corpus included.
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub took: Duration,
     /// The longest time that an input took.
     pub slowest: Duration,
-    /// The files of inputs that failed, with what was said; the first input for each saying.
+    /// By panic message, the file with the first input that caused it.
     pub failures: BTreeMap<String, PathBuf>,
 }
 
@@ -128,7 +128,7 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-/// Writes a failing input under a name that follows from its bytes.
+/// Writes a failing input to a file whose name is a hash of its bytes.
 fn save(target: &Target, input: &[u8]) -> Result<PathBuf> {
     let dir = failures_of(target);
     let writing = || format!("cannot write a failing input to {}", dir.display());
@@ -140,7 +140,8 @@ fn save(target: &Target, input: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A file with the input at work: where an allocation that fails or a stack that overflows ends the process, nothing can be written any more.
+/// A file with the input at work. It is written before the target runs, because a failed allocation or a stack overflow ends the process at
+/// once.
 struct Record {
     path: PathBuf,
     file: File,
@@ -163,13 +164,13 @@ impl Record {
         Ok(file.write_all(input)?)
     }
 
-    /// The process has survived all inputs.
+    /// Removes the file, after the process has survived all inputs.
     fn remove(self) {
         let _ = fs::remove_file(self.path);
     }
 }
 
-/// The input at work, and when it began.
+/// The input at work, and the time at which the target began to read it.
 type AtWork = Arc<Mutex<Option<(Arc<[u8]>, Instant)>>>;
 
 /// Ends the process if an input takes too much time or memory, after it has written the input to a file.
@@ -226,7 +227,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Resident memory of this process; None where the system has no such file.
+/// The resident memory of this process; `None` if the system has no such file.
 fn resident_kb() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -31,7 +31,7 @@ pub const RUN_WORDS: &[&[u8]] = &[
 pub fn runs(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (images, _) = run::read_images(&text);
-    // a line that is read can be refused, but must not break the writer
+    // the writer may refuse what was read, but must not panic
     let _ = run::write_images(&images);
     let (texts, _) = run::read_texts(&text);
     let _ = run::write_texts(&texts);
@@ -65,7 +65,7 @@ pub const QRELS_WORDS: &[&[u8]] = &[
     b"null",
 ];
 
-/// Reads judgements of whichever kind they are, and as judgements of images.
+/// Reads judgements of any kind, and then as judgements of images.
 pub fn qrels(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = qrels::read(&text);

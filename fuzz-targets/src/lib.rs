@@ -1,10 +1,10 @@
-//! What riposte reads that others have written, as functions of arbitrary bytes.
+//! riposte's readers of files that others have written, as functions of arbitrary bytes.
 //!
-//! Each target returns for any input: it must not panic, hang, or take memory without bound. What a reader says of the bytes, and whether it
-//! refuses them, is its own affair, except where a wrong answer can be told from a right one: a damaged index must not rank in another way.
+//! A target must return for any input: it must not panic, hang, or take memory without bound. Whether a reader accepts the bytes, and what it
+//! reads, is checked only where a wrong answer can be recognised: a damaged index must not change a ranking.
 //!
-//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/` and mutates them for a short time, `make fuzz` for as long as it is
-//! told to, and `fuzz/` hands the same functions to cargo-fuzz.
+//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/` and then mutated ones for a short time, `make fuzz` for as many minutes
+//! as it is given. `fuzz/` passes the same functions to cargo-fuzz.
 
 pub mod damage;
 pub mod hunt;
@@ -17,14 +17,14 @@ pub mod texts;
 
 use std::path::Path;
 
-/// A function of arbitrary bytes, and what helps to find bytes that it does not bear.
+/// A function of arbitrary bytes, and what helps to find bytes that make it fail.
 pub struct Target {
     /// The name of its directory in `corpus/`.
     pub name: &'static str,
     pub run: fn(&[u8]),
-    /// Byte sequences that mean something in its format.
+    /// Byte sequences that have a meaning in its format.
     pub words: &'static [&'static [u8]],
-    /// Changes a mutated input such that it gets past checksums.
+    /// Corrects the checksums in a mutated input, so that readers do not refuse it because of them.
     pub mend: Option<fn(&mut [u8])>,
 }
 
@@ -117,7 +117,7 @@ pub fn target(name: &str) -> Option<&'static Target> {
 
 /// Calls `read` with the path of a file of these bytes, in a directory of its own.
 fn with_file(name: &str, bytes: &[u8], read: impl FnOnce(&Path)) {
-    // a machine on which no file can be written says nothing about the reader
+    // if no file can be written, there is nothing to test
     let Ok(dir) = tempfile::tempdir() else { return };
     let path = dir.path().join(name);
     if std::fs::write(&path, bytes).is_ok() {

@@ -12,10 +12,10 @@ use fuzz_targets::{TARGETS, Target, hunt, target};
 #[derive(Parser)]
 #[command(name = "fuzz-targets")]
 struct Args {
-    /// For each target
+    /// The time for each target
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// Of the mutated inputs
+    /// The seed of the mutated inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The names of targets; all by default
@@ -46,7 +46,7 @@ fn main() -> Result<ExitCode> {
     if targets.is_empty() {
         targets = TARGETS.iter().collect();
     }
-    // what a failing input makes a target say is in the table
+    // the table has the messages of panics
     std::panic::set_hook(Box::new(|_| ()));
     println!(
         "{:<14} {:>10} {:>9} {:>11} {:>8}",

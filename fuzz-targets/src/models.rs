@@ -47,7 +47,7 @@ fn edited(bytes: &[u8], whole: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Loads the bytes ([`edited`]) as a detector and as a recogniser, and reads a picture with what loads.
+/// Loads the bytes ([`edited`]) as a detector and as a recogniser, and reads a picture with those that load.
 pub fn networks(bytes: &[u8]) {
     let bytes = edited(bytes, DETECTOR);
     let Ok(dir) = tempfile::tempdir() else { return };
@@ -78,7 +78,7 @@ pub fn networks(bytes: &[u8]) {
     read(det, fuzzed);
 }
 
-/// The configuration of a small encoder, whose weights the input is taken for.
+/// The configuration of a small encoder; the input is its file of weights.
 const CONFIG: [(&str, &[u8]); 2] = [
     (
         "config.json",
@@ -104,7 +104,7 @@ pub const CHECKPOINT_WORDS: &[&[u8]] = &[
 
 const CHECKPOINT: &[u8] = include_bytes!("../../tests/reference/tiny-sentence/model.safetensors");
 
-/// Loads the bytes ([`edited`]) as the weights of a small encoder, and embeds a text with what loads.
+/// Loads the bytes ([`edited`]) as the weights of a small encoder, and embeds a text if they load.
 pub fn checkpoints(bytes: &[u8]) {
     let weights = edited(bytes, CHECKPOINT);
     let Ok(dir) = tempfile::tempdir() else { return };

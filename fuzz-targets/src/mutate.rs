@@ -4,12 +4,12 @@ use seeded_random::Random;
 
 /// Most mutated inputs are no longer than this number of bytes, so that many can be tried.
 const USUAL_LENGTH: usize = 1 << 14;
-/// One in this many may be longer: work that grows with the square of the input shows only in large inputs.
+/// One in this many may be longer: only a long input shows that the time grows with the square of the length.
 const LONG_ONE_IN: usize = 50;
-/// The length of the longest, in bytes.
+/// The maximum length of those, in bytes.
 const GREATEST_LENGTH: usize = 1 << 18;
 
-/// Numbers at which programs err, written in the width and order of bytes that the dice say.
+/// Numbers that often make programs fail. [`number`] writes one of them, or a neighbour, in a random width and byte order.
 const NUMBERS: [u64; 16] = [
     0,
     1,
@@ -29,7 +29,7 @@ const NUMBERS: [u64; 16] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// A new input: one of `corpus`, changed in a few ways. `words` mean something in the format.
+/// A new input: one of `corpus`, with a few random changes. `words` are byte sequences that have a meaning in the format.
 pub fn mutated(random: &mut Random, corpus: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
     let other = |random: &mut Random| {
         let at = random.below(corpus.len());
@@ -104,7 +104,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, what: &[u8]) {
     bytes.splice(at..at, what.iter().copied());
 }
 
-/// A number of [`NUMBERS`] or near it, in decimal digits or as one, two, four or eight bytes.
+/// One of [`NUMBERS`] or a neighbour, in decimal digits or as one, two, four or eight bytes.
 fn number(random: &mut Random) -> Vec<u8> {
     let near = random
         .pick(&NUMBERS)

@@ -1,4 +1,4 @@
-//! Image files: decoding, statistics, and the lines of text that small networks with random weights read in them.
+//! Image files: their decoding, their statistics, and reading text in them with small networks that have random weights.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use riposte::nn::conv::NumericMode;
 /// A detector of text with random weights (tests/reference/convnet.py).
 const DETECTOR: &[u8] = include_bytes!("../../tests/reference/convnet-detector.onnx");
 
-/// The beginnings of the formats, names of their parts, and sides.
+/// The signatures of image formats, the names of their chunks and markers, and widths and heights.
 pub const WORDS: &[&[u8]] = &[
     b"\x89PNG\r\n\x1a\n",
     b"IHDR",
@@ -84,7 +84,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The reader of the two networks. None if they cannot be written to a file.
+/// The reader with the two networks; `None` if they cannot be written to files.
 fn reader() -> Option<&'static PpOcr> {
     static READER: OnceLock<Option<PpOcr>> = OnceLock::new();
     READER
@@ -99,7 +99,7 @@ fn reader() -> Option<&'static PpOcr> {
         .as_ref()
 }
 
-/// Writes the right checksum after each part of a PNG file, without which nothing but the first changed part would be read.
+/// Corrects the checksum of each chunk of a PNG file. With a wrong one, nothing after the chunk would be read.
 pub fn mend(bytes: &mut [u8]) {
     if !bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         return;

@@ -41,7 +41,7 @@ pub const TOPIC_WORDS: &[&[u8]] = &[
     b"\0",
 ];
 
-/// Reads a topics file, and what its topics ask.
+/// Reads a topics file, and finds the claims and objects in its topics.
 pub fn topics(bytes: &[u8]) {
     with_file("topics.xml", bytes, |path| {
         let Ok(topics) = read_topics(path) else {
@@ -81,7 +81,7 @@ pub const ARGUMENT_WORDS: &[&[u8]] = &[
     b"\n",
 ];
 
-/// Reads a file of arguments, and what is scored of each.
+/// Reads a file of arguments, and scores the texts of the first ones.
 pub fn arguments(bytes: &[u8]) {
     with_file("args-me.json", bytes, |path| {
         let Ok(collection) = ArgumentCollection::open(path) else {
@@ -115,7 +115,7 @@ pub const PASSAGE_WORDS: &[&[u8]] = &[
     b"\xef\xbb\xbf",
 ];
 
-/// Reads a file of passages, and what is scored of each.
+/// Reads a file of passages, and scores the texts of the first ones.
 pub fn passages(bytes: &[u8]) {
     with_file("passages.jsonl", bytes, |path| {
         let Ok(collection) = PassageCollection::open(path) else {
@@ -129,7 +129,7 @@ pub fn passages(bytes: &[u8]) {
     });
 }
 
-/// What riposte computes of a text without a model.
+/// Computes everything that riposte computes from a text without a model.
 fn text(text: &str) {
     let sentences = words::sentences(text);
     let tokens = words::tokens(text);

@@ -1,4 +1,4 @@
-//! Each target bears the inputs of its corpus, and mutated ones for as long as `RIPOSTE_FUZZ_SECONDS` says (2).
+//! Each target survives the inputs of its corpus, and mutated ones for `RIPOSTE_FUZZ_SECONDS` seconds (by default 2).
 
 use std::time::Duration;
 

@@ -81,7 +81,7 @@ impl System {
     }
 }
 
-/// What the file of an approach says of itself.
+/// An approach, as its file describes it.
 struct About {
     /// The name of the approach.
     recipe: String,
@@ -125,7 +125,7 @@ fn list(args: &ApproachesArgs) -> Result<String> {
     Ok(listed)
 }
 
-/// What the approaches to a task say of themselves, the default first.
+/// The name and source of each approach to a task, and what its source leaves open; the default first.
 fn about(task: Task) -> Result<Vec<About>> {
     let of_text = |task| {
         let all = TextApproach::all(task)?.into_iter();
@@ -318,7 +318,7 @@ fn write_table(
         writeln!(listed, "  {}", about.recipe)?;
         write_about(listed, about);
     }
-    // what the file of an approach says is printed once, though it may rebuild several systems
+    // the source of an approach is printed once, even if it rebuilds several systems
     let mut told = BTreeSet::new();
     for leaderboard in leaderboards {
         let mut columns = Vec::new();
@@ -359,7 +359,7 @@ fn write_table(
     Ok(())
 }
 
-/// Writes what the file of an approach says of itself.
+/// Writes the source of an approach, and what it leaves open.
 fn write_about(listed: &mut String, about: &About) {
     write_wrapped(listed, &about.source);
     if !about.unknown.is_empty() {

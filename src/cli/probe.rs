@@ -19,14 +19,14 @@ use crate::weights::Models;
 /// The time that one document may take, models included. One of the largest that are read takes less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The time between two looks at whether the user wants to stop.
+/// The time between two checks whether the user wants to stop.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How a process ended that tried documents.
+/// How a process that tried documents has ended.
 enum End {
-    /// In order, or with an error that an extraction would report too.
+    /// It returned, perhaps with an error that an extraction would report, too.
     Ordinary,
-    /// It died of the document that it was trying, in this way.
+    /// It died while it tried a document; the text says how.
     Died(String),
     /// The user has stopped it.
     Interrupted,
@@ -141,17 +141,17 @@ fn end_of(status: ExitStatus) -> End {
     {
         use rustix::process::Signal;
         use std::os::unix::process::ExitStatusExt;
-        // a user's or a terminal's wish, not a death
-        let wishes = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+        // the user or the terminal has sent these: no document is to blame
+        let requests = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
         if status
             .signal()
-            .is_some_and(|signal| wishes.iter().any(|wish| wish.as_raw() == signal))
+            .is_some_and(|signal| requests.iter().any(|request| request.as_raw() == signal))
         {
             return End::Interrupted;
         }
     }
     match status.code() {
-        // the exit codes of riposte; that of a panic is another one
+        // the exit codes of riposte; a panic has another one
         Some(0..=2) => End::Ordinary,
         _ => End::Died(status.to_string()),
     }
@@ -168,7 +168,7 @@ pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
     let models = Models::at(options.models.as_deref())?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {
-        // where nobody listens any more, it ends
+        // if the process that reads this has ended, this is an error, and this process ends too
         let written = writeln!(std::io::stdout(), "{}", id.0);
         written.context("cannot say that a document is done")
     };
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_to_stop_is_no_death_and_an_error_neither() {
+    fn neither_a_request_to_stop_nor_an_error_is_a_death() {
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
             let end = end_of(ExitStatus::from_raw(signal.as_raw()));
             assert!(matches!(end, End::Interrupted), "{signal:?}");

@@ -379,7 +379,7 @@ impl ArgumentFile {
         let known = self.known_ends.take();
         let known = match known.filter(|known| (known.from..known.to).contains(&here)) {
             Some(known) => known,
-            // for as many bytes as an object may have, the ends of all objects that begin there are in twice as many
+            // an object has at most MAX_DOCUMENT_BYTES: if it begins within so many bytes, it ends within twice as many
             None => {
                 while self.buffer.len() - self.start < 2 * MAX_DOCUMENT_BYTES && self.fill() {}
                 let window = self.buffer.get(self.start..).unwrap_or_default();

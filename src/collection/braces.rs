@@ -24,7 +24,7 @@ impl ObjectEnds {
     /// Finds the ends in a window of fewer than 2^32 - 2 bytes.
     ///
     /// Whether a brace is in a string depends on where reading begins, so each position has two states: outside and inside a string. For
-    /// both, the loop knows the first closing brace after the position that closes nothing which begins after it.
+    /// each state, the loop keeps the first closing brace after the position whose opening brace, if there is one, is before the position.
     pub fn of(bytes: &[u8]) -> Self {
         let mut ends = Vec::new();
         let mut closes: Vec<Close> = Vec::new();

@@ -54,10 +54,10 @@ impl PairsOf {
     }
 }
 
-/// How often two terms are near each other, as in Lucene (`SloppyPhraseMatcher`): the sum over the places where they are at most `slop` off of
-/// `1 / (1 + how far they are off)`. `first` and `second` are their positions, in ascending order.
+/// How often two terms are near each other, as in Lucene (`SloppyPhraseMatcher`): the sum of `1 / (1 + distance)` over the places where the
+/// distance is at most `slop`. The distance is that of [`Pairs::slop`]. `first` and `second` are the terms' positions, in ascending order.
 pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
-    // adjacent terms in the right order are at the same place
+    // the place of the second term is that of the word before it, so that adjacent terms in the right order are at the same place
     let mut places: [Vec<i64>; 2] = [
         first.iter().map(|at| *at as i64).collect(),
         second.iter().map(|at| *at as i64 - 1).collect(),

@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 /// A larger file is no stop list.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How the name of a list begins that was read from a file. A hash of its words follows.
+/// The beginning of the name of a list that was read from a file. A hash of its words follows.
 const FROM_FILE: &str = "file:";
 
 /// A list of words that are left out.
 ///
-/// Lists come along under these names; the files are in `src/index/stop_words/`, one word a line.
+/// The built-in lists are in `src/index/stop_words/`, one word a line.
 #[derive(Clone, Debug)]
 pub struct StopList {
     /// One of [`StopList::names`], or "file:" and a hash of the words.
@@ -25,7 +25,7 @@ pub struct StopList {
     words: Arc<HashSet<Box<str>>>,
 }
 
-/// The lists that come along, by their names.
+/// The built-in lists by name.
 const LISTS: [(&str, &str); 15] = [
     ("none", ""),
     // articles, forms of "to be" and the most frequent prepositions and conjunctions, without negations and question words
@@ -60,7 +60,7 @@ const LISTS: [(&str, &str); 15] = [
 ];
 
 impl StopList {
-    /// The names of the lists that come along.
+    /// The names of the built-in lists.
     pub fn names() -> impl Iterator<Item = &'static str> {
         LISTS.iter().map(|(name, _)| *name)
     }
@@ -78,7 +78,7 @@ impl StopList {
             });
         }
         if name.starts_with(FROM_FILE) {
-            // the analyzer of an index that is stored; its words are those of the analyzer that is compared with it
+            // an index stores only the name; where the words are needed, they come from the analyzer with which the index is opened
             return Ok(StopList {
                 name: name.into(),
                 words: Arc::default(),
@@ -94,7 +94,7 @@ impl StopList {
         Self::read(Path::new(name)).with_context(|| format!("cannot read the stop list {name}"))
     }
 
-    /// A list that comes along; none where there is no such list.
+    /// A built-in list; without words if there is no such list.
     pub(crate) fn built_in(name: &str) -> Self {
         Self::find(name).unwrap_or_default()
     }
@@ -124,12 +124,12 @@ impl StopList {
         })
     }
 
-    /// The name. Lists with the same name have the same words, unless one was made from the name of a file's list alone.
+    /// The name. Lists with the same name have the same words, if these are known ([`StopList::is_known`]).
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the words are known. Of a list from a file, an index stores the name alone.
+    /// Whether the words are known. Of a list from a file, an index stores only the name.
     pub fn is_known(&self) -> bool {
         !self.name.starts_with(FROM_FILE) || !self.words.is_empty()
     }

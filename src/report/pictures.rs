@@ -1,5 +1,5 @@
-//! The pictures of a report. They are encoded again from pixels, so no byte of a collection's files gets into a report, and small
-//! enough that the report of a run can be sent by mail.
+//! The pictures of a report. They are encoded anew from pixels, so that no byte of a collection's files gets into a report, and they are small
+//! enough for the report of a run to be sent by mail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -83,8 +83,8 @@ const PROBE: u32 = 160;
 /// The bytes of a picture grow with its pixels to this power or a slightly lower one: a larger copy needs fewer bytes per pixel.
 const GROWTH: f64 = 0.85;
 
-/// The longest side that is scaled down smoothly, in pixels: the weights for it take 32 bytes a pixel, which for 100 million would be
-/// 3.2 GB.
+/// The longest side that is scaled down smoothly, in pixels. The weights of the scaling take 32 bytes for each pixel of the side, 3.2 GB for
+/// a side of 100 million pixels.
 const MAX_SIDE: u32 = 65_536;
 
 /// WebP quality, from 0 to 100. Thin letters become illegible below it.

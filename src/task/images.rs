@@ -38,8 +38,8 @@ use lists::{ScoredImage, score_candidates, select_lists};
 use opinions::PoolTexts;
 use signals::{CrawlRanks, Signals};
 
-/// Number of candidates for each topic or, if lists are cut after stances are estimated, for each of its lists: five times as many as are listed, so that there is a choice for each stance, but so few that a
-/// strong stance cannot list an image that is off topic.
+/// Number of candidates for each topic or, if candidates are cut after their stances are estimated, for each of its stances. It is five times
+/// the number of listed images: enough for a choice within each stance, but so few that no image off topic is listed for its strong stance.
 const POOL: usize = 100;
 
 /// Number of topics that are ranked together: enough for all threads, and few enough for their candidates to fit in memory.

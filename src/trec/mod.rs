@@ -180,7 +180,7 @@ impl Explanation {
         }
     }
 
-    /// Adds to how the value follows what was left out of a text.
+    /// Appends to [`Explanation::how`] what was left out of a text.
     pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
         for cut in cuts {
             if !self.how.is_empty() {

@@ -1,7 +1,7 @@
 //! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,9 +13,10 @@ use sha2::Digest;
 use super::http::{self, Checksum, PublisherInfo, Web};
 use super::package::Packages;
 use super::{
-    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file, hash_file,
-    hex, read_record, write_record,
+    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file, read_record,
+    write_record,
 };
+use crate::disk::{hex, sha256_of};
 
 /// How the progress of a download is shown.
 pub struct Progress {
@@ -271,7 +272,8 @@ fn accept(
             "the download has {bytes} bytes, must be {must}"
         );
     }
-    let sha256 = hash_file(part).with_context(|| format!("cannot read {part:?}"))?;
+    let sha256 = File::open(part).and_then(sha256_of);
+    let sha256 = sha256.with_context(|| format!("cannot read {part:?}"))?;
     let mut publisher = None;
     match (&file.sha256, info.checksum) {
         (Some(must), _) => ensure!(

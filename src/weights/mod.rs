@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -26,7 +26,7 @@ use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use crate::disk::{self, Stamp};
+use crate::disk::{self, Stamp, hex};
 
 /// The environment variable that names the models directory.
 pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
@@ -248,7 +248,8 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>)
         return Ok(known.sha256.clone());
     }
     let path = dir.join(name);
-    let sha256 = hash_file(&path).with_context(|| format!("cannot read {path:?}"))?;
+    let sha256 = File::open(&path).and_then(disk::sha256_of);
+    let sha256 = sha256.with_context(|| format!("cannot read {path:?}"))?;
     let computed = VerifiedFile {
         stamp,
         sha256: sha256.clone(),
@@ -257,22 +258,6 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>)
     // the record only saves time: without it, the file is hashed at each start
     let _ = write_record(&record, &verified);
     Ok(sha256)
-}
-
-fn hash_file(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
-            n => hash.update(buffer.get(..n).unwrap_or_default()),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 const FETCHED: &str = "fetched.toml";

@@ -1,4 +1,4 @@
-//! `riposte approaches`: the list of systems, the files of recipes, and what is said of mistyped names.
+//! `riposte approaches`: the list of systems, the files of recipes, and the errors for mistyped names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

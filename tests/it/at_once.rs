@@ -9,7 +9,7 @@ use riposte::weights::Models;
 use crate::index_files::arguments;
 use crate::support::files::{entries, name, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::sample;
 
 const TOPICS: &str =
@@ -52,16 +52,8 @@ fn four_processes_that_want_one_index_all_succeed() {
         command
     };
     let rank = |place: &Path, out: &Path| {
-        let args = [
-            "controversial",
-            "-i",
-            text(home),
-            "-o",
-            text(out),
-            "--index",
-        ];
-        let mut command = riposte(home, &args);
-        command.arg(place);
+        let mut command = rank_arguments(home, home, out);
+        command.arg("--index").arg(place);
         command
     };
     let mut waited = 0;
@@ -133,8 +125,7 @@ fn two_runs_without_sentence_vectors_both_succeed() {
     fs::write(home.join("topics.xml"), TOPICS).unwrap();
     let outs = outs(home, 2);
     let rank = |out: &Path| {
-        let args = ["controversial", "-i", text(home), "-o", text(out)];
-        let mut command = riposte(home, &args);
+        let mut command = rank_arguments(home, home, out);
         command.env("RIPOSTE_MODELS", &models);
         command
     };
@@ -144,24 +135,66 @@ fn two_runs_without_sentence_vectors_both_succeed() {
     equal_runs(&outs);
 }
 
+/// A Python program that runs a command in which ^C has its usual effect. A shell may start background processes so that they ignore ^C, and
+/// their children inherit that.
+#[cfg(unix)]
+const WITH_INTERRUPT: &str = "import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])";
+
 /// ^C ends a process that waits for another.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_waiting() {
     use std::io::{BufRead, BufReader};
+    use std::os::unix::process::ExitStatusExt;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    use crate::support::need::Python;
+    let Some(python) = need(Python) else {
+        return;
+    };
     let home = tempfile::tempdir().unwrap();
     let evidence = home.path().join("e.sqlite");
     let held = riposte::evidence::store::Store::open(&evidence).unwrap();
     let args = ["images", "-i", text(sample()), "-o", text(home.path())];
-    let mut command = riposte(home.path(), &args);
-    command.arg("--evidence").arg(&evidence);
+    let rank = riposte(home.path(), &args);
+    let mut command = Command::new(python);
+    command.args(["-c", WITH_INTERRUPT]).arg(rank.get_program());
+    command
+        .args(rank.get_args())
+        .arg("--evidence")
+        .arg(&evidence);
+    for (name, value) in rank.get_envs() {
+        command.env(name, value.unwrap());
+    }
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let says_so = lines.any(|line| line.unwrap().contains("waiting for it"));
-    assert!(says_so);
-    let id = child.id().to_string();
-    succeed(Command::new("kill").args(["-INT", &id]));
+    let error = BufReader::new(child.stderr.take().unwrap());
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        let mut lines = error.lines().map_while(Result::ok);
+        lines.all(|line| sender.send(line).is_ok())
+    });
+    let mut said = Vec::new();
+    let ended = loop {
+        match lines.recv_timeout(Duration::from_secs(60)) {
+            Ok(line) => {
+                if line.contains("waiting for it") {
+                    succeed(Command::new("kill").args(["-INT", &child.id().to_string()]));
+                }
+                said.push(line);
+            }
+            Err(RecvTimeoutError::Disconnected) => break true,
+            Err(RecvTimeoutError::Timeout) => break false,
+        }
+    };
+    if !ended {
+        child.kill().unwrap();
+    }
     let status = child.wait().unwrap();
-    assert!(!status.success());
+    assert!(ended, "it still waits after a minute: {said:?}");
+    let interrupt = 2;
+    assert_eq!(status.signal(), Some(interrupt), "{status}: {said:?}");
     drop(held);
 }

@@ -1,4 +1,5 @@
-//! Recovery after broken arguments: what is read, and that the time is linear in the size of the file.
+//! After a broken argument, reading goes on. It finds the arguments that a simpler, slow reader finds, in time that is linear in the size
+//! of the file.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -197,7 +198,7 @@ proptest! {
     }
 }
 
-/// Reads the text of each size and compares the times with those that would be linear.
+/// Reads texts of growing sizes. The time may grow at most ten times as fast as the size.
 #[track_caller]
 fn assert_linear(name: &str, text: impl Fn(usize) -> String) {
     let mut first: Option<Duration> = None;

@@ -1,4 +1,4 @@
-//! Model files that no exporter writes: loading one is an error with its path, and takes neither a panic nor memory without bound.
+//! Model files that no exporter writes. Loading one is an error that names its path; it neither panics nor takes memory without bound.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::support::onnx::{self, Graph, Message, ints, numbers};
 use crate::support::program::{WorkDir, riposte, stderr};
 use crate::support::reference;
 
-/// A directory with a detector and a recogniser that are whole.
+/// A directory with a detector and a recogniser that can be read.
 fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (det, rec) = (dir.path().join("det.onnx"), dir.path().join("rec.onnx"));
@@ -30,7 +30,7 @@ fn read(det: &Path, rec: &Path) -> Result<(), String> {
     let reader = reader.map_err(|error| format!("{error:#}"))?;
     for backend in reader.backends() {
         if let Runtime::Rten { because } = &backend.convolutions {
-            // an assertion of ours that a model file breaks
+            // no model file may make an assertion of our compiler fail
             assert!(!because.contains("compiling it failed"), "{because}");
         }
     }
@@ -52,7 +52,7 @@ fn small_networks_that_are_whole_read_a_picture() {
     assert_eq!(read(&det, &rec), Ok(()));
 }
 
-/// A detector: a convolution, and then `rest`, which computes "map" of "x".
+/// A detector: a convolution with the output "x", then the nodes that `rest` adds, the last with the output "map".
 fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
     let begun = Graph::default()
         .input("image", &[1, 3, -1, -1])
@@ -217,7 +217,7 @@ fn a_hostile_onnx_file_is_an_error() {
     let mut refused = 0;
     for (what, graph) in hostile() {
         fs::write(&path, graph.model()).unwrap();
-        // strides that are too large, for example, leave a map of one pixel, which has no text
+        // some detectors load, and find no text: with huge strides, for example, the map has one pixel
         if let Err(said) = read(&path, &rec) {
             refused += 1;
             assert!(!said.contains("root:"), "{what}: {said}");

@@ -16,7 +16,7 @@ use crate::index_images::{Evidence, scores};
 use crate::search::built;
 use crate::support::chance::Chance;
 use crate::support::files::{copy, entries, text};
-use crate::support::program::{collection_tools, riposte, succeed};
+use crate::support::program::{collection_tools, rank_arguments, riposte, succeed};
 use crate::support::{golden_evidence, sample};
 
 /// The directories in which an index is being built, or was when riposte was killed.
@@ -121,8 +121,7 @@ fn a_build_killed_at_thirty_moments_gives_the_same_run_afterwards() {
         "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
     fs::write(home.join("topics.xml"), topics).unwrap();
     let (kept, out) = (home.join("kept"), home.join("out"));
-    let args = ["controversial", "-i", text(home), "-o", text(&out)];
-    let mut command = riposte(home, &args);
+    let mut command = rank_arguments(home, home, &out);
     command.args(["--index", text(&kept), "--approach", "bm25"]);
     let mut runs: Vec<Vec<u8>> = Vec::new();
     kill_and_repeat(

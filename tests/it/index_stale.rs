@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::index_files::arguments;
 use crate::messages::write_topic;
 use crate::support::files::{entries, name, text};
-use crate::support::program::{riposte, stderr, succeed};
+use crate::support::program::{rank_arguments, riposte, stderr, succeed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
 
@@ -36,19 +36,9 @@ impl Case {
 
     fn command(&self, input: &Path) -> Command {
         let home = self.dir.path();
-        let (out, place) = (home.join("out"), home.join("indexes"));
-        let args = [
-            "controversial",
-            "-i",
-            text(input),
-            "-o",
-            text(&out),
-            "--approach",
-            "bm25",
-            "--index",
-        ];
-        let mut command = riposte(home, &args);
-        command.arg(place);
+        let mut command = rank_arguments(home, input, &home.join("out"));
+        command.args(["--approach", "bm25", "--index"]);
+        command.arg(home.join("indexes"));
         command
     }
 
@@ -118,7 +108,7 @@ fn another_time_a_copy_and_another_directory_keep_the_index() {
 fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     let case = Case::new();
     let (_, run) = case.rank(&[]);
-    // hashes that are wrong, with a right checksum: a run that trusts the times believes them
+    // wrong hashes in a record with the right checksum: a run that trusts the times uses them
     let kept = fs::read_to_string(case.hashes()).unwrap();
     let (content, _) = kept.split_once(",\"checksum\":\"").unwrap();
     let at = content.find("\"sha256\":\"").unwrap() + 10;
@@ -132,7 +122,7 @@ fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     assert_eq!(fs::read_to_string(case.hashes()).unwrap(), kept);
     fs::write(case.hashes(), &forged).unwrap();
     assert_eq!(case.rank(&[]), (true, run.clone()));
-    // one with a wrong checksum is not believed: the file is read, and the index is of another content
+    // a record with a wrong checksum is ignored: the file is read, and its hash is not the one in the index
     fs::write(case.hashes(), forged.replace("01234567", "76543210")).unwrap();
     assert_eq!(case.rank(&[]), (true, run));
     // the command `index` has the option, too

@@ -1,12 +1,12 @@
-//! What is peculiar to the approaches that rebuild published systems: their terms, worked out by hand from what their code does to a text.
+//! How the approaches that rebuild published systems differ from each other: their terms, worked out by hand from what their code does to a
+//! text.
 
 use riposte::index::analyzer::{StopList, terms};
 use riposte::task::text_approach::TextApproach;
 use riposte::trec::TextTask;
 
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::text;
-use crate::support::program::{WorkDir, riposte, succeed};
+use crate::support::program::{WorkDir, rank_arguments, succeed};
 use crate::support::root;
 
 const SENTENCE: &str = "Don't the People's rights (yesssss!) matter in 2000?";
@@ -19,7 +19,7 @@ fn approach(task: TextTask, name: &str) -> TextApproach {
 fn each_system_makes_its_own_terms_of_a_sentence() {
     use TextTask::{Comparative, Controversial};
     for (task, name, documents, queries) in [
-        // the stop list has "don't"; KStem leaves what is not a word of letters, and "rights", which is in its lexicon
+        // the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", which is in its lexicon
         (
             Controversial,
             "elrond",
@@ -32,7 +32,7 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "don't peopl right yesssss matter 2000",
             None,
         ),
-        // runs of more than two characters are cut, digits too; then words of 3 to 20 letters stay, and a query loses its stop words
+        // of a repeated letter or digit two are kept; then words of 3 to 20 characters are kept, and stop words are removed from queries
         (
             Controversial,
             "jean-pierre-polnareff",
@@ -58,16 +58,16 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "people's rights yesssss matter 2000",
             None,
         ),
-        // its own long list has "people", which is found without the possessive, and "rights"
+        // its own long list has "rights" and "people"; the possessive is removed first
         (Controversial, "shanks", "yesssss matter 2000", None),
-        // documents were split at punctuation, queries were not
+        // words are split at punctuation in documents, but not in queries
         (
             Controversial,
             "macbeth",
             "don t the people s rights yesssss matter in 2000",
             Some("don't the people's rights yesssss matter in 2000"),
         ),
-        // one-letter words fall: the t and the s of "don't" and "people's"
+        // words of one letter are left out: the t of "don't" and the s of "people's"
         (
             Controversial,
             "little-foot",
@@ -81,7 +81,7 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "don't people' right yesssss matter 2000",
             None,
         ),
-        // the index has stop words, queries have not
+        // stop words are removed from queries, but not from documents
         (
             Comparative,
             "grimjack",
@@ -126,18 +126,8 @@ fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
     std::fs::write(home.path().join("topics.xml"), topics).unwrap();
     let found = |approach: &str| {
         let out = home.path().join(approach);
-        let input = text(home.path());
-        let args = [
-            "controversial",
-            "-q",
-            "-i",
-            input,
-            "-o",
-            text(&out),
-            "--approach",
-            approach,
-        ];
-        succeed(&mut riposte(home.path(), &args));
+        let mut command = rank_arguments(home.path(), home.path(), &out);
+        succeed(command.args(["-q", "--approach", approach]));
         let run = std::fs::read_to_string(out.join("run.txt")).unwrap();
         let mut ids: Vec<String> = run
             .lines()

@@ -12,7 +12,7 @@ use crate::index_files::arguments;
 use crate::messages::write_topic;
 use crate::support::files::{entries, name, text};
 use crate::support::need::{Giving, need};
-use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
 /// The names of what is in a directory.
@@ -80,9 +80,8 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
     assert!(report.join("index.html").is_file());
 }
 
-/// `riposte` for a user whose cache cannot be written, with `tmp` as the directory for temporary files.
-fn without_cache(home: &Path, tmp: &Path, args: &[&str]) -> Command {
-    let mut command = riposte(home, args);
+/// The command of a user whose cache cannot be written, with `tmp` as the directory for temporary files.
+fn without_cache(mut command: Command, tmp: &Path) -> Command {
     command
         .env("XDG_CACHE_HOME", "/dev/null/cache")
         .env("HOME", "/dev/null/home");
@@ -100,16 +99,11 @@ fn without_a_cache_the_index_is_in_a_directory_that_only_its_user_can_enter() {
     // everyone can write the place that earlier versions used, and it is ignored
     fs::create_dir(tmp.join("riposte")).unwrap();
     fs::set_permissions(tmp.join("riposte"), fs::Permissions::from_mode(0o777)).unwrap();
-    let args = [
-        "controversial",
-        "-i",
-        text(home),
-        "-o",
-        text(&out),
-        "--approach",
-        "bm25",
-    ];
-    let rank = || without_cache(home, &tmp, &args);
+    let rank = || {
+        let mut command = rank_arguments(home, home, &out);
+        command.args(["--approach", "bm25"]);
+        without_cache(command, &tmp)
+    };
     let said = stderr(&succeed(&mut rank()));
     let own = tmp.join(format!("riposte-{}", fs::metadata(&out).unwrap().uid()));
     assert!(
@@ -156,8 +150,8 @@ fn a_directory_of_another_user_is_refused() {
     fs::create_dir_all(&own).unwrap();
     fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
     chown(&own, Some(user), None).unwrap();
-    let args = ["controversial", "-i", text(home), "-o", text(&out)];
-    let output = without_cache(home, &tmp, &args).output().unwrap();
+    let mut command = without_cache(rank_arguments(home, home, &out), &tmp);
+    let output = command.output().unwrap();
     assert_eq!(code(&output), 2);
     assert!(
         stderr(&output).contains("belongs to another user"),
@@ -197,27 +191,22 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
     let index = corpus::directory(&place.join("texts.sqlite"), Kind::Arguments, &analyzer);
     let lock = place.join(format!(".{}.lock", name(&index)));
     symlink(&precious, &lock).unwrap();
-    let args = [
-        "controversial",
-        "-i",
-        text(home),
-        "-o",
-        text(&out),
-        "--approach",
-        "bm25",
-        "--index",
-    ];
-    refused(riposte(home, &args).arg(&place));
+    let rank = || {
+        let mut command = rank_arguments(home, home, &out);
+        command.args(["--approach", "bm25", "--index"]).arg(&place);
+        command
+    };
+    refused(&mut rank());
     fs::remove_file(&lock).unwrap();
-    succeed(riposte(home, &args).arg(&place));
+    succeed(&mut rank());
     // a lock with content is not touched
     fs::write(&lock, "years of work").unwrap();
-    succeed(riposte(home, &args).arg(&place));
+    succeed(&mut rank());
     assert_eq!(fs::read_to_string(&lock).unwrap(), "years of work");
     // a run in the place of a link replaces the link
     fs::remove_file(out.join("run.txt")).unwrap();
     symlink(&precious, out.join("run.txt")).unwrap();
-    succeed(riposte(home, &args).arg(&place));
+    succeed(&mut rank());
     assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
     assert!(!out.join("run.txt").is_symlink());
 }

@@ -1,4 +1,4 @@
-//! Evidence follows the contents of files: an edit is seen whatever it leaves as it was, and a copy recomputes nothing.
+//! Evidence follows the contents of files: an edit is seen even if it keeps a file's size and time, and a copy recomputes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn an_edit_that_keeps_length_and_time_is_seen() {
         assert_computed(&run(&[]), 1);
         assert_computed(&run(&[]), 0);
     }
-    // edited twice: the words are as they were
+    // the second edit has reversed the first
     assert_eq!(stored_words(&evidence), before);
     let image = documents(&input)[1].join("image.webp");
     let mut bytes = fs::read(&image).unwrap();
@@ -103,7 +103,7 @@ fn a_copied_collection_and_merged_shards_recompute_nothing() {
     assert_computed(&extract(home.path(), &copied, &evidence, &[]), 0);
     edit(&documents(&copied)[0]);
     assert_computed(&extract(home.path(), &copied, &evidence, &[]), 1);
-    // the original has other words now than those that are stored
+    // what is stored now is the evidence of the copy, whose words differ from the original's
     assert_computed(&extract(home.path(), &input, &evidence, &[]), 1);
     let merged = home.path().join("merged.sqlite");
     succeed(&mut riposte(

@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
             );
         }
         if let Some((at_work, number)) = self.at_work {
-            // without the note the document is computed all the same
+            // a failed note does not stop the document from being computed
             let _ = at_work.note(number, &entry.id, &listing.fingerprint);
         }
         // stored channels may be inputs of missing ones

@@ -28,8 +28,8 @@ pub(crate) fn is_cut_jpeg(bytes: &[u8]) -> bool {
                     _ => return true,
                 }
             }
-            // what no marker begins is for the decoder to judge
             [] | [0xff] => return true,
+            // there is no marker where one must be: the decoder decides whether it can read such a file
             _ => return false,
         }
     }

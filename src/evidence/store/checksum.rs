@@ -2,8 +2,8 @@
 //!
 //! SQLite's own checks do not see changed values, and a flipped bit in an interior page of a table makes rows vanish. So the table
 //! `checksum` has a row for each document and table, over all values of the document's rows in that table, in the order of the primary key.
-//! A document without a row in a table has a checksum for it, too. Triggers delete a checksum when other hands change the rows: an older
-//! riposte, or a person with `sqlite3`. Rows without a checksum are read unverified, and the next extraction adds it.
+//! A document without a row in a table has a checksum for it, too. When rows change, triggers delete their checksum. riposte then writes the
+//! new one, but an older riposte or `sqlite3` does not: rows without a checksum are read unverified, and the next extraction adds it.
 
 use std::fmt;
 
@@ -106,7 +106,7 @@ pub(super) fn schema() -> String {
     sql
 }
 
-/// The error for stored rows of a document that are not those that were written.
+/// The error for stored rows of a document that do not have their checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
     pub document: String,

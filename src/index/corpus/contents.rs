@@ -1,26 +1,24 @@
 //! What is in the files of a text collection: a hash of their content. It is computed again only if the system shows a file as changed.
 //!
-//! The hashes are kept beside the index, each with the file's size, times and inode. The time of the last change of the inode (ctime)
-//! is among them, which users cannot set: so an edit is seen even if it keeps the size, and restores the time of modification.
+//! The hashes are kept beside the index, each with the file's size, times and inode. One of the times is that of the inode's last change
+//! (ctime), which users cannot set: so an edit is seen even if it keeps the size and restores the time of modification.
 
-use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::disk::{sealed, unsealed};
-use crate::disk::{Stamp, parent, replace};
+use crate::collection::regular;
+use crate::disk::{Stamp, hex, parent, replace, sha256_of};
 
 /// The beginning of a fingerprint. Those of earlier versions have none: they are hashes of sizes and times.
 pub(super) const PREFIX: &str = "sha256:";
-
-/// Bytes that are read at once.
-const BUFFER: usize = 1 << 18;
 
 /// A file's hash, valid while the file has this stamp.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,10 +35,8 @@ struct KnownFiles {
 }
 
 /// Errors: there is no file, or it is a pipe or a device.
-fn metadata_of(path: &Path) -> Result<Metadata> {
-    let metadata = fs::metadata(path)?;
-    ensure!(metadata.is_file(), "it is not a regular file");
-    Ok(metadata)
+fn metadata_of(path: &Path) -> io::Result<Metadata> {
+    regular::open(path)?.metadata()
 }
 
 /// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy has the same fingerprint. Hashes
@@ -55,7 +51,8 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
         .par_iter()
         .map(|path| -> Result<(KnownFile, bool)> {
             let reading = || format!("cannot read {}", path.display());
-            let metadata = metadata_of(path).with_context(reading)?;
+            let file = regular::open(path).with_context(reading)?;
+            let metadata = file.metadata().with_context(reading)?;
             let stamp = Stamp::of(&metadata).text;
             if let Some(known) = known.files.iter().find(|known| known.stamp == stamp) {
                 return Ok((known.clone(), false));
@@ -63,7 +60,7 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
             let known = KnownFile {
                 stamp,
                 bytes: metadata.len(),
-                sha256: hash_file(path).with_context(reading)?,
+                sha256: sha256_of(file).with_context(reading)?,
             };
             Ok((known, true))
         })
@@ -127,24 +124,6 @@ fn read_record(path: &Path) -> Option<KnownFiles> {
     serde_json::from_slice(&unsealed(&fs::read(path).ok()?)?).ok()
 }
 
-fn hash_file(path: &Path) -> Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(read) => hash.update(buffer.get(..read).unwrap_or_default()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -170,13 +149,13 @@ mod tests {
         sleep_until_settled(&file);
         assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
         assert!(kept.is_file());
-        // only the record says so
+        // the second run has read the hash from the record: a wrong one there changes the fingerprint
         let mut known = read_record(&kept).unwrap();
         known.files[0].sha256 = "0".repeat(64);
         let json = serde_json::to_vec(&known).unwrap();
         fs::write(&kept, sealed(&json).unwrap()).unwrap();
         assert_ne!(fingerprint(&[&file], &index).unwrap(), first);
-        // a damaged record is none
+        // a damaged record is ignored
         fs::write(&kept, json).unwrap();
         assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
         let copy = at("copy/args-me.json");
@@ -185,7 +164,7 @@ mod tests {
         // an edit in the middle that keeps the size, with the time restored
         let modified = fs::metadata(&file).unwrap().modified().unwrap();
         fs::write(&file, "one twe three").unwrap();
-        let opened = File::options().write(true).open(&file).unwrap();
+        let opened = fs::File::options().write(true).open(&file).unwrap();
         opened.set_modified(modified).unwrap();
         if cfg!(unix) {
             assert_ne!(fingerprint(&[&file], &index).unwrap(), first);

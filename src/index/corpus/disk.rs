@@ -130,7 +130,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether the index can be replaced without being asked: nothing but the index is in its directory.
+    /// Whether the index can be replaced without asking: its directory contains nothing else.
     pub fn is_replaceable(&self) -> bool {
         is_only_index(&self.dir)
     }
@@ -171,19 +171,30 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
 pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
-        // it does not name the file in a way that can be read from here
+        // the error has the file's name, but only its text shows it
         TantivyError::DataCorruption(_) => {
             let said = error.to_string();
             let file = if said.contains(MANAGED) { MANAGED } else { "" };
             damaged(dir, Path::new(file), said)
         }
-        TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(path)) => {
-            damaged(dir, path, "it is missing")
-        }
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
-            damaged(dir, filepath, io_error)
-        }
+        TantivyError::OpenReadError(error) => match error {
+            OpenReadError::FileDoesNotExist(file)
+            | OpenReadError::IoError { filepath: file, .. } => read_error(dir, file, error),
+            OpenReadError::IncompatibleIndex(_) => read_error(dir, Path::new(""), error),
+        },
         _ => damaged(dir, Path::new(""), error),
+    }
+}
+
+/// Turns tantivy's error for a file into that of [`damaged`].
+fn read_error(dir: &Path, file: &Path, error: &OpenReadError) -> Error {
+    match error {
+        OpenReadError::FileDoesNotExist(_) => damaged(dir, file, "it is missing"),
+        OpenReadError::IoError { io_error, .. } => damaged(dir, file, io_error),
+        // tantivy's own text tells the user to change the version of tantivy
+        OpenReadError::IncompatibleIndex(_) => {
+            damaged(dir, file, "the format version at its end is not supported")
+        }
     }
 }
 
@@ -204,25 +215,28 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     let segments = index.searchable_segment_metas();
     let segments = segments.map_err(|error| index_error(dir, &error))?;
     let files: Vec<PathBuf> = segments.iter().flat_map(|s| files_of(s, stores)).collect();
+    let directory = index.directory();
+    let length = |file: &Path| -> Result<u64> {
+        let opened = guarded(|| directory.open_read(file));
+        let opened = opened.map_err(|why| damaged(dir, file, format!("{why:#}")))?;
+        let opened = opened.map_err(|error| read_error(dir, file, &error))?;
+        Ok(opened.len() as u64)
+    };
     let bytes = files
         .par_iter()
         .map(|file| -> Result<u64> {
-            let directory = index.directory();
-            let open = |error: OpenReadError| index_error(dir, &error.into());
             let matches = guarded(|| directory.validate_checksum(file));
             let matches = matches.map_err(|why| damaged(dir, file, format!("{why:#}")))?;
-            if !matches.map_err(open)? {
+            if !matches.map_err(|error| read_error(dir, file, &error))? {
                 return Err(damaged(dir, file, MISMATCH));
             }
-            Ok(directory.open_read(file).map_err(open)?.len() as u64)
+            length(file)
         })
         .sum::<Result<u64>>()?;
     if !stores {
-        // whether they end as they should; each text is verified when it is read
+        // only whether they end as they should: each text is verified when it is read
         for segment in &segments {
-            let store = segment.relative_path(SegmentComponent::Store);
-            let opened = index.directory().open_read(&store);
-            opened.map_err(|error| index_error(dir, &error.into()))?;
+            length(&segment.relative_path(SegmentComponent::Store))?;
         }
     }
     Ok(Verified {
@@ -282,7 +296,8 @@ pub fn inspect(dir: &Path) -> Result<Content> {
     }
 }
 
-/// Whether nothing but files of an index is in `dir`. A damaged index is only replaced without being asked if nothing else goes with it.
+/// Whether `dir` contains only files of an index. If it does, a damaged index is replaced without asking; otherwise something else could be
+/// lost with it.
 pub fn is_only_index(dir: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(dir) else {
         return false;

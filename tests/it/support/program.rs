@@ -20,6 +20,12 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// `riposte controversial` on the arguments in `input`, with the run in `out`; otherwise as [`riposte`].
+pub fn rank_arguments(home: &Path, input: &Path, out: &Path) -> Command {
+    let (input, out) = (files::text(input), files::text(out));
+    riposte(home, &["controversial", "-i", input, "-o", out])
+}
+
 /// `collection-tools`, which is a package of its own: Cargo does not build it for these tests. It is in the workspace's target directory, two
 /// levels above this test (target/PROFILE/deps/it-…).
 pub fn collection_tools(args: &[&str]) -> Command {
