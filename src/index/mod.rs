@@ -1,6 +1,7 @@
 //! Retrieval: for a query, which documents, and how well do they match? The text index that all three tasks share, and vectors.
 
 pub mod analyzer;
+pub mod clusters;
 pub mod corpus;
 pub mod cut;
 pub mod feedback;
