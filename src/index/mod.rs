@@ -2,6 +2,7 @@
 
 pub mod analyzer;
 pub mod clusters;
+pub(crate) mod components;
 pub mod corpus;
 pub mod cut;
 pub mod feedback;
