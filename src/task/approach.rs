@@ -22,6 +22,9 @@ const IMAGES: &[&str] = &[
     include_str!("../../approaches/images/boromir-afinn-clusters.toml"),
     include_str!("../../approaches/images/boromir-afinn-clusters-only.toml"),
     include_str!("../../approaches/images/jester.toml"),
+    include_str!("../../approaches/images/aramis-neural.toml"),
+    include_str!("../../approaches/images/aramis-neural-stance.toml"),
+    include_str!("../../approaches/images/aramis-neural-both.toml"),
     include_str!("../../approaches/images/jean-luc-picard.toml"),
     include_str!("../../approaches/images/jean-luc-picard-text.toml"),
     include_str!("../../approaches/images/jean-luc-picard-image-text.toml"),
@@ -264,6 +267,9 @@ pub enum ArgumentRecipe {
     /// By the weighted terms of [`crate::score::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
     /// red and green.
     Aramis { weights: [f64; 5] },
+    /// By the network of [`crate::score::aramis_neural`].
+    #[serde(rename = "aramis-neural")]
+    AramisNeural,
 }
 
 /// How the stance of an image is estimated.
@@ -281,6 +287,9 @@ pub enum StanceRecipe {
         /// All signs are reversed if VADER's score of the query is below this.
         turn_below: f64,
     },
+    /// By the network of [`crate::score::aramis_neural`]: PRO, CON or neither.
+    #[serde(rename = "aramis-neural")]
+    AramisNeural,
     /// On both sides, so that relevance alone decides.
     Both,
     /// On the likeliest of PRO, CON and neither, by what the pair encoder reads ([`crate::score::text_stance`]). The score is the
@@ -313,7 +322,7 @@ impl StanceRecipe {
     pub fn is_by_sign(&self) -> bool {
         matches!(
             self,
-            StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. }
+            StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. } | StanceRecipe::AramisNeural
         )
     }
 }
@@ -423,7 +432,7 @@ impl ImageApproach {
         }
         ensure!(
             self.stance.is_by_sign() || self.lists.cut == Cut::BeforeStance,
-            "only the stances \"sign\" and \"aramis\" are estimated for all images: cut = \"after-stance\" needs one of them"
+            "only the stances \"sign\", \"aramis\" and \"aramis-neural\" are estimated for all images: cut = \"after-stance\" needs one of them"
         );
         ensure!(self.lists.pool != Some(0), "the pool must be above 0");
         ensure!(
@@ -489,6 +498,9 @@ mod tests {
                 "boromir-afinn-clusters",
                 "boromir-afinn-clusters-only",
                 "jester",
+                "aramis-neural",
+                "aramis-neural-stance",
+                "aramis-neural-both",
                 "jean-luc-picard",
                 "jean-luc-picard-text",
                 "jean-luc-picard-image-text",

@@ -429,7 +429,7 @@ impl Ranker<'_> {
             sentences: topics.iter().any(|topic| topic.arguments.is_some()),
             sentiment: matches!(
                 recipe.argument,
-                ArgumentRecipe::Aramis { .. }
+                ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
             ) || recipe.stance.is_by_sign(),
         };
         let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {

@@ -12,6 +12,7 @@ use crate::reading::Reader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::beginning;
 use crate::score::aramis::{self, AramisFeatures};
+use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
@@ -36,6 +37,18 @@ pub(super) fn argument_scores(
                 Some(argument::argues(&features))
             })
             .collect(),
+        ArgumentRecipe::AramisNeural => {
+            let network = ArgumentNetwork::committed();
+            let explained = |(image, _): &(&Image, Explanation)| {
+                Explanation {
+                name: "argues by the network of Aramis".to_owned(),
+                value: network.argues(&ArgumentInputs::of(image)),
+                how: "from the place and length of the text in the picture, its sentiment, colours and diagram".to_owned(),
+                parts: Vec::new(),
+            }
+            };
+            pool.iter().map(|of| Some(explained(of))).collect()
+        }
         ArgumentRecipe::Aramis { weights } => {
             let rows: Vec<[f64; 5]> = pool
                 .iter()
@@ -143,6 +156,23 @@ pub(super) fn stance_scores(
                 .map(|mean| by_sign("sign of the formula of Aramis", mean.value))
                 .collect()
         }
+        StanceRecipe::AramisNeural => {
+            let network = StanceNetwork::committed();
+            let analyzer = &approach.relevance.analyzer;
+            let query = aramis_neural::tokens(analyzer, &question.words);
+            pool.iter()
+                .map(|(image, _)| {
+                    let inputs = aramis_neural::stance_inputs(image, &query, analyzer);
+                    let [con, neutral, pro] = network.probabilities(&inputs);
+                    let side = aramis_neural::side([con, neutral, pro]);
+                    by_side(
+                        "side by the network of Aramis",
+                        f64::from(side),
+                        format!("PRO {pro:.4}, CON {con:.4}, neutral {neutral:.4}"),
+                    )
+                })
+                .collect()
+        }
         StanceRecipe::Both => pool.iter().map(|_| on_both_sides()).collect(),
         StanceRecipe::Texts { of } => {
             let claims = texts.iter().map(|texts| texts.claimed(of));
@@ -155,11 +185,16 @@ pub(super) fn stance_scores(
 
 /// PRO if the value is positive, CON if it is negative. The score of either is 0, so that relevance alone decides the order.
 fn by_sign(name: &str, value: f64) -> StanceScores {
+    by_side(name, value, format!("{value:.4}"))
+}
+
+/// As [`by_sign`], with another text about the value.
+fn by_side(name: &str, value: f64, how: String) -> StanceScores {
     let score = |is_listed: bool| {
         is_listed.then(|| Explanation {
             name: name.to_owned(),
             value: 0.0,
-            how: format!("{value:.4}"),
+            how: how.clone(),
             parts: Vec::new(),
         })
     };

@@ -16,6 +16,7 @@ use crate::index::corpus::Effort;
 use crate::index::images;
 use crate::reading::Models;
 use crate::reading::outputs::OutputStore;
+use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::mixture::Scaling;
 use crate::trec::{DocId, Stance, TopicId};
 
@@ -490,6 +491,40 @@ fn the_pool_is_as_large_as_the_recipe_says() {
     picard.lists.pool = Some(3);
     let ranking = collection.rank(&picard, "cars");
     assert_eq!(ranking.explained.len(), 3);
+}
+
+#[test]
+fn the_networks_of_aramis_decide_where_the_recipe_says() {
+    let mut collection = alpha_and_beta();
+    let title = "Is alpha beta?";
+    let argument = ArgumentNetwork::committed();
+    let ranking = collection.rank(&approach("aramis-neural"), title);
+    let of_formula = collection.rank(&approach("aramis"), title);
+    assert_eq!(ranking.explained.len(), of_formula.explained.len());
+    for (image, of_formula) in ranking.explained.iter().zip(&of_formula.explained) {
+        let read = Image::read(&collection.store, &image.image, EvidenceFields::ALL);
+        let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
+        let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
+        // before it is scaled within its list
+        assert_eq!(score.parts[1].parts[0].value, expected);
+        assert_eq!(image.pro.is_some(), of_formula.pro.is_some());
+    }
+    for name in ["aramis-neural-stance", "aramis-neural-both"] {
+        let approach = approach(name);
+        let analyzer = &approach.relevance.analyzer;
+        let query = aramis_neural::tokens(analyzer, title);
+        let ranking = collection.rank(&approach, title);
+        for id in ["Ia", "Ib", "Ic", "Id"] {
+            let id = DocId(id.to_owned());
+            let read = Image::read(&collection.store, &id, EvidenceFields::ALL);
+            let inputs = aramis_neural::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
+            let side = aramis_neural::side(StanceNetwork::committed().probabilities(&inputs));
+            let of = ranking.explained.iter().find(|image| image.image == id);
+            let of = of.unwrap();
+            let found = i8::from(of.pro.is_some()) - i8::from(of.con.is_some());
+            assert_eq!(found, side, "{name} {id:?}");
+        }
+    }
 }
 
 #[test]
