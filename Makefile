@@ -170,6 +170,7 @@ train:
 	$(RIPOSTE) read $(DATA)/imagearg/images/*.jpg > out/train/imagearg.jsonl
 	$(RIPOSTE) extract -q -i $(DATA)/images/sample --evidence out/train/sample.sqlite
 	$(TRAIN) images --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own/images.toml
+	$(TRAIN) aramis --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own
 
 # Compares the stance models with sentiment, words and frozen vectors on the development parts: the README's table and its plot. The
 # figures of the other models are in the first lines of their files, and are computed again by `make train`.

@@ -39,7 +39,9 @@ pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use rows::EvidenceFields;
 pub(crate) use rows::{blob_of, vector_of};
-use rows::{fault_of, rank_of, read_document, read_words, write_file_state, write_record};
+use rows::{
+    fault_of, picture_of, rank_of, read_document, read_words, write_file_state, write_record,
+};
 
 /// Must be increased when the tables change.
 const SCHEMA_VERSION: i64 = 1;
@@ -497,6 +499,16 @@ impl Store {
                 if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
                     each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
                 }
+                Ok(())
+            })
+        })
+    }
+
+    /// Calls `each` with the statistics of every picture, ordered by document.
+    pub(crate) fn each_picture(&self, mut each: impl FnMut(&str, &Picture)) -> Result<()> {
+        self.reading(|c| {
+            checksum::read(c, &checksum::PICTURE, ("", LAST), |row| {
+                each(row.get_ref(0)?.as_str()?, &picture_of(row)?);
                 Ok(())
             })
         })

@@ -333,6 +333,12 @@ impl ImageIndex {
         Ok(known.collect())
     }
 
+    /// The number of words of every image in one field that are no stop words.
+    pub(crate) fn lengths(&self, field: Field) -> Vec<u32> {
+        let length = |number: &u32| self.corpus.length(field as usize, *number).unwrap_or(0);
+        self.numbers.iter().map(length).collect()
+    }
+
     /// The score by [`Similarity::Dirichlet`] of some images in one field, in the order of `members`, which are positions in [`Self::ids`].
     /// Only these images count as the collection. Scores may be negative, also those of images with terms of the query.
     ///
@@ -401,6 +407,9 @@ pub struct Image {
     pub picture: Option<Picture>,
     /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
     pub text_box: f64,
+    /// The share of the picture in the rectangles around its lines of text, by the cell of a grid of 8 × 8 in which the middle of the
+    /// line lies; row after row.
+    pub text_map: [f64; 64],
     /// The name of the first page; empty without pages.
     pub first_page: String,
     /// Unit length.
@@ -425,6 +434,7 @@ impl Image {
             }),
             id: evidence.id,
             text_box: (evidence.picture.as_ref()).map_or(0.0, |p| text_box(p, &evidence.ocr)),
+            text_map: (evidence.picture.as_ref()).map_or([0.0; 64], |p| text_map(p, &evidence.ocr)),
             first_page: (evidence.pages.first()).map_or_else(String::new, |page| page.id.clone()),
             picture: evidence.picture,
             clip: evidence.clip,
@@ -471,6 +481,12 @@ impl Image {
         )
     }
 
+    /// The sum of the VADER compound scores of some parts over the pages.
+    pub(crate) fn vader_sum(&self, parts: [Part; 2]) -> f64 {
+        let of_parts = self.vader.iter().filter(|v| parts.contains(&v.part));
+        of_parts.map(|v| v.value).sum()
+    }
+
     /// The VADER compound score of a part of the first page; `None` if that page lacks it.
     pub(crate) fn vader_of_first_page(&self, part: Part) -> Option<f64> {
         let own = |v: &&PartValue<f64>| v.part == part && v.page == self.first_page;
@@ -489,15 +505,48 @@ impl Image {
 }
 
 /// The share of a picture in the smallest upright rectangle around all lines.
-fn text_box(picture: &Picture, lines: &[OcrLine]) -> f64 {
+pub fn text_box(picture: &Picture, lines: &[OcrLine]) -> f64 {
+    let [width, height] = extents(picture, lines).map(|extent| extent.share);
+    width * height
+}
+
+/// As [`Image::text_map`].
+pub fn text_map(picture: &Picture, lines: &[OcrLine]) -> [f64; 64] {
+    let mut map = [0.0; 64];
+    for line in lines {
+        let [across, down] = extents(picture, std::slice::from_ref(line));
+        // casts of floats saturate
+        let cell = |middle: f64| ((8.0 * middle) as usize).min(7);
+        map[8 * cell(down.middle) + cell(across.middle)] += across.share * down.share;
+    }
+    map
+}
+
+/// The part of one side of a picture that lines of text take, from the first to the last.
+struct Extent {
+    /// Its length, as a share of the side.
+    share: f64,
+    /// Its middle, from 0 to 1.
+    middle: f64,
+}
+
+/// The extents of all lines across the picture and down.
+fn extents(picture: &Picture, lines: &[OcrLine]) -> [Extent; 2] {
     let corners = || lines.iter().flat_map(|line| line.corners);
     let extent = |of: fn((f32, f32)) -> f32, side: u32| {
         let low = corners().map(of).fold(f32::INFINITY, f32::min).max(0.0);
         let high = corners().map(of).fold(f32::NEG_INFINITY, f32::max);
         let side = f64::from(side);
-        (f64::from(high).min(side) - f64::from(low)).max(0.0) / side.max(1.0)
+        let (low, high) = (f64::from(low), f64::from(high).min(side));
+        Extent {
+            share: (high - low).max(0.0) / side.max(1.0),
+            middle: (low + high) / 2.0 / side.max(1.0),
+        }
     };
-    extent(|(x, _)| x, picture.width) * extent(|(_, y)| y, picture.height)
+    [
+        extent(|(x, _)| x, picture.width),
+        extent(|(_, y)| y, picture.height),
+    ]
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

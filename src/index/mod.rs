@@ -1,6 +1,8 @@
 //! Retrieval: for a query, which documents, and how well do they match? The text index that all three tasks share, and vectors.
 
 pub mod analyzer;
+pub mod clusters;
+pub(crate) mod components;
 pub mod corpus;
 pub mod cut;
 pub mod dense;

@@ -6,6 +6,8 @@
 
 use std::f64::consts::PI;
 
+use crate::evidence::Part;
+use crate::index::images::Image;
 use crate::trec::Explanation;
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
@@ -25,6 +27,27 @@ pub(crate) struct AramisFeatures {
     pub ocr_sentiment: f64,
     /// Of the words of the page near the picture.
     pub page_sentiment: f64,
+}
+
+impl AramisFeatures {
+    /// The features of an image whose sentiments have been read.
+    pub fn of(image: &Image) -> Self {
+        let mut features = AramisFeatures {
+            text_length: text_length(&image.ocr_text),
+            diagram: image.text_box,
+            ocr_sentiment: image.vader_of(Part::Ocr).unwrap_or(0.0),
+            page_sentiment: image.vader_of_first_page(Part::Near).unwrap_or(0.0),
+            ..AramisFeatures::default()
+        };
+        if let Some(p) = &image.picture {
+            features.graphic = p.photograph < 0.5;
+            features.red = f64::from(p.red);
+            features.green = f64::from(p.green);
+            features.bright = f64::from(p.bright);
+            features.dark = f64::from(p.dark);
+        }
+        features
+    }
 }
 
 /// Shares of the picture from this on are no diagram.
@@ -59,7 +82,7 @@ pub(crate) fn argument_terms(f: &AramisFeatures) -> [f64; 5] {
 }
 
 /// The density of a log-normal distribution, with its peak at 0.72, in the share of the picture that a diagram covers.
-fn diagram(share: f64) -> f64 {
+pub(crate) fn diagram(share: f64) -> f64 {
     if share <= 0.0 || share >= LARGEST_DIAGRAM {
         return 0.0;
     }

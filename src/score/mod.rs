@@ -1,10 +1,12 @@
 //! From several opinions to one order. Pure: no disk, no models.
 
 pub(crate) mod aramis;
+pub mod aramis_neural;
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
 pub(crate) mod mixture;
+pub mod network;
 pub mod object_stance;
 pub mod quality;
 pub(crate) mod rerank;

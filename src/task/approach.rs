@@ -18,6 +18,17 @@ const IMAGES: &[&str] = &[
     include_str!("../../approaches/images/boromir-query.toml"),
     include_str!("../../approaches/images/boromir-bert.toml"),
     include_str!("../../approaches/images/aramis.toml"),
+    include_str!("../../approaches/images/boromir-clusters.toml"),
+    include_str!("../../approaches/images/boromir-afinn-clusters.toml"),
+    include_str!("../../approaches/images/boromir-afinn-clusters-only.toml"),
+    include_str!("../../approaches/images/jester.toml"),
+    include_str!("../../approaches/images/aramis-neural.toml"),
+    include_str!("../../approaches/images/aramis-neural-stance.toml"),
+    include_str!("../../approaches/images/aramis-neural-both.toml"),
+    include_str!("../../approaches/images/jean-luc-picard.toml"),
+    include_str!("../../approaches/images/jean-luc-picard-text.toml"),
+    include_str!("../../approaches/images/jean-luc-picard-image-text.toml"),
+    include_str!("../../approaches/images/jean-luc-picard-both-texts.toml"),
 ];
 
 /// An approach to the image task.
@@ -77,6 +88,22 @@ pub struct Relevance {
     pub mu: Option<f64>,
     #[serde(default)]
     pub candidates: Candidates,
+    /// Clusters of pictures, whose weights multiply the values above.
+    #[serde(default)]
+    pub clusters: Option<ClusterRecipe>,
+}
+
+/// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which
+/// all have, and evenly between. Images without a picture have the weight 0.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterRecipe {
+    /// The number of clusters, at least 1.
+    pub count: usize,
+    /// The number of principal components of the pictures' vectors that are compared, at least 1.
+    pub dimensions: usize,
+    pub lowest: f64,
+    pub highest: f64,
 }
 
 /// The images that can be listed.
@@ -103,6 +130,12 @@ pub struct ListRecipe {
     pub duplicates: bool,
     #[serde(default)]
     pub score: ScoreRecipe,
+    /// The number of the most relevant images that remain if they are chosen before their stance is estimated; 100 if it is not given.
+    #[serde(default)]
+    pub pool: Option<usize>,
+    /// Whether an image may be in both lists of a topic, whatever the user says.
+    #[serde(default)]
+    pub overlap: bool,
 }
 
 /// Whether the most relevant images are chosen before or after their stance is estimated.
@@ -123,6 +156,8 @@ pub enum ScoreRecipe {
     /// `relevance × (1 + argues + stance)`.
     #[default]
     Product,
+    /// The score of the stance alone.
+    Stance,
     /// `topic · relevance + (1 - topic) · argues`, with values that are scaled within each list.
     Mixture {
         /// The weight of relevance, in [0, 1].
@@ -232,6 +267,9 @@ pub enum ArgumentRecipe {
     /// By the weighted terms of [`crate::score::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
     /// red and green.
     Aramis { weights: [f64; 5] },
+    /// By the network of [`crate::score::aramis_neural`].
+    #[serde(rename = "aramis-neural")]
+    AramisNeural,
 }
 
 /// How the stance of an image is estimated.
@@ -249,9 +287,44 @@ pub enum StanceRecipe {
         /// All signs are reversed if VADER's score of the query is below this.
         turn_below: f64,
     },
+    /// By the network of [`crate::score::aramis_neural`]: PRO, CON or neither.
+    #[serde(rename = "aramis-neural")]
+    AramisNeural,
+    /// On both sides, so that relevance alone decides.
+    Both,
+    /// On the likeliest of PRO, CON and neither, by what the pair encoder reads ([`crate::score::text_stance`]). The score is the
+    /// probability of that side. If two texts decide and one takes no side, it is `p / 2 + (1 - q) / 4` with p of the text that does and q of
+    /// the other; if both take the same, the mean; if they take different ones, the image is on neither.
+    Texts { of: StanceTexts },
     /// By the smallest rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON). The score is
     /// (101 - rank) / 100. Of equal ranks for both, the one that the evidence has first counts.
     Crawl,
+}
+
+/// The texts of an image that decide its stance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StanceTexts {
+    /// The titles of its pages and the words around it.
+    Page,
+    /// The text in it.
+    Picture,
+    Both,
+}
+
+impl StanceRecipe {
+    /// Whether the pair encoder reads the texts of the candidates.
+    pub fn reads_texts(&self) -> bool {
+        matches!(self, StanceRecipe::Beliefs | StanceRecipe::Texts { .. })
+    }
+
+    /// Whether each image is on one side or on neither, whatever the other images are. Such a stance is cheap enough for all images.
+    pub fn is_by_sign(&self) -> bool {
+        matches!(
+            self,
+            StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. } | StanceRecipe::AramisNeural
+        )
+    }
 }
 
 /// A sentiment whose sign decides the stance.
@@ -263,6 +336,9 @@ pub enum Sentiment {
     /// VADER's compound score of the titles of the pages.
     #[serde(rename = "vader title")]
     VaderTitle,
+    /// The sum of VADER's compound scores of the main text of each page and of the text in the image.
+    #[serde(rename = "vader main and ocr")]
+    VaderMainAndOcr,
 }
 
 impl ImageApproach {
@@ -342,13 +418,26 @@ impl ImageApproach {
             !dirichlet || *scale == Scale::Raw,
             "\"dirichlet main\" is negative and needs scale = \"raw\""
         );
-        let by_sign = matches!(
-            self.stance,
-            StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. }
-        );
+        if let Some(clusters) = &self.relevance.clusters {
+            ensure!(
+                clusters.count > 0 && clusters.dimensions > 0,
+                "clusters need a count and dimensions above 0"
+            );
+            ensure!(
+                0.0 <= clusters.lowest
+                    && clusters.lowest <= clusters.highest
+                    && clusters.highest.is_finite(),
+                "the weights of clusters must be 0 or more, and the highest no smaller than the lowest"
+            );
+        }
         ensure!(
-            by_sign || self.lists.cut == Cut::BeforeStance,
-            "only the stances \"sign\" and \"aramis\" are estimated for all images: cut = \"after-stance\" needs one of them"
+            self.stance.is_by_sign() || self.lists.cut == Cut::BeforeStance,
+            "only the stances \"sign\", \"aramis\" and \"aramis-neural\" are estimated for all images: cut = \"after-stance\" needs one of them"
+        );
+        ensure!(self.lists.pool != Some(0), "the pool must be above 0");
+        ensure!(
+            self.lists.score != ScoreRecipe::Stance || self.stance.reads_texts(),
+            "only the stances \"beliefs\" and \"texts\" have a score of their own"
         );
         if let ScoreRecipe::Mixture { topic, .. } = self.lists.score {
             ensure!(
@@ -404,7 +493,18 @@ mod tests {
                 "boromir-afinn",
                 "boromir-query",
                 "boromir-bert",
-                "aramis"
+                "aramis",
+                "boromir-clusters",
+                "boromir-afinn-clusters",
+                "boromir-afinn-clusters-only",
+                "jester",
+                "aramis-neural",
+                "aramis-neural-stance",
+                "aramis-neural-both",
+                "jean-luc-picard",
+                "jean-luc-picard-text",
+                "jean-luc-picard-image-text",
+                "jean-luc-picard-both-texts"
             ]
         );
     }
@@ -417,8 +517,10 @@ mod tests {
             }
             assert!(approach.lists.duplicates, "{}", approach.name);
             assert!(!approach.unknown.is_empty(), "{}", approach.name);
-            let by_crawl = approach.stance == StanceRecipe::Crawl;
-            assert_eq!(approach.lists.cut == Cut::AfterStance, !by_crawl);
+            // Minsc looks at no stance, and Jean-Luc Picard at those of the fifty most relevant images
+            let cuts_first = approach.stance == StanceRecipe::Crawl
+                || approach.name.starts_with("jean-luc-picard");
+            assert_eq!(approach.lists.cut == Cut::AfterStance, !cuts_first);
         }
     }
 
@@ -453,6 +555,18 @@ mod tests {
         ] {
             assert!(aramis.contains(from), "{from}");
             let changed = aramis.replace(from, to);
+            let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+            assert!(error.contains(message), "{error}");
+        }
+        let clusters = IMAGES[6];
+        for (from, to, message) in [
+            ("count = 14", "count = 0", "above 0"),
+            ("dimensions = 10", "dimensions = 0", "above 0"),
+            ("lowest = 1.0", "lowest = 6.0", "no smaller than the lowest"),
+            ("lowest = 1.0", "lowest = -1.0", "0 or more"),
+        ] {
+            assert!(clusters.contains(from), "{from}");
+            let changed = clusters.replace(from, to);
             let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
             assert!(error.contains(message), "{error}");
         }

@@ -8,6 +8,7 @@
 //! Approaches of others may take all images as candidates, keep those of another stance out of a list, and compute scores otherwise
 //! ([`ListRecipe`](super::approach::ListRecipe)).
 
+mod clusters;
 mod embeddings;
 mod lists;
 mod opinions;
@@ -33,6 +34,7 @@ use crate::trec::Explanation;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
+use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
 use opinions::PoolTexts;
@@ -130,6 +132,10 @@ pub fn rank(
             }
             _ => None,
         },
+        clusters: match settings.approach.relevance.clusters {
+            Some(recipe) => Some(ClusterWeights::read(store, index, recipe)?),
+            None => None,
+        },
     };
     let tasks: Vec<TopicTask> = topics
         .iter()
@@ -209,6 +215,8 @@ struct Ranker<'a> {
     crawl: CrawlRanks,
     /// The sentiment of every image whose sign is its stance; `None` if the approach does not need that of all images.
     sentiment: Option<Vec<f64>>,
+    /// `None` if the approach has no clusters of pictures.
+    clusters: Option<ClusterWeights>,
 }
 
 impl Ranker<'_> {
@@ -251,10 +259,8 @@ impl Ranker<'_> {
         let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
             // the baselines do not use the pair encoder
-            texts.push(match stance {
-                StanceRecipe::Beliefs => Some(PoolTexts::read(pool, task.question, reader)?),
-                _ => None,
-            });
+            let read = || PoolTexts::read(pool, task.question, reader);
+            texts.push(stance.reads_texts().then(read).transpose()?);
         }
         let scored: Vec<Vec<ScoredImage>> = tasks
             .par_iter()
@@ -374,13 +380,17 @@ impl Ranker<'_> {
         let needs_match = recipe.relevance.candidates == Candidates::Matching;
         let mut order: Vec<(f64, usize)> = members
             .iter()
-            .map(|at| (weighted_mean(&relevance.opinions(*at)), *at))
+            .map(|at| {
+                let mean = weighted_mean(&relevance.opinions(*at));
+                let clusters = self.clusters.as_ref();
+                (clusters.map_or(mean, |c| mean * c.weight(*at)), *at)
+            })
             .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
         // ties are broken by id: images are numbered in the order of their ids
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         match (recipe.lists.cut, &self.sentiment) {
-            (Cut::BeforeStance, _) => order.truncate(POOL),
+            (Cut::BeforeStance, _) => order.truncate(recipe.lists.pool.unwrap_or(POOL)),
             // relevance alone decides the order, so that the rest of each stance cannot be listed
             (Cut::AfterStance, Some(values)) if recipe.argument == ArgumentRecipe::None => {
                 let (mut pro, mut con) = (POOL, POOL);
@@ -396,7 +406,12 @@ impl Ranker<'_> {
             .into_iter()
             .map(|(_, at)| {
                 let opinions = relevance.opinions(at);
-                (at, explain_weighted_mean("relevance", &opinions))
+                let mean = explain_weighted_mean("relevance", &opinions);
+                let explained = match &self.clusters {
+                    Some(clusters) => clusters.explain(at, mean),
+                    None => mean,
+                };
+                (at, explained)
             })
             .collect()
     }
@@ -412,11 +427,10 @@ impl Ranker<'_> {
             rankings: false,
             clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
             sentences: topics.iter().any(|topic| topic.arguments.is_some()),
-            sentiment: matches!(recipe.argument, ArgumentRecipe::Aramis { .. })
-                || matches!(
-                    recipe.stance,
-                    StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. }
-                ),
+            sentiment: matches!(
+                recipe.argument,
+                ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
+            ) || recipe.stance.is_by_sign(),
         };
         let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
             let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;

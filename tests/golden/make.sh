@@ -24,6 +24,14 @@ make_run boromir-afinn --approach boromir-afinn
 make_run boromir-query --approach boromir-query
 make_run boromir-bert --approach boromir-bert
 make_run aramis --approach aramis
+make_run boromir-clusters --approach boromir-clusters
+make_run boromir-afinn-clusters --approach boromir-afinn-clusters
+make_run boromir-afinn-clusters-only --approach boromir-afinn-clusters-only
+make_run jester --approach jester
+make_run jean-luc-picard --approach jean-luc-picard
+make_run jean-luc-picard-text --approach jean-luc-picard-text
+make_run jean-luc-picard-image-text --approach jean-luc-picard-image-text
+make_run jean-luc-picard-both-texts --approach jean-luc-picard-both-texts
 if [ ! -f "$golden/evidence.sqlite" ]; then
     cp "$out/evidence.sqlite" "$golden"
 fi

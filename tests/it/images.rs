@@ -128,6 +128,29 @@ fn stored_evidence_gives_the_golden_runs() {
         ("boromir-query", &["--approach", "boromir-query"][..]),
         ("boromir-bert", &["--approach", "boromir-bert"][..]),
         ("aramis", &["--approach", "aramis"][..]),
+        ("boromir-clusters", &["--approach", "boromir-clusters"][..]),
+        (
+            "boromir-afinn-clusters",
+            &["--approach", "boromir-afinn-clusters"][..],
+        ),
+        (
+            "boromir-afinn-clusters-only",
+            &["--approach", "boromir-afinn-clusters-only"][..],
+        ),
+        ("jester", &["--approach", "jester"][..]),
+        ("jean-luc-picard", &["--approach", "jean-luc-picard"][..]),
+        (
+            "jean-luc-picard-text",
+            &["--approach", "jean-luc-picard-text"][..],
+        ),
+        (
+            "jean-luc-picard-image-text",
+            &["--approach", "jean-luc-picard-image-text"][..],
+        ),
+        (
+            "jean-luc-picard-both-texts",
+            &["--approach", "jean-luc-picard-both-texts"][..],
+        ),
     ] {
         let expected = fs::read_to_string(root().join(format!("tests/golden/{name}.txt"))).unwrap();
         for threads in ["1", "2"] {

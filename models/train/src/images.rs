@@ -241,8 +241,22 @@ fn argument_row(text: &str, photograph: f64, side: Option<f64>) -> Vec<f64> {
     .to_vec()
 }
 
-/// The pictures of imagearg, with the tweet as the words around the picture.
-fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
+/// A tweet of imagearg with its picture.
+pub struct Tweet {
+    /// One of [`TWEET_SUBJECTS`].
+    pub subject: String,
+    pub text: String,
+    /// Whether it supports the first claim about its subject; otherwise it opposes it.
+    pub supports: bool,
+    /// Whether the picture made the tweet more persuasive.
+    pub persuades: bool,
+    pub image: PathBuf,
+    /// The text in the picture.
+    pub lines: Vec<OcrLine>,
+}
+
+/// The tweets of imagearg. `ocr` is the output of `riposte read` for their pictures.
+pub fn read_tweets(data: &Path, ocr: &Path) -> Result<Vec<Tweet>> {
     #[derive(Deserialize)]
     struct Label {
         topic: String,
@@ -256,36 +270,50 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         path: PathBuf,
         lines: Vec<OcrLine>,
     }
-    let dir = inputs.data.join("imagearg");
+    let dir = data.join("imagearg");
     let lines = |path: &Path| -> Result<Vec<String>> {
         let text =
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(text.lines().map(str::to_owned).collect())
     };
-    let read: Vec<ReadImage> = lines(inputs.ocr)?
+    let read: Vec<ReadImage> = lines(ocr)?
         .iter()
         .map(|line| Ok(serde_json::from_str(line)?))
         .collect::<Result<_>>()
-        .with_context(|| format!("cannot read {}", inputs.ocr.display()))?;
-    let labels: Vec<Label> = lines(&dir.join("labels.jsonl"))?
-        .iter()
-        .map(|line| Ok(serde_json::from_str(line)?))
-        .collect::<Result<_>>()?;
-    let persuasive = labels.iter().filter(|l| l.persuasiveness == "yes").count();
+        .with_context(|| format!("cannot read {}", ocr.display()))?;
+    let mut tweets = Vec::new();
+    for line in lines(&dir.join("labels.jsonl"))? {
+        let label: Label = serde_json::from_str(&line)?;
+        let image = dir.join(&label.image);
+        let found = read
+            .iter()
+            .find(|r| r.path.file_name() == image.file_name());
+        let Some(found) = found else {
+            bail!("{} has no line for {}", ocr.display(), label.image);
+        };
+        tweets.push(Tweet {
+            subject: label.topic,
+            text: label.text,
+            supports: label.stance == "support",
+            persuades: label.persuasiveness == "yes",
+            image,
+            lines: found.lines.clone(),
+        });
+    }
+    Ok(tweets)
+}
+
+/// The pictures of imagearg, with the tweet as the words around the picture.
+fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
+    let labels = read_tweets(inputs.data, inputs.ocr)?;
+    let persuasive = labels.iter().filter(|l| l.persuades).count();
     let argues_prior = logit(persuasive as f64 / labels.len() as f64);
     let mut rows = Vec::new();
     for (subject, claims) in TWEET_SUBJECTS {
         let question = question_of(claims[0].0);
         let sides = reading.sides(&question)?;
-        for label in labels.iter().filter(|label| label.topic == subject) {
-            let image = dir.join(&label.image);
-            let found = read
-                .iter()
-                .find(|r| r.path.file_name() == image.file_name());
-            let Some(found) = found else {
-                bail!("{} has no line for {}", inputs.ocr.display(), label.image);
-            };
-            let text = ocr_text(&found.lines).replace('\n', " ");
+        for label in labels.iter().filter(|label| label.subject == subject) {
+            let text = ocr_text(&label.lines).replace('\n', " ");
             let around = without_links(&label.text);
             let stances = reading.stances(&question.claim, &[&text, &around])?;
             let vectors = reading.sentences.embed(&[&text, &around])?;
@@ -296,9 +324,8 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                     .likeness(vector.into_iter())
                     .map_or(0.0, |l| l.difference())
             };
-            let decoded = picture::decode(&fs::read(&image)?)?;
-            let photograph = f64::from(picture::measure(&decoded.image, &found.lines).photograph);
-            let supports = label.stance == "support";
+            let decoded = picture::decode(&fs::read(&label.image)?)?;
+            let photograph = f64::from(picture::measure(&decoded.image, &label.lines).photograph);
             rows.push(Row {
                 group: subject.to_owned(),
                 stance: vec![
@@ -308,9 +335,9 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                     like(1, &around),
                 ],
                 argument: argument_row(&text, photograph, side(&stances[0])),
-                sides: [supports, !supports],
+                sides: [label.supports, !label.supports],
                 priors: [0.0, 0.0],
-                argues: label.persuasiveness == "yes",
+                argues: label.persuades,
                 argues_prior,
             });
         }
@@ -318,9 +345,18 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The judged on-topic pictures of images/sample.
-fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
-    let dir = inputs.data.join("images/sample");
+/// A picture of images/sample with its judgement for a topic.
+pub struct Judged {
+    pub topic: Topic,
+    pub image: Image,
+    pub on_topic: bool,
+    /// Whether it is PRO, and whether it is CON.
+    pub sides: [bool; 2],
+}
+
+/// The judged pictures of images/sample, by topic, with their evidence.
+pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
+    let dir = data.join("images/sample");
     let path = dir.join("qrels.txt");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -333,39 +369,51 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         path.display()
     );
     let collection = ImageCollection::open(&dir)?;
-    let store = Store::open_to_read(inputs.evidence)?;
-    let images = collection.entries().iter();
-    let images = images.map(|entry| Image::read(&store, &entry.id, EvidenceFields::ALL));
-    let images: Vec<Image> = images
-        .filter_map(Result::transpose)
-        .collect::<Result<_>>()?;
-    let mut rows = Vec::new();
+    let store = Store::open_to_read(evidence)?;
+    let mut found = Vec::new();
     for topic in read_topics(&dir.join("topics.xml"))? {
         let Some(of_topic) = judged.get(&topic.id) else {
             continue;
         };
-        let question = question_of(&topic.title);
-        let sides = reading.sides(&question)?;
-        for image in &images {
-            let Some(grades) = of_topic.get(&image.id) else {
+        for entry in collection.entries() {
+            let Some(grades) = of_topic.get(&entry.id) else {
                 continue;
             };
             let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
-            let on_topic = grades.on_topic.is_some_and(|grade| grade > 0);
+            if let Some(image) = Image::read(&store, &entry.id, EvidenceFields::ALL)? {
+                found.push(Judged {
+                    topic: topic.clone(),
+                    image,
+                    on_topic: grades.on_topic.is_some_and(|grade| grade > 0),
+                    sides: Stance::BOTH.map(is),
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The judged on-topic pictures of images/sample.
+fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
+    let judged = judged_sample(inputs.data, inputs.evidence)?;
+    let mut rows = Vec::new();
+    for of_topic in judged.chunk_by(|a, b| a.topic.id == b.topic.id) {
+        let Some(Judged { topic, .. }) = of_topic.first() else {
+            continue;
+        };
+        let question = question_of(&topic.title);
+        let likeness = reading.sides(&question)?;
+        for Judged { image, sides, .. } in of_topic.iter().filter(|j| j.on_topic) {
             let text = image.ocr_text.replace('\n', " ");
             let stances = reading.stances(&question.claim, &[&text, &image.near_text])?;
             let like = |part| {
-                let likeness = sides.likeness(image.vectors_of(part));
+                let likeness = likeness.likeness(image.vectors_of(part));
                 likeness.map_or(0.0, |l| l.difference())
             };
             let photograph = image
                 .picture
                 .as_ref()
                 .map_or(1.0, |p| f64::from(p.photograph));
-            if !on_topic {
-                continue;
-            }
-            let sides = Stance::BOTH.map(is);
             rows.push(Row {
                 group: topic.id.0.clone(),
                 stance: vec![
@@ -376,7 +424,7 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                 ],
                 argument: argument_row(&text, photograph, side(&stances[0])),
                 argues: sides.contains(&true),
-                sides,
+                sides: *sides,
                 priors: SIDE_PRIORS.map(logit),
                 argues_prior: logit(ARGUES_PRIOR),
             });

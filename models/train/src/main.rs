@@ -1,5 +1,7 @@
 //! `train`: learns the weights in `models/own` from judged data, and measures them on topics that they were not learned from.
 
+mod aramis;
+mod aramis_learning;
 mod base_model;
 mod data;
 mod fit;
@@ -60,6 +62,8 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
+    /// The networks of the published system Aramis
+    Aramis(aramis::Options),
     /// The weights of the pair encoder and of words in a text's stance; needs all-MiniLM-L6-v2 and the weights of `stance`
     TextStance {
         #[command(flatten)]
@@ -174,6 +178,7 @@ fn run(command: &Command) -> Result<()> {
             let save = |bytes: &[u8]| files.write(bytes);
             stance::train(&files.data, models.as_deref(), &recipe, &save)
         }
+        Command::Aramis(options) => aramis::run(options),
         Command::EvaluateHeads(options) => heads::run(options),
     }
 }

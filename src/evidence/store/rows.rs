@@ -379,29 +379,33 @@ fn ocr_lines(c: &Connection, key: &str) -> Result<Vec<OcrLine>> {
 fn picture(c: &Connection, key: &str) -> Result<Option<Picture>> {
     let mut picture = None;
     checksum::read(c, &checksum::PICTURE, (key, key), |row| {
-        picture = Some(Picture {
-            width: row.get(1)?,
-            height: row.get(2)?,
-            phash: u64::from_str_radix(row.get_ref(3)?.as_str()?, 16).unwrap_or(0),
-            text_fraction: row.get(4)?,
-            brightness: row.get(5)?,
-            contrast: row.get(6)?,
-            saturation: row.get(7)?,
-            colourfulness: row.get(8)?,
-            red: row.get(9)?,
-            green: row.get(10)?,
-            blue: row.get(11)?,
-            bright: row.get(12)?,
-            dark: row.get(13)?,
-            average: colour_of(row.get_ref(14)?.as_str()?),
-            colours: row.get(15)?,
-            edges: row.get(16)?,
-            flat: row.get(17)?,
-            photograph: row.get(18)?,
-        });
+        picture = Some(picture_of(row)?);
         Ok(())
     })?;
     Ok(picture)
+}
+
+pub(super) fn picture_of(row: &rusqlite::Row) -> rusqlite::Result<Picture> {
+    Ok(Picture {
+        width: row.get(1)?,
+        height: row.get(2)?,
+        phash: u64::from_str_radix(row.get_ref(3)?.as_str()?, 16).unwrap_or(0),
+        text_fraction: row.get(4)?,
+        brightness: row.get(5)?,
+        contrast: row.get(6)?,
+        saturation: row.get(7)?,
+        colourfulness: row.get(8)?,
+        red: row.get(9)?,
+        green: row.get(10)?,
+        blue: row.get(11)?,
+        bright: row.get(12)?,
+        dark: row.get(13)?,
+        average: colour_of(row.get_ref(14)?.as_str()?),
+        colours: row.get(15)?,
+        edges: row.get(16)?,
+        flat: row.get(17)?,
+        photograph: row.get(18)?,
+    })
 }
 
 fn parts<T>(

@@ -94,6 +94,9 @@ pub(super) fn score_candidates(
         ScoreRecipe::Product => (estimated.iter())
             .map(|image| Some(product(image, image.stance(stance)?.clone())))
             .collect(),
+        ScoreRecipe::Stance => (estimated.iter())
+            .map(|image| image.stance(stance).cloned())
+            .collect(),
         ScoreRecipe::Mixture { topic, scaling } => mixtures(&estimated, stance, topic, scaling),
     });
     let [pro, con]: [Vec<Option<Explanation>>; 2] = lists;
@@ -233,7 +236,8 @@ pub(super) fn select_lists(
             phash: image.phash,
         })
         .collect();
-    let selected = select::select(&candidates, settings.overlap);
+    let overlap = settings.overlap || settings.approach.lists.overlap;
+    let selected = select::select(&candidates, overlap);
     for stance in Stance::BOTH {
         let count = selected.iter().filter(|s| s.stance == stance).count();
         if count < LIST_LENGTH {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe};
+use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts};
 use super::super::likeness::Likeness;
 use super::embeddings::{KindVector, TopicVectors};
 use crate::evidence::Part;
@@ -12,12 +12,13 @@ use crate::reading::Reader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::beginning;
 use crate::score::aramis::{self, AramisFeatures};
+use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
-use crate::score::text_stance;
+use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
 use crate::topic::words::{alphanumeric_words, trimmed_words};
-use crate::trec::Explanation;
+use crate::trec::{Explanation, Stance};
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(
@@ -36,10 +37,22 @@ pub(super) fn argument_scores(
                 Some(argument::argues(&features))
             })
             .collect(),
+        ArgumentRecipe::AramisNeural => {
+            let network = ArgumentNetwork::committed();
+            let explained = |(image, _): &(&Image, Explanation)| {
+                Explanation {
+                name: "argues by the network of Aramis".to_owned(),
+                value: network.argues(&ArgumentInputs::of(image)),
+                how: "from the place and length of the text in the picture, its sentiment, colours and diagram".to_owned(),
+                parts: Vec::new(),
+            }
+            };
+            pool.iter().map(|of| Some(explained(of))).collect()
+        }
         ArgumentRecipe::Aramis { weights } => {
             let rows: Vec<[f64; 5]> = pool
                 .iter()
-                .map(|(image, _)| aramis::argument_terms(&aramis_features(image)))
+                .map(|(image, _)| aramis::argument_terms(&AramisFeatures::of(image)))
                 .collect();
             let name = "argues by the formula of Aramis";
             let means = aramis::weighted_means(name, aramis::ARGUMENT_TERMS, weights, &rows);
@@ -71,24 +84,6 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
             .zip(largest_likeness(false))
             .map(|(argumentative, other)| argumentative - other),
     }
-}
-
-fn aramis_features(image: &Image) -> AramisFeatures {
-    let mut features = AramisFeatures {
-        text_length: aramis::text_length(&image.ocr_text),
-        diagram: image.text_box,
-        ocr_sentiment: image.vader_of(Part::Ocr).unwrap_or(0.0),
-        page_sentiment: image.vader_of_first_page(Part::Near).unwrap_or(0.0),
-        ..AramisFeatures::default()
-    };
-    if let Some(p) = &image.picture {
-        features.graphic = p.photograph < 0.5;
-        features.red = f64::from(p.red);
-        features.green = f64::from(p.green);
-        features.bright = f64::from(p.bright);
-        features.dark = f64::from(p.dark);
-    }
-    features
 }
 
 /// VADER's score of the words of the query that are no stop words, as Aramis computes it.
@@ -137,6 +132,10 @@ pub(super) fn stance_scores(
                     Sentiment::VaderTitle => {
                         ("sign of VADER over the title", image.vader_of(Part::Title))
                     }
+                    Sentiment::VaderMainAndOcr => (
+                        "sign of VADER over the page and the text in the picture",
+                        Some(image.vader_sum([Part::Main, Part::Ocr])),
+                    ),
                 };
                 by_sign(name, value.unwrap_or(0.0))
             })
@@ -148,7 +147,7 @@ pub(super) fn stance_scores(
             let turned = sentiment_of_query(question, approach) < turn_below;
             let rows: Vec<[f64; 3]> = pool
                 .iter()
-                .map(|(image, _)| aramis::stance_terms(&aramis_features(image), turned))
+                .map(|(image, _)| aramis::stance_terms(&AramisFeatures::of(image), turned))
                 .collect();
             let name = "formula of Aramis";
             let means = aramis::weighted_means(name, aramis::STANCE_TERMS, weights, &rows);
@@ -157,6 +156,28 @@ pub(super) fn stance_scores(
                 .map(|mean| by_sign("sign of the formula of Aramis", mean.value))
                 .collect()
         }
+        StanceRecipe::AramisNeural => {
+            let network = StanceNetwork::committed();
+            let analyzer = &approach.relevance.analyzer;
+            let query = aramis_neural::tokens(analyzer, &question.words);
+            pool.iter()
+                .map(|(image, _)| {
+                    let inputs = aramis_neural::stance_inputs(image, &query, analyzer);
+                    let [con, neutral, pro] = network.probabilities(&inputs);
+                    let side = aramis_neural::side([con, neutral, pro]);
+                    by_side(
+                        "side by the network of Aramis",
+                        f64::from(side),
+                        format!("PRO {pro:.4}, CON {con:.4}, neutral {neutral:.4}"),
+                    )
+                })
+                .collect()
+        }
+        StanceRecipe::Both => pool.iter().map(|_| on_both_sides()).collect(),
+        StanceRecipe::Texts { of } => {
+            let claims = texts.iter().map(|texts| texts.claimed(of));
+            claims.map(of_claimed).collect()
+        }
         // this baseline lists images without choosing candidates
         StanceRecipe::Crawl => Vec::new(),
     }
@@ -164,11 +185,16 @@ pub(super) fn stance_scores(
 
 /// PRO if the value is positive, CON if it is negative. The score of either is 0, so that relevance alone decides the order.
 fn by_sign(name: &str, value: f64) -> StanceScores {
+    by_side(name, value, format!("{value:.4}"))
+}
+
+/// As [`by_sign`], with another text about the value.
+fn by_side(name: &str, value: f64, how: String) -> StanceScores {
     let score = |is_listed: bool| {
         is_listed.then(|| Explanation {
             name: name.to_owned(),
             value: 0.0,
-            how: format!("{value:.4}"),
+            how: how.clone(),
             parts: Vec::new(),
         })
     };
@@ -178,22 +204,109 @@ fn by_sign(name: &str, value: f64) -> StanceScores {
     }
 }
 
+fn on_both_sides() -> StanceScores {
+    let side = || Explanation {
+        name: "on both sides".to_owned(),
+        value: 0.0,
+        how: "no stance is estimated".to_owned(),
+        parts: Vec::new(),
+    };
+    StanceScores {
+        pro: Some(side()),
+        con: Some(side()),
+    }
+}
+
+/// The likeliest stance of a text, and its probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Claimed {
+    /// `None` for neither.
+    pub side: Option<Stance>,
+    pub probability: f64,
+}
+
+impl Claimed {
+    const NEITHER: Claimed = Claimed {
+        side: None,
+        probability: 1.0,
+    };
+
+    /// Of equal probabilities CON is first, then PRO.
+    fn likeliest(stances: Option<Stances>) -> Self {
+        let Some(Stances { pro, con, neither }) = stances else {
+            return Claimed::NEITHER;
+        };
+        let (side, probability) = if con >= pro && con >= neither {
+            (Some(Stance::Con), con)
+        } else if pro >= neither {
+            (Some(Stance::Pro), pro)
+        } else {
+            (None, neither)
+        };
+        Claimed { side, probability }
+    }
+
+    /// Of two texts together, as in the program of Jean-Luc Picard.
+    pub fn together(self, other: Claimed) -> Self {
+        match (self.side, other.side) {
+            (Some(a), Some(b)) if a == b => Claimed {
+                side: self.side,
+                probability: (self.probability + other.probability) / 2.0,
+            },
+            (Some(_), None) => Claimed {
+                side: self.side,
+                probability: self.probability / 2.0 + (1.0 - other.probability) / 4.0,
+            },
+            (None, Some(_)) => other.together(self),
+            _ => Claimed::NEITHER,
+        }
+    }
+}
+
+fn of_claimed(claimed: Claimed) -> StanceScores {
+    let score = |stance: Stance| {
+        (claimed.side == Some(stance)).then(|| Explanation {
+            name: "stance of the texts".to_owned(),
+            value: claimed.probability,
+            how: format!("the likeliest is {stance}"),
+            parts: Vec::new(),
+        })
+    };
+    StanceScores {
+        pro: score(Stance::Pro),
+        con: score(Stance::Con),
+    }
+}
+
 /// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
 /// P(pro) - P(con).
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextStances {
     /// Of the text in the picture.
     picture: Option<Explanation>,
-    /// P(pro) + P(con) of the text in the picture.
-    picture_side: f64,
+    /// The probabilities of the text in the picture.
+    picture_stances: Option<Stances>,
     /// Of the words around the picture.
     around: Option<Explanation>,
+    /// The probabilities of these words.
+    around_stances: Option<Stances>,
 }
 
 impl TextStances {
     /// The probability that the text in the picture takes a side; `None` without text.
     fn side_of_picture(&self) -> Option<f64> {
-        self.picture.as_ref().map(|_| self.picture_side)
+        self.picture_stances.map(|s| s.pro + s.con)
+    }
+
+    /// The stance that the texts take.
+    fn claimed(&self, of: StanceTexts) -> Claimed {
+        let page = Claimed::likeliest(self.around_stances);
+        let picture = Claimed::likeliest(self.picture_stances);
+        match of {
+            StanceTexts::Page => page,
+            StanceTexts::Picture => picture,
+            StanceTexts::Both => page.together(picture),
+        }
     }
 }
 
@@ -242,7 +355,8 @@ impl PoolTexts {
                 let picture = stance(2 * at, "stance of the text in the picture");
                 let around = stance(2 * at + 1, "stance of the words around");
                 TextStances {
-                    picture_side: picture.as_ref().map_or(0.0, |(s, _)| s.pro + s.con),
+                    picture_stances: picture.as_ref().map(|(stances, _)| *stances),
+                    around_stances: around.as_ref().map(|(stances, _)| *stances),
                     picture: picture.map(|(_, explanation)| explanation),
                     around: around.map(|(_, explanation)| explanation),
                 }
@@ -307,5 +421,44 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
                 parts: Vec::new(),
             })
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claimed(side: Option<Stance>, probability: f64) -> Claimed {
+        Claimed { side, probability }
+    }
+
+    #[test]
+    fn the_likeliest_of_three_stances_is_taken() {
+        for ((pro, con, neither), expected) in [
+            ((0.5, 0.2, 0.3), claimed(Some(Stance::Pro), 0.5)),
+            ((0.2, 0.5, 0.3), claimed(Some(Stance::Con), 0.5)),
+            ((0.3, 0.2, 0.5), claimed(None, 0.5)),
+        ] {
+            let stances = Some(Stances { pro, con, neither });
+            assert_eq!(Claimed::likeliest(stances), expected);
+        }
+        assert_eq!(Claimed::likeliest(None), claimed(None, 1.0));
+    }
+
+    #[test]
+    fn two_texts_decide_together() {
+        let (pro, con) = (Some(Stance::Pro), Some(Stance::Con));
+        for (page, picture, expected) in [
+            (claimed(pro, 0.75), claimed(pro, 0.5), claimed(pro, 0.625)),
+            // .75 / 2 + (1 - .5) / 4
+            (claimed(con, 0.75), claimed(None, 0.5), claimed(con, 0.5)),
+            (claimed(None, 0.5), claimed(con, 0.75), claimed(con, 0.5)),
+            // a picture without text
+            (claimed(pro, 0.75), claimed(None, 1.0), claimed(pro, 0.375)),
+            (claimed(pro, 0.9), claimed(con, 0.6), claimed(None, 1.0)),
+            (claimed(None, 0.9), claimed(None, 0.6), claimed(None, 1.0)),
+        ] {
+            assert_eq!(page.together(picture), expected);
+        }
     }
 }

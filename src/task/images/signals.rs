@@ -223,25 +223,29 @@ pub(super) fn read_sentiment(
     sentiment: Sentiment,
 ) -> Result<Vec<f64>> {
     let mut values = vec![0.0; ids.len()];
-    let mut add = |wanted: Part, document: &str, part: Part, value: f64| {
-        let slot = (part == wanted).then(|| position(ids, document)).flatten();
-        if let Some(slot) = slot.and_then(|at| values.get_mut(at)) {
+    let mut add = |wanted: &[Part], document: &str, part: Part, value: f64| {
+        let slot = wanted.contains(&part).then(|| position(ids, document));
+        if let Some(slot) = slot.flatten().and_then(|at| values.get_mut(at)) {
             *slot += value;
         }
     };
     match sentiment {
         Sentiment::AfinnMain => {
-            store.each_afinn_sum(|id, part, value| add(Part::Main, id, part, value))?;
+            store.each_afinn_sum(|id, part, value| add(&[Part::Main], id, part, value))?;
         }
         Sentiment::VaderTitle => {
-            store.each_vader_score(|id, part, value| add(Part::Title, id, part, value))?;
+            store.each_vader_score(|id, part, value| add(&[Part::Title], id, part, value))?;
+        }
+        Sentiment::VaderMainAndOcr => {
+            let wanted = [Part::Main, Part::Ocr];
+            store.each_vader_score(|id, part, value| add(&wanted, id, part, value))?;
         }
     }
     Ok(values)
 }
 
 /// The position of an image in `ids`, which are sorted.
-fn position(ids: &[DocId], document: &str) -> Option<usize> {
+pub(super) fn position(ids: &[DocId], document: &str) -> Option<usize> {
     ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
 }
 

@@ -16,8 +16,9 @@ use crate::index::corpus::Effort;
 use crate::index::images;
 use crate::reading::Models;
 use crate::reading::outputs::OutputStore;
+use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::mixture::Scaling;
-use crate::trec::{Stance, TopicId};
+use crate::trec::{DocId, Stance, TopicId};
 
 /// The evidence of one image with one page.
 #[derive(Default)]
@@ -28,6 +29,8 @@ struct Made {
     /// Of the words near the image.
     vader_near: f64,
     vader_title: f64,
+    vader_main: f64,
+    vader_ocr: f64,
     afinn_main: f64,
     red: f32,
     green: f32,
@@ -116,6 +119,12 @@ impl Collection {
             vader: output(vec![
                 of_page(Part::Near, made.vader_near),
                 of_page(Part::Title, made.vader_title),
+                of_page(Part::Main, made.vader_main),
+                PartValue {
+                    page: String::new(),
+                    part: Part::Ocr,
+                    value: made.vader_ocr,
+                },
             ]),
             afinn: output(vec![of_page(Part::Main, afinn)]),
             ..Record::default()
@@ -371,4 +380,168 @@ fn minsc_lists_an_image_for_the_side_of_its_smaller_rank() {
     let pro = [("Ia", 0.98), ("Id", 0.94), ("If", 0.01)];
     assert_list(&ranking, Stance::Pro, &pro);
     assert_list(&ranking, Stance::Con, &[("Ib", 0.99), ("Ic", 0.94)]);
+}
+
+#[test]
+fn boromir_multiplies_relevance_by_the_weight_of_the_pictures_cluster() {
+    let mut collection = Collection::new();
+    let mut add = |id: &str, main, red, ocr| {
+        let made = Made {
+            main,
+            red,
+            ocr,
+            afinn_main: 1.0,
+            ..Made::default()
+        };
+        collection.add(id, made);
+    };
+    // two red pictures, one of which has text, and three others, one of which has text
+    add("Ia", "cars move", 0.0, "");
+    add("Ib", "cars move", 0.9, "");
+    add("Ic", "cars move", 0.9, "stop");
+    add("Id", "cars move", 0.0, "go");
+    add("Ie", "bikes move", 0.0, "");
+    let mut clusters = approach("boromir-afinn-clusters");
+    let recipe = clusters.relevance.clusters.as_mut().unwrap();
+    recipe.count = 2;
+    let ranking = collection.rank(&clusters, "Cars?");
+    // one of five images is without the word; all texts of pages are of equal length; a sixth of the sum
+    let relevance = (1.0f64 + 1.5 / 4.5).ln() / 2.2 / 6.0;
+    let (red, other) = (1.0 + 4.0 / 2.0, 1.0 + 4.0 / 3.0);
+    // of equal scores the smaller id is first
+    let expected = [
+        ("Ib", red * relevance),
+        ("Ic", red * relevance),
+        ("Ia", other * relevance),
+        ("Id", other * relevance),
+        ("Ie", 0.0),
+    ];
+    assert_list(&ranking, Stance::Pro, &expected);
+    let first = ranking
+        .explained
+        .iter()
+        .find(|i| i.image.0 == "Ib")
+        .unwrap();
+    let worth = first.pro.as_ref().unwrap();
+    let of_cluster = &worth.parts[0];
+    assert!((worth.value - of_cluster.value).abs() < 1e-12);
+    assert!((of_cluster.value - red * of_cluster.parts[0].value).abs() < 1e-12);
+    let how = &of_cluster.how;
+    assert!(how.contains("1 of its 2 pictures have text"), "{how}");
+}
+
+#[test]
+fn jester_goes_by_the_sentiment_of_the_page_and_of_the_text_in_the_picture() {
+    let mut collection = Collection::new();
+    let mut add = |id: &str, vader_main, vader_ocr| {
+        let made = Made {
+            main: "cars",
+            ocr: "cars",
+            vader_main,
+            vader_ocr,
+            // neither decides
+            vader_title: 0.9,
+            afinn_main: 5.0,
+            ..Made::default()
+        };
+        collection.add(id, made);
+    };
+    add("Ia", -0.5, 0.6);
+    add("Ib", 0.5, -0.6);
+    add("Ic", 0.25, -0.25);
+    add("Id", 0.0, 0.0);
+    let ranking = collection.rank(&approach("jester"), "Cars?");
+    let ids = |stance| -> Vec<&str> { list(&ranking, stance).iter().map(|l| l.0).collect() };
+    assert_eq!(ids(Stance::Pro), ["Ia"]);
+    assert_eq!(ids(Stance::Con), ["Ib"]);
+}
+
+#[test]
+fn jean_luc_picard_lists_the_same_images_on_both_sides() {
+    let mut collection = Collection::new();
+    let mut add = |id: &str, main| {
+        let made = Made {
+            main,
+            ..Made::default()
+        };
+        collection.add(id, made);
+    };
+    add("Ia", "cars move");
+    add("Ib", "a car is not a bike");
+    add("Ic", "nothing moves");
+    let ranking = collection.rank(&approach("jean-luc-picard"), "Should cars be banned?");
+    let ids = |stance| -> Vec<&str> { list(&ranking, stance).iter().map(|l| l.0).collect() };
+    // stop words are left out, so that both texts about cars are of two words
+    assert_eq!(ids(Stance::Pro), ["Ia", "Ib"]);
+    assert_eq!(ids(Stance::Con), ["Ia", "Ib"]);
+}
+
+#[test]
+fn the_pool_is_as_large_as_the_recipe_says() {
+    let mut collection = Collection::new();
+    for n in 0..9 {
+        let made = Made {
+            main: "cars",
+            ..Made::default()
+        };
+        collection.add(&format!("I{n}"), made);
+    }
+    let mut picard = approach("jean-luc-picard");
+    assert_eq!(picard.lists.pool, Some(50));
+    picard.lists.pool = Some(3);
+    let ranking = collection.rank(&picard, "cars");
+    assert_eq!(ranking.explained.len(), 3);
+}
+
+#[test]
+fn the_networks_of_aramis_decide_where_the_recipe_says() {
+    let mut collection = alpha_and_beta();
+    let title = "Is alpha beta?";
+    let argument = ArgumentNetwork::committed();
+    let ranking = collection.rank(&approach("aramis-neural"), title);
+    let of_formula = collection.rank(&approach("aramis"), title);
+    assert_eq!(ranking.explained.len(), of_formula.explained.len());
+    for (image, of_formula) in ranking.explained.iter().zip(&of_formula.explained) {
+        let read = Image::read(&collection.store, &image.image, EvidenceFields::ALL);
+        let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
+        let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
+        // before it is scaled within its list
+        assert_eq!(score.parts[1].parts[0].value, expected);
+        assert_eq!(image.pro.is_some(), of_formula.pro.is_some());
+    }
+    for name in ["aramis-neural-stance", "aramis-neural-both"] {
+        let approach = approach(name);
+        let analyzer = &approach.relevance.analyzer;
+        let query = aramis_neural::tokens(analyzer, title);
+        let ranking = collection.rank(&approach, title);
+        for id in ["Ia", "Ib", "Ic", "Id"] {
+            let id = DocId(id.to_owned());
+            let read = Image::read(&collection.store, &id, EvidenceFields::ALL);
+            let inputs = aramis_neural::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
+            let side = aramis_neural::side(StanceNetwork::committed().probabilities(&inputs));
+            let of = ranking.explained.iter().find(|image| image.image == id);
+            let of = of.unwrap();
+            let found = i8::from(of.pro.is_some()) - i8::from(of.con.is_some());
+            assert_eq!(found, side, "{name} {id:?}");
+        }
+    }
+}
+
+#[test]
+fn the_place_of_a_line_of_text_is_laid_out_on_a_grid() {
+    let mut collection = Collection::new();
+    let made = Made {
+        ocr: "stop",
+        ..Made::default()
+    };
+    collection.add("Ia", made);
+    let id = DocId("Ia".to_owned());
+    let image = Image::read(&collection.store, &id, EvidenceFields::ALL);
+    let image = image.unwrap().unwrap();
+    // from 10 to 60 across and from 10 to 40 down, of 100: its middle is in the third column and row
+    for (at, share) in image.text_map.iter().enumerate() {
+        let expected = if at == 2 * 8 + 2 { 0.5 * 0.3 } else { 0.0 };
+        assert!((share - expected).abs() < 1e-6, "{at}: {share}");
+    }
+    assert!((image.text_box - 0.15).abs() < 1e-6);
 }

@@ -1,0 +1,184 @@
+//! Clusters of pictures that look alike, and their weights.
+
+use anyhow::Result;
+
+use super::super::approach::ClusterRecipe;
+use super::signals::position;
+use crate::evidence::picture::Picture;
+use crate::evidence::store::Store;
+use crate::index::clusters::k_means;
+use crate::index::components::principal_components;
+use crate::index::images::{Field, ImageIndex};
+use crate::trec::{DocId, Explanation};
+
+/// The seed of the first centroids.
+const SEED: u64 = 1;
+
+/// The weights of the clusters that the images belong to.
+pub(super) struct ClusterWeights {
+    /// For each image the number of its cluster; `None` without a picture.
+    member_of: Vec<Option<usize>>,
+    clusters: Vec<Cluster>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cluster {
+    pictures: usize,
+    with_text: usize,
+    weight: f64,
+}
+
+impl ClusterWeights {
+    /// Divides the pictures of all images into clusters: by their CLIP vectors if the evidence has some, otherwise by their statistics.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn read(store: &Store, index: &ImageIndex, recipe: ClusterRecipe) -> Result<Self> {
+        let mut vectors = clip_vectors(store, index.ids())?;
+        if vectors.images.is_empty() {
+            vectors = statistics(store, index.ids())?;
+        }
+        let dimensions = recipe.dimensions.min(vectors.dimension);
+        let components =
+            principal_components(&vectors.numbers, vectors.dimension, recipe.dimensions);
+        let found = k_means(&components, dimensions, recipe.count, SEED);
+        let mut member_of = vec![None; index.ids().len()];
+        let mut clusters = vec![Cluster::default(); recipe.count];
+        let lengths = index.lengths(Field::Ocr);
+        for (at, cluster) in vectors.images.iter().zip(found.member_of) {
+            member_of[*at] = Some(cluster);
+            clusters[cluster].pictures += 1;
+            clusters[cluster].with_text += usize::from(lengths[*at] > 0);
+        }
+        for cluster in &mut clusters {
+            let share = cluster.with_text as f64 / cluster.pictures.max(1) as f64;
+            cluster.weight = recipe.lowest + (recipe.highest - recipe.lowest) * share;
+        }
+        Ok(ClusterWeights {
+            member_of,
+            clusters,
+        })
+    }
+
+    /// The weight of the image with this number.
+    pub fn weight(&self, at: usize) -> f64 {
+        self.cluster(at).map_or(0.0, |(_, cluster)| cluster.weight)
+    }
+
+    fn cluster(&self, at: usize) -> Option<(usize, Cluster)> {
+        let number = self.member_of.get(at).copied().flatten()?;
+        Some((number, *self.clusters.get(number)?))
+    }
+
+    /// The relevance of the image with this number, multiplied by its weight.
+    pub fn explain(&self, at: usize, relevance: Explanation) -> Explanation {
+        let how = match self.cluster(at) {
+            Some((number, cluster)) => format!(
+                "× {:.4}, the weight of cluster {}: {} of its {} pictures have text",
+                cluster.weight,
+                number + 1,
+                cluster.with_text,
+                cluster.pictures
+            ),
+            None => "× 0: there is no picture".to_owned(),
+        };
+        Explanation {
+            name: relevance.name.clone(),
+            value: relevance.value * self.weight(at),
+            how,
+            parts: vec![relevance],
+        }
+    }
+}
+
+/// Vectors of pictures.
+#[derive(Default)]
+struct Vectors {
+    /// The numbers of their images.
+    images: Vec<usize>,
+    dimension: usize,
+    /// `dimension` for each of `images`.
+    numbers: Vec<f32>,
+}
+
+impl Vectors {
+    /// Adds a vector, unless it is of another length than the first one.
+    fn push(&mut self, image: usize, vector: &[f32]) {
+        if self.images.is_empty() {
+            self.dimension = vector.len();
+        }
+        if vector.len() == self.dimension {
+            self.images.push(image);
+            self.numbers.extend_from_slice(vector);
+        }
+    }
+}
+
+fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<Vectors> {
+    let mut vectors = Vectors::default();
+    if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
+        store.each_clip_vector(first, last, |document, vector| {
+            if let Some(at) = position(ids, document) {
+                vectors.push(at, vector);
+            }
+        })?;
+    }
+    Ok(vectors)
+}
+
+/// The statistics of the pictures, each with mean 0 and variance 1 over all pictures.
+fn statistics(store: &Store, ids: &[DocId]) -> Result<Vectors> {
+    let mut vectors = Vectors::default();
+    store.each_picture(|document, picture| {
+        if let Some(at) = position(ids, document) {
+            vectors.push(at, &numbers_of(picture));
+        }
+    })?;
+    let count = vectors.images.len() as f64;
+    for column in 0..vectors.dimension {
+        let values = || {
+            vectors
+                .numbers
+                .iter()
+                .skip(column)
+                .step_by(vectors.dimension)
+        };
+        let mean = values().map(|x| f64::from(*x)).sum::<f64>() / count;
+        let squares: f64 = values().map(|x| (f64::from(*x) - mean).powi(2)).sum();
+        let deviation = (squares / count).sqrt();
+        let dimension = vectors.dimension;
+        let values = vectors.numbers.iter_mut().skip(column).step_by(dimension);
+        for value in values {
+            *value = if deviation > 0.0 {
+                ((f64::from(*value) - mean) / deviation) as f32
+            } else {
+                0.0
+            };
+        }
+    }
+    Ok(vectors)
+}
+
+/// What a picture looks like. Its size, and what follows from other numbers, is left out.
+fn numbers_of(picture: &Picture) -> [f32; 16] {
+    let [red, green, blue] = picture.average.map(f32::from);
+    [
+        picture.text_fraction,
+        picture.brightness,
+        picture.contrast,
+        picture.saturation,
+        picture.colourfulness,
+        picture.red,
+        picture.green,
+        picture.blue,
+        picture.bright,
+        picture.dark,
+        red,
+        green,
+        blue,
+        // numbers of colours are spread over three powers of ten
+        (picture.colours as f32).sqrt(),
+        picture.edges,
+        picture.flat,
+    ]
+}
