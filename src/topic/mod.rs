@@ -1,7 +1,8 @@
 //! Topics: what does a topic ask? Its claims and polarity, the prompts for CLIP, the word lists of opinion and comparison, and the ways
-//! to split a text into words.
+//! to split a text into words, and their parts of speech.
 
 pub(crate) mod lexicon;
 pub(crate) mod prompts;
 pub mod question;
+pub mod tagger;
 pub mod words;
