@@ -11,6 +11,7 @@ pub mod pairs;
 pub mod search;
 pub mod similarity;
 pub(crate) mod stop_words;
+mod tagged;
 mod term_cache;
 pub mod vector;
 pub mod wordnet;

@@ -32,6 +32,7 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/dirichlet.toml"),
     include_str!("../../approaches/controversial/elrond.toml"),
     include_str!("../../approaches/controversial/elrond-simple.toml"),
+    include_str!("../../approaches/controversial/elrond-pos.toml"),
     include_str!("../../approaches/controversial/pippin-took.toml"),
     include_str!("../../approaches/controversial/skeletor.toml"),
     include_str!("../../approaches/controversial/shanks.toml"),
@@ -57,6 +58,7 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-quality.toml"),
     include_str!("../../approaches/comparative/puss-in-boots.toml"),
     include_str!("../../approaches/comparative/grimjack.toml"),
+    include_str!("../../approaches/comparative/captain-tempesta.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -392,6 +394,7 @@ impl Rerank {
             quality,
             comparison,
             side,
+            adjectives,
         } = self.weights;
         check_weight("retrieval", retrieval)?;
         check_weight("sentence", sentence)?;
@@ -399,6 +402,7 @@ impl Rerank {
         check_weight("quality", quality)?;
         check_weight("comparison", comparison)?;
         check_weight("side", side)?;
+        check_weight("adjectives", adjectives)?;
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(

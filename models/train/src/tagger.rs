@@ -1,6 +1,6 @@
 //! `train tagger`: an averaged perceptron (Collins 2002) for parts of speech from a treebank in the format CoNLL-U.
 //!
-//! Weights are whole numbers until they are averaged, so the file depends on the data and the seed alone.
+//! Weights are whole numbers until they are averaged, so they depend on the data and the seed alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;

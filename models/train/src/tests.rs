@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Parser;
 use need::{Data, Kind, Request, Thing, need};
+use riposte::topic::tagger::Model;
 
 use crate::base_model::BaseModel;
 use crate::{Cli, run};
@@ -63,7 +64,7 @@ fn training_quality_gives_the_committed_file() {
 
 /// The treebank is not among the development data.
 #[test]
-fn training_the_tagger_gives_the_committed_file() {
+fn training_the_tagger_gives_the_committed_weights() {
     let treebank = Request {
         variable: "RIPOSTE_TREEBANK",
         reason: "it needs the directory of Universal Dependencies English EWT",
@@ -73,7 +74,14 @@ fn training_the_tagger_gives_the_committed_file() {
     };
     let made = trained_bytes("tagger", Path::new(&treebank));
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own");
-    assert!(made == fs::read(own.join("tagger.bin")).unwrap());
+    let committed = fs::read(own.join("tagger.bin")).unwrap();
+    // the same weights may be compressed to other bytes by another version of the library
+    assert!(Model::parse(&made).unwrap() == Model::parse(&committed).unwrap());
+    let head = |bytes: &[u8]| {
+        let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap();
+        String::from_utf8(bytes[..end].to_vec()).unwrap()
+    };
+    assert_eq!(head(&made), head(&committed));
 }
 
 /// The numbers of a weight file, and the text between them.

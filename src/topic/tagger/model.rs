@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 24;
 
 /// The learned weights: of each feature for the tags that it speaks for or against. A word that always has the same tag is a feature too,
 /// with one weight for that tag.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// A hash table with open addressing. Its length is a power of two, and at least half of it is empty.
     slots: Vec<Slot>,
@@ -29,7 +29,7 @@ pub struct Model {
 }
 
 /// A feature and where its weights are; an empty slot has none.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Slot {
     feature: Feature,
     /// The first of its weights.
