@@ -149,7 +149,7 @@ bench-text:
 # same machine gives the same files. Their first lines say what they are learned from and how well they do. Each builds on the one
 # before, and they are compiled into the programs, which are therefore built in between. The pair encoder takes an hour on two cores;
 # STANCE= leaves it as it is. The variables in KEEP make the C library keep freed memory, since asking the system for it in each step
-# takes time.
+# takes time. The tagger is learned again if TREEBANK=DIR names the directory of UD_English-EWT.
 TRAIN = target/release/train
 KEEP = MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_TOP_PAD_=268435456
 STANCE = yes
@@ -159,6 +159,7 @@ train:
 	$(BUILD_TRAIN)
 	$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2
 	$(TRAIN) quality --data $(DATA) -o models/own/quality.toml
+	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o models/own/tagger.bin
 	mkdir -p out/train
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o out/train/stance.safetensors
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) --from out/train/stance.safetensors --passes 1 --rate 4e-5 --seed 2 \

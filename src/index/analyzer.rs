@@ -13,6 +13,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::kstem;
 pub use super::stop_words::StopList;
+pub use super::tagged::Tags;
+use super::tagged::{TaggedWords, tag_and_word};
 use super::term_cache::TermCache;
 use word::{without_accents, without_plural, without_possessive, without_repeats};
 
@@ -112,8 +114,8 @@ impl Stemmer {
 /// Sequences of the words that are left (shingles) may be terms too.
 ///
 /// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii tokens=standard
-/// possessive=english repeats=2". A missing part has its default: none, none, 1-40, 1, none, words, none, none. The text form is
-/// stored with an index.
+/// possessive=english repeats=2 tags=plain". A missing part has its default: none, none, 1-40, 1, none, words, none, none, none. The
+/// text form is stored with an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Analyzer {
@@ -133,6 +135,8 @@ pub struct Analyzer {
     pub possessive: bool,
     /// Longer runs of one character are cut to this length ("yesss" becomes "yess" with 2); none are cut if it is `None`.
     pub repeats: Option<usize>,
+    /// Whether words are split and chosen by the tagger of parts of speech. Then there are no shingles, and `tokens` is the default.
+    pub tags: Tags,
 }
 
 impl Default for Analyzer {
@@ -147,6 +151,7 @@ impl Default for Analyzer {
             tokens: Tokens::Words,
             possessive: false,
             repeats: None,
+            tags: Tags::None,
         }
     }
 }
@@ -175,6 +180,10 @@ impl fmt::Display for Analyzer {
         }
         if let Some(repeats) = self.repeats {
             write!(f, " repeats={repeats}")?;
+        }
+        if self.tags != Tags::None {
+            let tags = Tags::ALL.iter().find(|(tags, _)| *tags == self.tags);
+            write!(f, " tags={}", word(tags.map(|(_, word)| *word)))?;
         }
         Ok(())
     }
@@ -216,6 +225,7 @@ impl FromStr for Analyzer {
                 "possessive" => {
                     analyzer.possessive = named(&[(false, "none"), (true, "english")], value)?;
                 }
+                "tags" => analyzer.tags = named(&Tags::ALL, value)?,
                 "repeats" if value == "none" => analyzer.repeats = None,
                 "repeats" => analyzer.repeats = Some(value.parse().with_context(unknown)?),
                 _ => bail!(unknown()),
@@ -236,6 +246,11 @@ impl FromStr for Analyzer {
             (1..=5).contains(&analyzer.shingles),
             "an analyzer's shingles are of 1 to 5 terms, not of {}",
             analyzer.shingles
+        );
+        ensure!(
+            analyzer.tags == Tags::None
+                || analyzer.shingles == 1 && analyzer.tokens == Tokens::Words,
+            "an analyzer with tags has words of its own: leave out tokens and shingles"
         );
         Ok(analyzer)
     }
@@ -264,6 +279,10 @@ impl Analyzer {
 
     /// The term of a word in lower case; none if the word is left out.
     fn term(&self, word: &str) -> Option<Box<str>> {
+        let (tag, word) = match self.tags {
+            Tags::Typed => tag_and_word(word),
+            Tags::None | Tags::Plain => ("", word),
+        };
         let cut = self.repeats.map(|most| without_repeats(word, most));
         let word = cut.as_deref().unwrap_or(word);
         let word = if self.possessive {
@@ -279,8 +298,8 @@ impl Analyzer {
         {
             return None;
         }
-        let stem = self.stemmer.stem(folded).into_boxed_str();
-        (!stem.is_empty()).then_some(stem)
+        let stem = self.stemmer.stem(folded);
+        (!stem.is_empty()).then(|| (tag.to_owned() + &stem).into_boxed_str())
     }
 }
 
@@ -298,6 +317,7 @@ struct TermStream<'a> {
     text: &'a str,
     /// Byte offset of what is not read yet.
     position: usize,
+    tagged: TaggedWords<'a>,
     /// The last word that was read.
     word: String,
     /// The last terms of single words, for shingles.
@@ -312,6 +332,7 @@ impl Tokenizer for WordTokenizer {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
         self.token.reset();
         TermStream {
+            tagged: TaggedWords::new(text, self.rules.tags),
             tokenizer: self,
             text,
             position: 0,
@@ -350,6 +371,9 @@ impl TermStream<'_> {
     }
 
     fn next_word(&mut self) -> Option<(usize, usize)> {
+        if self.tokenizer.rules.tags != Tags::None {
+            return self.tagged.next(&mut self.word);
+        }
         match self.tokenizer.rules.tokens {
             Tokens::Words => next_word(self.text, &mut self.position, &mut self.word),
             Tokens::Standard => next_standard_word(self.text, &mut self.position, &mut self.word),
@@ -493,6 +517,35 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_speech_choose_words_and_precede_typed_terms() {
+        // prepositions, pronouns, adverbs, numbers and marks are left out; "is" stands for "'s"; parts of a word have its tag
+        let text = "It's the non-profit club's 2 dogs that quickly barked at cats.";
+        assert_eq!(
+            read("tags=plain", text),
+            [
+                "is", "the", "non", "profit", "club", "dogs", "barked", "cats"
+            ]
+        );
+        assert_eq!(
+            read("tags=typed stop=99webtools stem=porter", text),
+            [
+                "<JJ>non",
+                "<JJ>profit",
+                "<NN>club",
+                "<NNS>dog",
+                "<VBD>bark",
+                "<NNS>cat"
+            ]
+        );
+        // words that are left out have positions, marks among them
+        let analyzer: Analyzer = "tags=typed".parse().unwrap();
+        assert_eq!(
+            positions(&mut analyzer.build(), "Dogs, in parks"),
+            [("<NNS>dogs".to_owned(), 0), ("<NNS>parks".to_owned(), 3)]
+        );
+    }
+
+    #[test]
     fn shingles_are_sequences_of_kept_words() {
         assert_eq!(
             read("stop=short shingles=3", "a ban of the death penalty"),
@@ -513,6 +566,7 @@ mod tests {
             "stop=none stem=none length=1-40 shingles=1",
             "stop=long stem=minimal length=2-20 shingles=2",
             "stop=lucene stem=snowball length=1-40 shingles=1 fold=ascii",
+            "stop=none stem=none length=1-40 shingles=1 tags=typed",
         ] {
             let analyzer: Analyzer = text.parse().unwrap();
             assert_eq!(analyzer.to_string(), text);
@@ -526,6 +580,12 @@ mod tests {
             ("stem=krovetz", "there are none, minimal, porter, snowball"),
             ("length=9-3", "not of 9-3"),
             ("shingles=0", "not of 0"),
+            ("shingles=2 tags=plain", "leave out tokens and shingles"),
+            (
+                "tokens=standard tags=plain",
+                "leave out tokens and shingles",
+            ),
+            ("tags=nouns", "there are none, plain, typed"),
         ] {
             let error = format!("{:#}", text.parse::<Analyzer>().unwrap_err());
             assert!(error.contains(message), "{text}: {error}");
@@ -535,8 +595,11 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_has_terms_that_the_index_can_split(text in "\\PC{0,200}", shingles in 1usize..4) {
-            for stem in ["none", "minimal", "porter", "snowball"] {
-                let rules = format!("stop=long stem={stem} shingles={shingles}");
+            for stem in ["none", "minimal", "porter", "snowball", "tags"] {
+                let rules = match stem {
+                    "tags" => "stop=99webtools stem=porter tags=typed".to_owned(),
+                    _ => format!("stop=long stem={stem} shingles={shingles}"),
+                };
                 let terms = read(&rules, &text);
                 proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
                 // splitting at white space, as the index does, gives the same terms

@@ -14,6 +14,7 @@ pub mod pairs;
 pub mod search;
 pub mod similarity;
 pub(crate) mod stop_words;
+mod tagged;
 mod term_cache;
 pub mod vector;
 pub mod wordnet;

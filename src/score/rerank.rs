@@ -30,6 +30,8 @@ pub(crate) struct Candidate {
     pub comparison: Option<f64>,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
     pub side: Option<f64>,
+    /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
+    pub adjectives: Option<f64>,
 }
 
 /// The weight of each opinion in the mean; 0 switches it off.
@@ -48,6 +50,8 @@ pub struct Weights {
     pub comparison: f64,
     #[serde(default)]
     pub side: f64,
+    #[serde(default)]
+    pub adjectives: f64,
 }
 
 /// How the values of the opinions are brought to one scale, each among the candidates of a topic.
@@ -122,6 +126,7 @@ pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec
     let quality = scale.apply(candidates.iter().map(|c| c.quality), true);
     let comparison = scale.apply(candidates.iter().map(|c| c.comparison), true);
     let side = scale.apply(candidates.iter().map(|c| c.side), true);
+    let adjectives = scale.apply(candidates.iter().map(|c| c.adjectives), true);
     let mut channels = [
         ("retrieval", weights.retrieval, retrieval),
         ("sentence", weights.sentence, sentence),
@@ -129,6 +134,7 @@ pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec
         ("quality", weights.quality, quality),
         ("comparison", weights.comparison, comparison),
         ("side", weights.side, side),
+        ("adjectives", weights.adjectives, adjectives),
     ];
     let is_on =
         |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
@@ -260,6 +266,7 @@ mod tests {
             quality: Some(quality),
             comparison: None,
             side: None,
+            adjectives: None,
         }
     }
 
@@ -359,6 +366,28 @@ mod tests {
         }
         // retrieval is saturated, so quality decides
         assert!(found[1] > found[0]);
+    }
+
+    #[test]
+    fn adjectives_are_an_opinion_that_stays_as_it_is() {
+        let candidates =
+            [(8.0, Some(0.25)), (6.0, Some(0.5)), (4.0, None)].map(|(retrieval, adjectives)| {
+                Candidate {
+                    adjectives,
+                    ..candidate(retrieval, None, 0.0)
+                }
+            });
+        let weights = Weights {
+            retrieval: 1.0,
+            adjectives: 3.0,
+            ..Weights::default()
+        };
+        let score = |scale, combine| scores(&opinions(&candidates, weights, scale), combine);
+        assert_eq!(score(Scale::Raw, Combine::Sum), [8.75, 7.5, 4.0]);
+        assert_eq!(
+            score(Scale::MinMax, Combine::Mean),
+            [(1.0 + 0.75) / 4.0, (0.5 + 1.5) / 4.0, 0.0]
+        );
     }
 
     #[test]

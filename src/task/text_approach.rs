@@ -34,6 +34,7 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/dirichlet.toml"),
     include_str!("../../approaches/controversial/elrond.toml"),
     include_str!("../../approaches/controversial/elrond-simple.toml"),
+    include_str!("../../approaches/controversial/elrond-pos.toml"),
     include_str!("../../approaches/controversial/pippin-took.toml"),
     include_str!("../../approaches/controversial/robin-hood.toml"),
     include_str!("../../approaches/controversial/robin-hood-use.toml"),
@@ -64,6 +65,7 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-quality.toml"),
     include_str!("../../approaches/comparative/puss-in-boots.toml"),
     include_str!("../../approaches/comparative/grimjack.toml"),
+    include_str!("../../approaches/comparative/captain-tempesta.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -449,6 +451,7 @@ impl Rerank {
             quality,
             comparison,
             side,
+            adjectives,
         } = self.weights;
         check_weight("retrieval", retrieval)?;
         check_weight("sentence", sentence)?;
@@ -456,6 +459,7 @@ impl Rerank {
         check_weight("quality", quality)?;
         check_weight("comparison", comparison)?;
         check_weight("side", side)?;
+        check_weight("adjectives", adjectives)?;
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(

@@ -101,6 +101,52 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
 }
 
 #[test]
+fn elrond_pos_chooses_words_by_their_parts_of_speech() {
+    let text = "Shouldn't convicted felons be allowed to vote? They've voted, and the anti-war party's leaders (in 2003) lost.";
+    // should, be and the are stop words. n't (RB), to (TO), they (PRP), and (CC), 's (POS), in (IN), 2003 (CD) and all marks are left out
+    // by their tags, 've is not. The parts of anti-war have the tag of the whole. Then Porter's stemmer.
+    let typed = "<VBN>convict <NNS>felon <VBN>allow <VB>vote <VBP>'ve <VBN>vote <JJ>anti <JJ>war <NN>parti <NNS>leader <VBD>lost";
+    let plain = "convict felon allow vote 've vote anti war parti leader lost";
+    let approach = approach(TextTask::Controversial, "elrond-pos");
+    let found = approach.retrieval.iter().map(|retrieval| {
+        let analyzer = &retrieval.analyzer;
+        terms(&mut analyzer.build(), text).join(" ")
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [plain, typed]);
+}
+
+#[test]
+fn captain_tempesta_adds_the_share_of_adjectives() {
+    let dir = WorkDir::new();
+    std::fs::create_dir(dir.path("in")).unwrap();
+    let topics = "<topics><topic><number>1</number><title>Are cats or dogs better?</title><objects>cats, dogs</objects></topic></topics>";
+    std::fs::write(dir.path("in/topics.xml"), topics).unwrap();
+    // the same terms in as many words: two of ten are adjectives, one, and none
+    let passages = [
+        ("two", "Cats and dogs are small animals with a soft coat."),
+        ("one", "Cats and dogs are small animals with a winter coat."),
+        ("none", "Cats and dogs are house animals with a winter coat."),
+    ];
+    let lines = passages
+        .map(|(id, text)| format!("{}\n", serde_json::json!({ "id": id, "contents": text })));
+    std::fs::write(dir.path("in/passages.jsonl"), lines.concat()).unwrap();
+    let (code, _, said) =
+        dir.run("comparative -i in -o out --index kept --no-stance --approach captain-tempesta");
+    assert_eq!(code, 0, "{said}");
+    let run = dir.read("out/run.txt");
+    let scores: Vec<(&str, f64)> = run
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>())
+        .map(|columns| (columns[2], columns[4].parse().unwrap()))
+        .collect();
+    let [("two", two), ("one", one), ("none", none)] = scores[..] else {
+        panic!("{run}");
+    };
+    assert!((two - one - 0.1).abs() < 1e-5, "{run}");
+    assert!((one - none - 0.1).abs() < 1e-5, "{run}");
+}
+
+#[test]
 fn no_approach_of_a_team_leaves_documents_out() {
     for task in [TextTask::Controversial, TextTask::Comparative] {
         for approach in TextApproach::all(task).unwrap() {

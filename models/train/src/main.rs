@@ -14,12 +14,13 @@ mod operations;
 mod optimiser;
 mod quality;
 mod stance;
+mod tagger;
 #[cfg(test)]
 mod tests;
 mod text_stance;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -91,8 +92,39 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
+    /// Parts of speech, from the treebank Universal Dependencies English EWT
+    Tagger {
+        #[command(flatten)]
+        treebank: Treebank,
+        /// The weight file to write
+        #[arg(short)]
+        output: PathBuf,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Passes over the sentences
+        #[arg(long, default_value_t = 10)]
+        passes: usize,
+    },
+    /// Print what a file of `tagger` gets right in a part of the treebank
+    EvaluateTagger {
+        #[command(flatten)]
+        treebank: Treebank,
+        /// The weight file
+        #[arg(long, value_name = "FILE")]
+        weights: PathBuf,
+        /// Its `dev` or `test` part
+        #[arg(long, default_value = "dev")]
+        part: String,
+    },
     /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
     EvaluateHeads(heads::Options),
+}
+
+#[derive(clap::Args)]
+struct Treebank {
+    /// Directory of the treebank's files *-train.conllu, *-dev.conllu and *-test.conllu
+    #[arg(long)]
+    data: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -107,9 +139,13 @@ struct Files {
 
 impl Files {
     fn write(&self, bytes: &[u8]) -> Result<()> {
-        fs::write(&self.output, bytes)
-            .with_context(|| format!("cannot write the weights to {}", self.output.display()))
+        write(&self.output, bytes)
     }
+}
+
+fn write(output: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(output, bytes)
+        .with_context(|| format!("cannot write the weights to {}", output.display()))
 }
 
 /// Lowest learning rate of a head that starts from random weights.
@@ -179,6 +215,23 @@ fn run(command: &Command) -> Result<()> {
             stance::train(&files.data, models.as_deref(), &recipe, &save)
         }
         Command::Aramis(options) => aramis::run(options),
+        Command::Tagger {
+            treebank,
+            output,
+            seed,
+            passes,
+        } => {
+            let recipe = tagger::Recipe {
+                seed: *seed,
+                passes: *passes,
+            };
+            write(output, &tagger::train(&treebank.data, &recipe)?)
+        }
+        Command::EvaluateTagger {
+            treebank,
+            weights,
+            part,
+        } => tagger::evaluate(&treebank.data, weights, part),
         Command::EvaluateHeads(options) => heads::run(options),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Parser;
 use need::{Data, Kind, Request, Thing, need};
+use riposte::topic::tagger::Model;
 
 use crate::base_model::BaseModel;
 use crate::{Cli, run};
@@ -27,11 +28,15 @@ impl Thing for Encoder {
 
 /// The file that `train WHAT` writes.
 fn trained(what: &str, data: &Path) -> String {
+    String::from_utf8(trained_bytes(what, data)).unwrap()
+}
+
+fn trained_bytes(what: &str, data: &Path) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("weights.toml");
     let (data, path) = (data.to_str().unwrap(), out.to_str().unwrap());
     run(&Cli::parse_from(["train", what, "--data", data, "-o", path]).command).unwrap();
-    fs::read_to_string(out).unwrap()
+    fs::read(out).unwrap()
 }
 
 fn committed(name: &str) -> String {
@@ -55,6 +60,28 @@ fn training_quality_gives_the_committed_file() {
     for set in ["arguments", "passages"] {
         assert!(pairs(&format!("{set}, this model")) > pairs(&format!("{set}, length alone")));
     }
+}
+
+/// The treebank is not among the development data.
+#[test]
+fn training_the_tagger_gives_the_committed_weights() {
+    let treebank = Request {
+        variable: "RIPOSTE_TREEBANK",
+        reason: "it needs the directory of Universal Dependencies English EWT",
+    };
+    let Some(treebank) = need(treebank) else {
+        return;
+    };
+    let made = trained_bytes("tagger", Path::new(&treebank));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own");
+    let committed = fs::read(own.join("tagger.bin")).unwrap();
+    // the same weights may be compressed to other bytes by another version of the library
+    assert!(Model::parse(&made).unwrap() == Model::parse(&committed).unwrap());
+    let head = |bytes: &[u8]| {
+        let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap();
+        String::from_utf8(bytes[..end].to_vec()).unwrap()
+    };
+    assert_eq!(head(&made), head(&committed));
 }
 
 /// The numbers of a weight file, and the text between them.

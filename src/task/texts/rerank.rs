@@ -10,7 +10,7 @@ use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Candidate, Combine, Weights};
 use crate::score::text_stance::Model;
-use crate::topic::question;
+use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
@@ -209,6 +209,7 @@ fn candidates(
             quality: (weights.quality > 0.0).then(|| quality::quality(kind, text)),
             comparison: (weights.comparison > 0.0).then(|| rerank::comparison(text)),
             side,
+            adjectives: (weights.adjectives > 0.0).then(|| tagger::adjectives(text)),
         })
         .collect()
 }

@@ -1,0 +1,265 @@
+//! The weights of the tagger, and their file.
+//!
+//! The file begins with lines of text, up to an empty line: what it is, its data, its licence, its figures. Then follows, compressed by
+//! deflate: the number of features as four bytes; the differences between the features, which are sorted (LEB128); for each feature the
+//! number of its weights (a byte); the tags of all weights (a byte each, a place in [`TAGS`]); the weights (a signed byte each).
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+
+use anyhow::{Context, Result, bail, ensure};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+use super::features::{Feature, Form, features};
+use super::{TAGS, Tag};
+
+/// Maximum size of the uncompressed weights in bytes.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// The learned weights: of each feature for the tags that it speaks for or against. A word that always has the same tag is a feature too,
+/// with one weight for that tag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// A hash table with open addressing. Its length is a power of two, and at least half of it is empty.
+    slots: Vec<Slot>,
+    /// The weights of all features.
+    weights: Vec<(Tag, i8)>,
+}
+
+/// A feature and where its weights are; an empty slot has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Slot {
+    feature: Feature,
+    /// The first of its weights.
+    start: u32,
+    count: u32,
+}
+
+impl Model {
+    /// # Errors
+    /// A feature has more weights than there are tags.
+    pub fn new(learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Self> {
+        let length = (2 * learned.len() + 1).next_power_of_two();
+        let mut model = Model {
+            slots: vec![Slot::default(); length],
+            weights: Vec::new(),
+        };
+        for (feature, weights) in learned {
+            ensure!(
+                weights.len() <= TAGS.len(),
+                "a feature has too many weights"
+            );
+            if weights.is_empty() {
+                continue;
+            }
+            let mut at = *feature as usize & (length - 1);
+            while model.slots[at].count > 0 {
+                at = (at + 1) & (length - 1);
+            }
+            model.slots[at] = Slot {
+                feature: *feature,
+                start: u32::try_from(model.weights.len())?,
+                count: weights.len() as u32,
+            };
+            model.weights.extend(weights);
+        }
+        Ok(model)
+    }
+
+    /// The weights of a feature; none if it is unknown.
+    fn weights(&self, feature: Feature) -> &[(Tag, i8)] {
+        let mask = self.slots.len() - 1;
+        let mut at = feature as usize & mask;
+        loop {
+            let Slot {
+                feature: found,
+                start,
+                count,
+            } = self.slots[at];
+            if count == 0 {
+                return &[];
+            }
+            if found == feature {
+                let start = start as usize;
+                let weights = self.weights.get(start..start + count as usize);
+                return weights.unwrap_or_default();
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The tags of the words of a sentence, from left to right.
+    pub fn tag(&self, sentence: &[Form]) -> Vec<Tag> {
+        let mut tags = Vec::with_capacity(sentence.len());
+        let mut before = [None; 2];
+        for (at, form) in sentence.iter().enumerate() {
+            let tag = match self.weights(form.key()).first() {
+                Some((only, _)) => *only,
+                None => self.best(sentence, at, before),
+            };
+            before = [Some(tag), before[0]];
+            tags.push(tag);
+        }
+        tags
+    }
+
+    /// The tag with the highest sum of weights, the first of equal ones.
+    fn best(&self, sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> Tag {
+        let mut scores = [0_i32; TAGS.len()];
+        for feature in features(sentence, at, before) {
+            for (tag, weight) in self.weights(feature) {
+                if let Some(score) = scores.get_mut(usize::from(tag.0)) {
+                    *score += i32::from(*weight);
+                }
+            }
+        }
+        let mut best = 0;
+        for (tag, score) in scores.iter().enumerate() {
+            if *score > scores[best] {
+                best = tag;
+            }
+        }
+        Tag(best as u8)
+    }
+
+    /// Reads a weight file.
+    ///
+    /// # Errors
+    /// The bytes are no weight file, or are damaged.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let head = bytes.windows(2).position(|pair| pair == b"\n\n");
+        let packed = head.and_then(|end| bytes.get(end + 2..));
+        let packed = packed.context("the weights of the tagger have no head")?;
+        let mut body = Vec::new();
+        let mut unpacked = DeflateDecoder::new(packed).take(MOST_BYTES);
+        unpacked
+            .read_to_end(&mut body)
+            .context("cannot decompress the weights of the tagger")?;
+        Self::new(&read_body(&body).context("the weights of the tagger are damaged")?)
+    }
+}
+
+fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>> {
+    let body = &mut body;
+    let number = u32::from_le_bytes(*take(body, 4)?.first_chunk().context("no number")?) as usize;
+    let mut features = Vec::new();
+    let mut last: Feature = 0;
+    for _ in 0..number {
+        let difference = read_number(body)?;
+        last = last.checked_add(difference).context("features overflow")?;
+        features.push(last);
+    }
+    let counts = take(body, number)?;
+    let total = counts.iter().map(|count| usize::from(*count)).sum();
+    let tags = take(body, total)?;
+    let weights = take(body, total)?;
+    ensure!(body.is_empty(), "there are bytes behind the end");
+    let mut pairs = tags.iter().zip(weights).map(|(tag, weight)| {
+        ensure!(usize::from(*tag) < TAGS.len(), "there is no tag {tag}");
+        Ok((Tag(*tag), weight.cast_signed()))
+    });
+    let mut learned = BTreeMap::new();
+    for (feature, count) in features.into_iter().zip(counts) {
+        let of_feature = pairs.by_ref().take(usize::from(*count));
+        learned.insert(feature, of_feature.collect::<Result<_>>()?);
+    }
+    Ok(learned)
+}
+
+fn take<'a>(body: &mut &'a [u8], length: usize) -> Result<&'a [u8]> {
+    let (taken, rest) = body
+        .split_at_checked(length)
+        .context("the end is missing")?;
+    *body = rest;
+    Ok(taken)
+}
+
+fn read_number(body: &mut &[u8]) -> Result<u32> {
+    let mut number = 0;
+    for shift in (0..u32::BITS).step_by(7) {
+        let byte = *take(body, 1)?.first().context("the end is missing")?;
+        number |= u32::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+    }
+    bail!("a number is too long")
+}
+
+/// The weight file. `head` consists of whole lines, none of them empty.
+///
+/// # Errors
+/// A feature has more weights than a byte counts.
+pub fn encode(head: &str, learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Vec<u8>> {
+    let mut body = u32::try_from(learned.len())?.to_le_bytes().to_vec();
+    let mut last = 0;
+    for feature in learned.keys() {
+        let mut difference = feature - last;
+        last = *feature;
+        while difference >= 0x80 {
+            body.push(difference as u8 | 0x80);
+            difference >>= 7;
+        }
+        body.push(difference as u8);
+    }
+    for weights in learned.values() {
+        body.push(u8::try_from(weights.len())?);
+    }
+    let pairs = || learned.values().flatten();
+    body.extend(pairs().map(|(tag, _)| tag.0));
+    body.extend(pairs().map(|(_, weight)| weight.cast_unsigned()));
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&body)?;
+    Ok([head.as_bytes(), b"\n", &encoder.finish()?].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned() -> BTreeMap<Feature, Vec<(Tag, i8)>> {
+        let tag = |name| Tag::find(name).unwrap();
+        let features = [0, 1, 300, u32::MAX].into_iter();
+        features
+            .map(|feature| (feature, vec![(tag("JJ"), -127), (tag("NN"), 5)]))
+            .collect()
+    }
+
+    #[test]
+    fn a_weight_file_reads_back() {
+        let bytes = encode("# first\n# second\n", &learned()).unwrap();
+        assert!(bytes.starts_with(b"# first\n# second\n\n"));
+        let model = Model::parse(&bytes).unwrap();
+        for (feature, weights) in learned() {
+            assert_eq!(model.weights(feature), weights);
+        }
+        assert!(model.weights(2).is_empty());
+        // a model that has learned nothing gives each word the first tag
+        let nothing = Model::parse(&encode("#\n", &BTreeMap::new()).unwrap()).unwrap();
+        assert_eq!(nothing.tag(&[Form::of("a"); 2]), [Tag(0); 2]);
+    }
+
+    #[test]
+    fn a_damaged_weight_file_is_an_error() {
+        let bytes = encode("#\n", &learned()).unwrap();
+        for length in 0..bytes.len() {
+            assert!(Model::parse(&bytes[..length]).is_err(), "{length}");
+        }
+        let body = |change: fn(&mut Vec<u8>)| {
+            let mut body = vec![1, 0, 0, 0, 7, 1, 0, 5];
+            change(&mut body);
+            read_body(&body)
+        };
+        assert_eq!(body(|_| ()).unwrap().len(), 1);
+        for change in [
+            |body: &mut Vec<u8>| body.push(0),
+            |body: &mut Vec<u8>| body[0] = 2,
+            |body: &mut Vec<u8>| body[5] = 2,
+            |body: &mut Vec<u8>| body[6] = TAGS.len() as u8,
+        ] {
+            assert!(body(change).is_err());
+        }
+    }
+}
