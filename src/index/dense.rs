@@ -2,6 +2,8 @@
 //!
 //! The vectors are computed once, stored beside the index in an SQLite file, and held in memory as 16-bit floats while topics are
 //! ranked. There is no approximate index: every vector is compared with every query.
+
+mod clusters;
 mod search;
 mod store;
 #[cfg(test)]
@@ -19,6 +21,7 @@ use super::cut::Cut;
 use crate::topic::passages::Passages;
 use store::{Store, VectorRow};
 
+pub use clusters::Clusters;
 pub use search::{Near, Unit};
 
 /// Texts that are encoded and stored together. When the process is killed, at most these are lost.

@@ -1,0 +1,96 @@
+//! The clusters of a collection's documents by the sentence vectors of a field, computed once and stored beside them.
+
+use anyhow::{Context, Result};
+use half::slice::HalfFloatSliceExt;
+use sha2::{Digest, Sha256};
+
+use super::store::Store;
+use super::{Vectors, Wanted};
+use crate::index::clusters::k_means;
+use crate::index::corpus::{Corpus, Lock};
+use crate::index::vector;
+
+/// The seed of the first centroids.
+const SEED: u64 = 1;
+
+/// Documents in clusters.
+#[derive(Debug)]
+pub struct Clusters {
+    dimension: usize,
+    /// The mean vectors, one after another. Their lengths are at most 1.
+    centroids: Vec<f32>,
+    /// The cluster of each document of the index, or `u32::MAX`.
+    member_of: Vec<u32>,
+}
+
+impl Clusters {
+    /// The cosine between a query and the mean vector of a document's cluster, in [-1, 1]; `None` for a document without vectors.
+    pub fn cosine(&self, query: &[f32], document: u32) -> Option<f64> {
+        let cluster = *self.member_of.get(document as usize)? as usize;
+        let start = cluster.checked_mul(self.dimension)?;
+        let centroid = self.centroids.get(start..start.checked_add(self.dimension)?)?;
+        let lengths = vector::dot(centroid, centroid).sqrt() * vector::dot(query, query).sqrt();
+        (lengths > 0.0).then(|| f64::from(vector::dot(query, centroid) / lengths))
+    }
+}
+
+impl Vectors {
+    /// At most `count` clusters of the documents by the vectors of their first passages, which are not scaled to unit length again. They are
+    /// read from `file` if they were stored there for the same vectors; otherwise computed, and stored. `waiting` is called if another
+    /// process holds the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn clusters(
+        &self,
+        corpus: &Corpus,
+        wanted: &Wanted,
+        file: &std::path::Path,
+        count: usize,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Clusters> {
+        let _lock = Lock::to_write(file, waiting)?;
+        let mut store = Store::open(file, wanted)?;
+        // the clusters must not depend on the order in which vectors were computed
+        let with_vectors = (0..self.documents.len()).filter(|at| !self.passages(*at).is_empty());
+        let mut order: Vec<(&str, usize)> = with_vectors
+            .filter_map(|at| Some((corpus.id_text(*self.documents.get(at)?)?, at)))
+            .collect();
+        order.sort_unstable();
+        let mut hash = Sha256::new();
+        let mut rows = vec![0.0; order.len() * self.dimension];
+        for ((id, at), row) in order.iter().zip(rows.chunks_mut(self.dimension.max(1))) {
+            let start = self.passages(*at).start * self.dimension;
+            let numbers = self.numbers.get(start..start + self.dimension);
+            numbers
+                .context("a document has no vector")?
+                .convert_to_f32_slice(row);
+            hash.update(id.as_bytes());
+            hash.update([0]);
+            row.iter().for_each(|x| hash.update(x.to_le_bytes()));
+        }
+        let key: String = hash.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect();
+        let (centroids, members) = match store.clusters(count, &key)? {
+            Some((centroids, members)) if members.len() == order.len() => (centroids, members),
+            _ => {
+                let found = k_means(&rows, self.dimension, count, SEED);
+                let members = found.member_of.iter();
+                let members: Vec<u32> = members.map(|cluster| *cluster as u32).collect();
+                store.put_clusters(count, &key, &found.centroids, &members)?;
+                (found.centroids, members)
+            }
+        };
+        let mut member_of = vec![u32::MAX; self.positions.len()];
+        for ((_, at), cluster) in order.iter().zip(members) {
+            let document = self.documents.get(*at).map_or(0, |number| *number as usize);
+            if let Some(slot) = member_of.get_mut(document) {
+                *slot = cluster;
+            }
+        }
+        Ok(Clusters {
+            dimension: self.dimension,
+            centroids,
+            member_of,
+        })
+    }
+}
