@@ -385,20 +385,9 @@ impl Retrieval {
 
 impl Rerank {
     fn check(&self) -> Result<()> {
-        let Weights {
-            retrieval,
-            sentence,
-            cross,
-            quality,
-            comparison,
-            side,
-        } = self.weights;
-        check_weight("retrieval", retrieval)?;
-        check_weight("sentence", sentence)?;
-        check_weight("cross", cross)?;
-        check_weight("quality", quality)?;
-        check_weight("comparison", comparison)?;
-        check_weight("side", side)?;
+        for (channel, weight) in self.weights.iter() {
+            check_weight(channel.name(), weight)?;
+        }
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(

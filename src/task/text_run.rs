@@ -17,6 +17,7 @@ use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
 use crate::reading::pair::PairEncoder;
 use crate::reading::{self, Reader};
+use crate::score::rerank::Channel;
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
 use crate::trec::explained::ExplainedText;
@@ -243,7 +244,7 @@ impl Resources {
                 "sentence vectors are off, except for stored ones: {why}"
             ))),
         }
-        let uses_cross = |rerank: &Rerank| rerank.weights.cross > 0.0;
+        let uses_cross = |rerank: &Rerank| rerank.weights.uses(Channel::Cross);
         if approach.rerank.as_ref().is_some_and(uses_cross) {
             match models::find(models, Role::Cross, None)? {
                 Ok(model) => found.cross = Some(models::cross(&model)),
