@@ -111,6 +111,7 @@ impl EventPrinter {
                     Stage::Extraction => "images extracted",
                     Stage::Indexing => "documents indexed",
                     Stage::Encoding => "documents encoded",
+                    Stage::Clustering => "clusters made",
                     Stage::Ranking => "topics ranked",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));

@@ -1,6 +1,6 @@
 //! Re-ranking of the top of a text ranking by several opinions, and the detection of near-duplicates in it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, ensure};
 
@@ -15,43 +15,70 @@ const SHINGLE_WORDS: usize = 3;
 /// The number of words of [`WEIGHING`] at which [`comparison`] reaches 1.
 const FULL_COMPARISON: usize = 6;
 
-/// A document at the top of a ranking, with the value of each opinion. A value is none if its channel is off or the text has no words.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Candidate {
+/// An opinion on a document at the top of a ranking. Recipes write the names in kebab case; explanations list them in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
     /// The score of retrieval.
-    pub retrieval: f64,
+    Retrieval,
     /// The cosine between the sentence vectors of the topic and of the most similar window of the text.
-    pub sentence: Option<f64>,
+    Sentence,
     /// The highest score that the cross-encoder gives the topic with a window of the text.
-    pub cross: Option<f64>,
+    Cross,
     /// How well the text is written, in [0, 1] ([`super::quality`]).
-    pub quality: Option<f64>,
+    Quality,
     /// How much the text compares, in [0, 1] ([`comparison`]).
-    pub comparison: Option<f64>,
+    Comparison,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
-    pub side: Option<f64>,
+    Side,
     /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
-    pub adjectives: Option<f64>,
+    Adjectives,
+    /// How strong the sentiment of the text is: the absolute value of VADER's compound score, in [0, 1].
+    Sentiment,
+    /// How near the topic is to the cluster that the text belongs to: 1 plus the cosine, in [0, 2].
+    Cluster,
 }
 
-/// The weight of each opinion in the mean; 0 switches it off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Weights {
-    #[serde(default)]
-    pub retrieval: f64,
-    #[serde(default)]
-    pub sentence: f64,
-    #[serde(default)]
-    pub cross: f64,
-    #[serde(default)]
-    pub quality: f64,
-    #[serde(default)]
-    pub comparison: f64,
-    #[serde(default)]
-    pub side: f64,
-    #[serde(default)]
-    pub adjectives: f64,
+impl Channel {
+    /// The name in recipes and explanations, and whether the values are in [0, 1] already, so that they need no scaling.
+    fn describe(self) -> (&'static str, bool) {
+        match self {
+            Channel::Retrieval => ("retrieval", false),
+            Channel::Sentence => ("sentence", false),
+            Channel::Cross => ("cross", false),
+            Channel::Quality => ("quality", true),
+            Channel::Comparison => ("comparison", true),
+            Channel::Side => ("side", true),
+            Channel::Adjectives => ("adjectives", true),
+            Channel::Sentiment => ("sentiment", true),
+            Channel::Cluster => ("cluster", false),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.describe().0
+    }
+}
+
+/// For each channel that is read, its value for each document, in the order of the documents; none if the text has nothing of the channel,
+/// such as no words. A channel whose model is missing has no values.
+pub(crate) type Values = BTreeMap<Channel, Vec<Option<f64>>>;
+
+/// The weight of each opinion; 0 switches it off, as does leaving it out.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Weights(BTreeMap<Channel, f64>);
+
+impl Weights {
+    /// The channels and their weights, in the order of the channels.
+    pub fn iter(&self) -> impl Iterator<Item = (Channel, f64)> {
+        self.0.iter().map(|(channel, weight)| (*channel, *weight))
+    }
+
+    /// Whether the channel has a weight above 0.
+    pub fn uses(&self, channel: Channel) -> bool {
+        self.0.get(&channel).is_some_and(|weight| *weight > 0.0)
+    }
 }
 
 /// How the values of the opinions are brought to one scale, each among the candidates of a topic.
@@ -114,51 +141,39 @@ pub enum Combine {
     Sum,
     /// The product of the values, whatever the weights. What a candidate lacks counts 1.
     Product,
+    /// Retrieval times `1 + weight · value` of each other opinion. What a candidate lacks counts 1.
+    Boost,
 }
 
-/// The opinions on each candidate, in the order of the candidates.
+/// The opinions on each document, in the order of the documents. `values` has those of retrieval, if there are documents.
 ///
-/// An opinion without weight, or that no candidate has, is left out. If none remains, retrieval is the only one.
-pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec<Vec<Opinion>> {
-    let retrieval = scale.apply(candidates.iter().map(|c| Some(c.retrieval)), false);
-    let sentence = scale.apply(candidates.iter().map(|c| c.sentence), false);
-    let cross = scale.apply(candidates.iter().map(|c| c.cross), false);
-    let quality = scale.apply(candidates.iter().map(|c| c.quality), true);
-    let comparison = scale.apply(candidates.iter().map(|c| c.comparison), true);
-    let side = scale.apply(candidates.iter().map(|c| c.side), true);
-    let adjectives = scale.apply(candidates.iter().map(|c| c.adjectives), true);
-    let mut channels = [
-        ("retrieval", weights.retrieval, retrieval),
-        ("sentence", weights.sentence, sentence),
-        ("cross", weights.cross, cross),
-        ("quality", weights.quality, quality),
-        ("comparison", weights.comparison, comparison),
-        ("side", weights.side, side),
-        ("adjectives", weights.adjectives, adjectives),
-    ];
-    let is_on =
-        |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
-    if !channels
+/// An opinion without weight, or that no document has, is left out. If none remains, retrieval is the only one.
+pub(crate) fn opinions(values: &Values, weights: &Weights, scale: Scale) -> Vec<Vec<Opinion>> {
+    let documents = values.get(&Channel::Retrieval).map_or(0, Vec::len);
+    let has_values = |channel| {
+        let values: Option<&Vec<_>> = values.get(&channel);
+        values.is_some_and(|values| values.iter().any(Option::is_some))
+    };
+    let mut on: Vec<(Channel, f64)> = weights
         .iter()
-        .any(|(_, weight, values)| is_on(*weight, values))
-    {
-        channels[0].1 = 1.0;
-    }
-    let on: Vec<_> = channels
-        .iter()
-        .filter(|(_, weight, values)| is_on(*weight, values))
+        .filter(|(channel, weight)| *weight > 0.0 && has_values(*channel))
         .collect();
-    (0..candidates.len())
-        .map(|candidate| {
-            on.iter()
-                .map(|(name, weight, values)| Opinion {
-                    name,
-                    weight: *weight,
-                    value: values[candidate],
-                })
-                .collect()
-        })
-        .collect()
+    if on.is_empty() {
+        on.push((Channel::Retrieval, 1.0));
+    }
+    let mut opinions = vec![Vec::with_capacity(on.len()); documents];
+    for (channel, weight) in on {
+        let (name, is_unit) = channel.describe();
+        let of_channel = values.get(&channel).into_iter().flatten().copied();
+        for (of, value) in opinions.iter_mut().zip(scale.apply(of_channel, is_unit)) {
+            of.push(Opinion {
+                name,
+                weight,
+                value,
+            });
+        }
+    }
+    opinions
 }
 
 /// The score of each candidate. A mean is in [0, 1].
@@ -167,9 +182,19 @@ pub fn scores(opinions: &[Vec<Opinion>], combine: Combine) -> Vec<f64> {
     let score = |of: &Vec<Opinion>| match combine {
         Combine::Mean => weighted_mean(of),
         Combine::Sum => of.iter().map(weighted).sum(),
-        Combine::Product => of.iter().map(|of| of.value.unwrap_or(1.0)).product(),
+        Combine::Product | Combine::Boost => of.iter().map(|of| factor(of, combine)).product(),
     };
     opinions.iter().map(score).collect()
+}
+
+/// What an opinion contributes to a product.
+fn factor(opinion: &Opinion, combine: Combine) -> f64 {
+    match opinion.value {
+        Some(value) if combine == Combine::Boost && opinion.name != Channel::Retrieval.name() => {
+            1.0 + opinion.weight * value
+        }
+        value => value.unwrap_or(1.0),
+    }
 }
 
 /// How a candidate's score follows from its opinions.
@@ -184,7 +209,13 @@ pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation
             value,
         } = opinion;
         let (value, how) = match (combine, value) {
-            (Combine::Product, value) => (value.unwrap_or(1.0), "factor".to_owned()),
+            (Combine::Boost, Some(value)) if *name != Channel::Retrieval.name() => (
+                factor(opinion, combine),
+                format!("factor: 1 + {weight} × {value:.4}"),
+            ),
+            (Combine::Product | Combine::Boost, _) => {
+                (factor(opinion, combine), "factor".to_owned())
+            }
             (_, Some(value)) => (weight * value, format!("weight {weight} × {value:.4}")),
             (_, None) => (0.0, "the document has nothing here".to_owned()),
         };
@@ -258,16 +289,14 @@ fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {
 mod tests {
     use super::*;
 
-    fn candidate(retrieval: f64, sentence: Option<f64>, quality: f64) -> Candidate {
-        Candidate {
-            retrieval,
-            sentence,
-            cross: None,
-            quality: Some(quality),
-            comparison: None,
-            side: None,
-            adjectives: None,
-        }
+    fn weights(of: &[(Channel, f64)]) -> Weights {
+        Weights(of.iter().copied().collect())
+    }
+
+    fn values<const N: usize>(of: &[(Channel, [Option<f64>; N])]) -> Values {
+        let of = of.iter();
+        of.map(|(channel, values)| (*channel, values.to_vec()))
+            .collect()
     }
 
     #[test]
@@ -280,87 +309,66 @@ mod tests {
 
     #[test]
     fn opinions_are_weighted_on_one_scale() {
-        let candidates = [
-            candidate(10.0, Some(0.2), 0.5),
-            candidate(-10.0, Some(0.6), 1.0),
-            candidate(0.0, None, 0.0),
-        ];
-        let weights = Weights {
-            retrieval: 2.0,
-            sentence: 1.0,
-            quality: 1.0,
-            ..Weights::default()
+        let retrieval = [Some(10.0), Some(-10.0), Some(0.0)];
+        let known = values(&[
+            (Channel::Retrieval, retrieval),
+            (Channel::Sentence, [Some(0.2), Some(0.6), None]),
+            (Channel::Quality, [Some(0.5), Some(1.0), Some(0.0)]),
+        ]);
+        let weights = weights(&[
+            (Channel::Retrieval, 2.0),
+            (Channel::Sentence, 1.0),
+            (Channel::Quality, 1.0),
+        ]);
+        let mean = |values| {
+            let opinions = opinions(&values, &weights, Scale::MinMax);
+            scores(&opinions, Combine::Mean)
         };
-        let found = scores(
-            &opinions(&candidates, weights, Scale::MinMax),
-            Combine::Mean,
-        );
         assert_eq!(
-            found,
+            mean(known),
             [(2.0 + 0.0 + 0.5) / 4.0, (0.0 + 1.0 + 1.0) / 4.0, 1.0 / 4.0]
         );
-        // a channel that no candidate has does not lower the mean
-        let without = candidates.map(|c| Candidate {
-            sentence: None,
-            quality: None,
-            ..c
-        });
-        assert_eq!(
-            scores(&opinions(&without, weights, Scale::MinMax), Combine::Mean),
-            [1.0, 0.0, 0.5]
-        );
-        assert!(scores(&opinions(&[], weights, Scale::MinMax), Combine::Mean).is_empty());
+        // a channel that no document has does not lower the mean
+        let without = values(&[
+            (Channel::Retrieval, retrieval),
+            (Channel::Sentence, [None; 3]),
+        ]);
+        assert_eq!(mean(without), [1.0, 0.0, 0.5]);
+        assert!(mean(Values::new()).is_empty());
     }
 
     #[test]
-    fn a_candidate_without_a_cross_score_gets_0_and_retrieval_ranks_if_no_candidate_has_one() {
-        let logits = [Some(-11.0), Some(9.0), Some(4.0), None];
-        let mut candidates = logits.map(|cross| Candidate {
-            cross,
-            ..candidate(1.0, None, 0.5)
-        });
-        candidates[3].retrieval = 5.0;
-        let weights = Weights {
-            cross: 2.0,
-            ..Weights::default()
+    fn a_document_without_a_cross_score_gets_0_and_retrieval_ranks_if_none_has_one() {
+        let retrieval = [Some(1.0), Some(1.0), Some(1.0), Some(5.0)];
+        let cross = [Some(-11.0), Some(9.0), Some(4.0), None];
+        let weights = weights(&[(Channel::Retrieval, 0.0), (Channel::Cross, 2.0)]);
+        let mean = |cross| {
+            let known = values(&[(Channel::Retrieval, retrieval), (Channel::Cross, cross)]);
+            scores(&opinions(&known, &weights, Scale::MinMax), Combine::Mean)
         };
-        assert_eq!(
-            scores(
-                &opinions(&candidates, weights, Scale::MinMax),
-                Combine::Mean
-            ),
-            [0.0, 1.0, 0.75, 0.0]
-        );
-        let without = candidates.map(|c| Candidate { cross: None, ..c });
-        assert_eq!(
-            scores(&opinions(&without, weights, Scale::MinMax), Combine::Mean),
-            [0.0, 0.0, 0.0, 1.0]
-        );
+        assert_eq!(mean(cross), [0.0, 1.0, 0.75, 0.0]);
+        assert_eq!(mean([None; 4]), [0.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]
     fn raw_sums_sigmoids_and_products_by_hand() {
-        let candidates = [candidate(8.0, Some(0.5), 0.2), candidate(4.0, None, 0.9)];
-        let weights = Weights {
-            retrieval: 1.0,
-            sentence: 0.7,
-            ..Weights::default()
-        };
+        let known = values(&[
+            (Channel::Retrieval, [Some(8.0), Some(4.0)]),
+            (Channel::Sentence, [Some(0.5), None]),
+            (Channel::Quality, [Some(0.2), Some(0.9)]),
+        ]);
         let score =
-            |weights, scale, combine| scores(&opinions(&candidates, weights, scale), combine);
+            |weights: &Weights, scale, combine| scores(&opinions(&known, weights, scale), combine);
+        let semantic = weights(&[(Channel::Retrieval, 1.0), (Channel::Sentence, 0.7)]);
         assert_eq!(
-            score(weights, Scale::Raw, Combine::Sum),
+            score(&semantic, Scale::Raw, Combine::Sum),
             [8.0 + 0.7 * 0.5, 4.0]
         );
-        assert_eq!(score(weights, Scale::Max, Combine::Sum), [1.0 + 0.7, 0.5]);
-        assert_eq!(score(weights, Scale::Raw, Combine::Product), [4.0, 4.0]);
-        let weights = Weights {
-            retrieval: 0.9,
-            quality: 0.1,
-            ..Weights::default()
-        };
+        assert_eq!(score(&semantic, Scale::Max, Combine::Sum), [1.0 + 0.7, 0.5]);
+        assert_eq!(score(&semantic, Scale::Raw, Combine::Product), [4.0, 4.0]);
+        let good = weights(&[(Channel::Retrieval, 0.9), (Channel::Quality, 0.1)]);
         let sigmoid = |x: f64| 1.0 / (1.0 + (-2.0 * x).exp());
-        let found = score(weights, Scale::Sigmoid(2.0), Combine::Sum);
+        let found = score(&good, Scale::Sigmoid(2.0), Combine::Sum);
         for (found, (r, q)) in found.iter().zip([(8.0, 0.2), (4.0, 0.9)]) {
             assert!((found - (0.9 * sigmoid(r) + 0.1 * sigmoid(q))).abs() < 1e-12);
         }

@@ -24,6 +24,8 @@ pub enum Stage {
     Indexing,
     /// Computing the sentence vectors of a text collection.
     Encoding,
+    /// Dividing a text collection into clusters.
+    Clustering,
     Ranking,
 }
 

@@ -15,7 +15,7 @@ use crate::index::fusion::Fusion;
 use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
-use crate::score::rerank::{Combine, Scale, Weights};
+use crate::score::rerank::{Channel, Combine, Scale, Weights};
 use crate::task::recipe;
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
@@ -97,6 +97,9 @@ pub struct TextApproach {
     /// A ranking by similarity to the documents that are ranked first. It replaces the ranking.
     #[serde(default)]
     pub manifold: Option<Manifold>,
+    /// The clusters that re-ranking compares with the topic.
+    #[serde(default)]
+    pub clusters: Option<ClusterRecipe>,
     #[serde(default)]
     pub rerank: Option<Rerank>,
     #[serde(default)]
@@ -176,6 +179,16 @@ pub struct Manifold {
     pub documents: usize,
     /// Number of nearest passages of each passage. The first is taken for the passage itself.
     pub neighbours: usize,
+}
+
+/// Clusters of documents with similar texts, by k-means over sentence vectors.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterRecipe {
+    /// The field whose texts are compared.
+    pub field: String,
+    /// Number of clusters.
+    pub count: usize,
 }
 
 /// A second search of the index of the first retrieval.
@@ -289,6 +302,17 @@ impl TextApproach {
                 "manifold: documents must be above 0, and neighbours above 2"
             );
         }
+        if let Some(clusters) = &approach.clusters {
+            ensure!(clusters.count > 0, "clusters: count must be above 0");
+        }
+        let weighs = |channel| {
+            let rerank = approach.rerank.as_ref();
+            rerank.is_some_and(|rerank| rerank.weights.uses(channel))
+        };
+        ensure!(
+            approach.clusters.is_some() || !weighs(Channel::Cluster),
+            "the weight of cluster needs [clusters]"
+        );
         ensure!(
             approach.rescore.is_none() || !approach.retrieval.is_empty(),
             "rescore needs a [[retrieval]]"
@@ -444,22 +468,9 @@ impl Retrieval {
 
 impl Rerank {
     fn check(&self) -> Result<()> {
-        let Weights {
-            retrieval,
-            sentence,
-            cross,
-            quality,
-            comparison,
-            side,
-            adjectives,
-        } = self.weights;
-        check_weight("retrieval", retrieval)?;
-        check_weight("sentence", sentence)?;
-        check_weight("cross", cross)?;
-        check_weight("quality", quality)?;
-        check_weight("comparison", comparison)?;
-        check_weight("side", side)?;
-        check_weight("adjectives", adjectives)?;
+        for (channel, weight) in self.weights.iter() {
+            check_weight(channel.name(), weight)?;
+        }
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::text_approach::{Rerank, TextApproach};
 use super::text_indexes::{TextIndexes, open_collection};
-use super::texts::dense::{DenseSearch, DenseSources};
+use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage};
 use crate::evidence::sentence::Sentences;
@@ -18,6 +18,7 @@ use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
 use crate::reading::pair::PairEncoder;
 use crate::reading::{self, Reader};
+use crate::score::rerank::Channel;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::TextTask;
 use crate::trec::explained::ExplainedText;
@@ -129,7 +130,8 @@ fn rank(
         .iter()
         .map(|topic| question::read(topic, *parts).words)
         .collect();
-    let dense = match indexes.first() {
+    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
+    let (dense, clusters) = match indexes.first() {
         Some(corpus) => {
             let sources = &mut DenseSources {
                 corpus,
@@ -137,9 +139,12 @@ fn rank(
                 sentences: resources.sentences.as_ref(),
                 base,
             };
-            DenseSearch::prepare(approach, &queries, sources, on_event)?
+            (
+                DenseSearch::prepare(approach, &queries, sources, on_event)?,
+                ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
+            )
         }
-        None => None,
+        None => (None, None),
     };
     let ranked = run_stage(Stage::Ranking, total, on_event, |on_event| {
         let sources = &mut Sources {
@@ -147,6 +152,7 @@ fn rank(
             reader: &mut reader,
             wordnet: resources.wordnet.as_ref(),
             dense: dense.as_ref(),
+            clusters: clusters.as_ref(),
         };
         let on_progress = &mut |done, outputs| {
             on_event(Event::Progress {
@@ -261,7 +267,7 @@ impl Resources {
                 "sentence vectors are off, except for stored ones: {why}"
             ))),
         }
-        let uses_cross = |rerank: &Rerank| rerank.weights.cross > 0.0;
+        let uses_cross = |rerank: &Rerank| rerank.weights.uses(Channel::Cross);
         if approach.rerank.as_ref().is_some_and(uses_cross) {
             match models::find(models, Role::Cross, None)? {
                 Ok(model) => found.cross = Some(models::cross(&model)),

@@ -3,6 +3,7 @@
 pub(crate) mod dense;
 mod manifold;
 mod rerank;
+mod sources;
 
 use std::collections::HashMap;
 
@@ -16,13 +17,14 @@ use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
-use crate::reading::Reader;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use dense::DenseSearch;
+
+pub use sources::Sources;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 const EXPLAINED: usize = 20;
@@ -33,16 +35,6 @@ pub struct Settings {
     pub parts: TopicParts,
     /// Whether scores are explained.
     pub explain: bool,
-}
-
-/// What a ranking is computed from.
-pub struct Sources<'a, 'm> {
-    /// One index for each of the approach's retrievals, in their order.
-    pub corpora: &'a [&'a Corpus],
-    pub reader: &'a mut Reader<'m>,
-    pub wordnet: Option<&'a WordNet>,
-    /// The dense search for all topics.
-    pub dense: Option<&'a DenseSearch<'a>>,
 }
 
 /// The ranking of one topic.
@@ -96,12 +88,11 @@ pub fn rank(
         retrieval_scores.extend(scores);
     }
     let mut reranked = HashMap::new();
-    if let (Some(recipe), Some(corpus)) = (&settings.approach.rerank, sources.corpora.first()) {
+    if let Some(recipe) = &settings.approach.rerank {
         if recipe.only {
             ranking.truncate(recipe.depth);
         }
-        let reader = &mut *sources.reader;
-        let explained = rerank::rerank(&mut ranking, recipe, topic, corpus, reader, on_progress)?;
+        let explained = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
         reranked.extend(explained);
     }
     let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));

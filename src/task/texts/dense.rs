@@ -5,15 +5,19 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::text_approach::{Dense, TextApproach};
+use super::super::text_approach::{ClusterRecipe, Dense, TextApproach};
 use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::Corpus;
 use crate::index::cut::Cut;
-use crate::index::dense::{Encode, Near, Vectors, Wanted};
+use crate::index::dense::{self, Clusters, Encode, Near, Vectors, Wanted};
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
+use crate::topic::passages::{Passages, Windows};
 use crate::trec::{DocId, Explanation, ScoredDoc};
+
+/// Number of words at the beginning of a text by which it is clustered. The encoder reads no more.
+const CLUSTERED_WORDS: usize = 200;
 
 /// The vectors of a collection, and what is nearest to each topic.
 pub struct DenseSearch<'a> {
@@ -137,6 +141,81 @@ impl<'a> DenseSearch<'a> {
             how,
             parts: Vec::new(),
         }
+    }
+}
+
+/// The clusters of a collection, and the topics of a run.
+pub struct ClusterLikeness<'a> {
+    corpus: &'a Corpus,
+    clusters: Clusters,
+    /// The vectors of the topics by their titles.
+    topics: HashMap<String, Vec<f32>>,
+}
+
+impl<'a> ClusterLikeness<'a> {
+    /// Finds the clusters that an approach uses. Vectors that are missing are computed first. A note says so if they cannot be.
+    ///
+    /// # Errors
+    /// The vectors cannot be read or written, or the model fails.
+    pub(crate) fn prepare(
+        approach: &TextApproach,
+        titles: &[&str],
+        sources: &mut DenseSources<'a, '_, '_>,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Self>> {
+        let Some(recipe) = &approach.clusters else {
+            return Ok(None);
+        };
+        let found = ClusterLikeness::find(recipe, titles, sources, on_event);
+        let found = found.context("cannot find the clusters of the documents")?;
+        if found.is_none() {
+            on_event(Event::Note(
+                "clusters are off: the sentence encoder is not installed, and not all of its vectors are stored".into(),
+            ));
+        }
+        Ok(found)
+    }
+
+    fn find(
+        recipe: &ClusterRecipe,
+        titles: &[&str],
+        sources: &mut DenseSources<'a, '_, '_>,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Self>> {
+        let topics = sources.reader.sentence_vectors(titles, &mut |_| ())?;
+        let (Some(topics), Some(producer)) = (topics, sources.reader.sentence_producer()) else {
+            return Ok(None);
+        };
+        let wanted = Wanted {
+            field: recipe.field.clone(),
+            passages: Passages::Windows(Windows {
+                words: CLUSTERED_WORDS,
+                step: CLUSTERED_WORDS,
+                most: 1,
+            }),
+            producer: producer.to_owned(),
+        };
+        let file = wanted.file(sources.base);
+        let (corpus, model) = (sources.corpus, sources.sentences);
+        let Some(vectors) = open(corpus, &wanted, &file, model, on_event)? else {
+            return Ok(None);
+        };
+        let clusters = run_stage(Stage::Clustering, 0, on_event, |on_event| {
+            let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
+            vectors.clusters(corpus, &wanted, &file, recipe.count, waiting)
+        })?;
+        let titles = titles.iter().map(|title| (*title).to_owned());
+        Ok(Some(ClusterLikeness {
+            corpus,
+            clusters,
+            topics: titles.zip(topics).collect(),
+        }))
+    }
+
+    /// 1 plus the cosine between a topic and the mean vector of a document's cluster; `None` if the document has no text in the field.
+    pub fn value(&self, title: &str, doc: &DocId) -> Option<f64> {
+        let cosine = self.clusters.cosine(self.topics.get(title)?, self.corpus.number(doc)?)?;
+        Some(1.0 + cosine)
     }
 }
 

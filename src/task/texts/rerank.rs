@@ -3,12 +3,14 @@
 use anyhow::Result;
 
 use super::super::text_approach::Rerank;
-use crate::index::corpus::Corpus;
+use super::dense::ClusterLikeness;
+use super::sources::Sources;
+use crate::evidence::sentiment::Vader;
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
-use crate::score::rerank::{self, Candidate, Combine, Weights};
+use crate::score::rerank::{self, Channel, Combine, Values};
 use crate::score::text_stance::Model;
 use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
@@ -31,10 +33,13 @@ pub(super) fn rerank(
     ranking: &mut [ScoredDoc],
     recipe: &Rerank,
     topic: &Topic,
-    corpus: &Corpus,
-    reader: &mut Reader,
+    sources: &mut Sources,
     on_progress: &mut dyn FnMut(usize),
 ) -> Result<Vec<(DocId, Explanation)>> {
+    let Some(corpus) = sources.corpora.first() else {
+        return Ok(Vec::new());
+    };
+    let (clusters, reader) = (sources.clusters, &mut *sources.reader);
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
     let kind = match corpus.field("premises") {
@@ -53,14 +58,20 @@ pub(super) fn rerank(
         texts.push(text);
         cuts.push(cut);
     }
-    let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
-    let candidates = candidates(top, &texts, kind, recipe.weights, read);
-    let opinions = rerank::opinions(&candidates, recipe.weights, recipe.scale);
+    let documents = Documents {
+        topic: &topic.title,
+        kind,
+        ranked: top,
+        texts: &texts,
+        clusters,
+    };
+    let values = documents.read(recipe, reader, on_progress)?;
+    let opinions = rerank::opinions(&values, &recipe.weights, recipe.scale);
     let means = rerank::scores(&opinions, recipe.combine);
     // sums and products are final scores: nothing is ranked after the documents that have one
     let bases = match recipe.combine {
         Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
-        Combine::Sum | Combine::Product => vec![0.0; means.len()],
+        Combine::Sum | Combine::Product | Combine::Boost => vec![0.0; means.len()],
     };
     let mut explained = Vec::with_capacity(top.len());
     let documents = top.iter_mut().zip(&texts).zip(&cuts).zip(&opinions);
@@ -83,100 +94,116 @@ pub(super) fn rerank(
     Ok(explained)
 }
 
-/// For each text the scores of the models that the recipe uses; `None` for a text without words, and if a model is off.
-struct ModelScores {
-    /// The largest cosine between the topic and a window of the text.
-    likeness: Vec<Option<f64>>,
-    /// The cross-encoder's score of the topic and the best window of the text.
-    cross: Vec<Option<f64>>,
-    /// The probability that the text takes a side on the topic.
-    side: Vec<Option<f64>>,
+/// The documents at the top of a ranking.
+struct Documents<'a> {
+    topic: &'a str,
+    kind: Kind,
+    ranked: &'a [ScoredDoc],
+    texts: &'a [String],
+    clusters: Option<&'a ClusterLikeness<'a>>,
 }
 
-impl ModelScores {
+impl Documents<'_> {
+    /// Reads the channels that have a weight, and retrieval.
     fn read(
-        topic: &Topic,
-        texts: &[String],
+        &self,
         recipe: &Rerank,
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Self> {
-        let weights = recipe.weights;
-        let windows: Vec<Vec<String>> = texts
-            .iter()
-            .map(|text| recipe.windows.split(text))
-            .collect();
-        let mut scores = ModelScores {
-            likeness: vec![None; texts.len()],
-            cross: vec![None; texts.len()],
-            side: vec![None; texts.len()],
+    ) -> Result<Values> {
+        let of_texts = |value: &dyn Fn(&str) -> f64| -> Vec<Option<f64>> {
+            self.texts.iter().map(|text| Some(value(text))).collect()
         };
-        if weights.sentence > 0.0 {
-            scores.read_likeness(&topic.title, &windows, reader, on_progress)?;
+        let split = |text: &String| recipe.windows.split(text);
+        let windows: Vec<Vec<String>> = self.texts.iter().map(split).collect();
+        let mut values = Values::new();
+        let retrieval = self.ranked.iter().map(|found| Some(found.score));
+        values.insert(Channel::Retrieval, retrieval.collect());
+        for (channel, weight) in recipe.weights.iter() {
+            if weight <= 0.0 {
+                continue;
+            }
+            let read = match channel {
+                Channel::Retrieval => continue,
+                Channel::Sentence => self.likeness(&windows, reader, on_progress)?,
+                Channel::Cross => self.cross(&windows, reader, on_progress)?,
+                Channel::Quality => of_texts(&|text| quality::quality(self.kind, text)),
+                Channel::Comparison => of_texts(&rerank::comparison),
+                Channel::Side => self.side(reader, on_progress)?,
+                Channel::Adjectives => of_texts(&tagger::adjectives),
+                Channel::Sentiment => {
+                    let vader = Vader::new();
+                    of_texts(&|text| vader.compound(text).abs())
+                }
+                Channel::Cluster => self.cluster_likeness(),
+            };
+            values.insert(channel, read);
         }
-        if weights.cross > 0.0 {
-            scores.read_cross(&topic.title, &windows, reader, on_progress)?;
-        }
-        if weights.side > 0.0 {
-            scores.read_side(&topic.title, texts, reader, on_progress)?;
-        }
-        Ok(scores)
+        Ok(values)
     }
 
-    fn read_likeness(
-        &mut self,
-        topic: &str,
+    /// How near the topic is to the cluster of each document.
+    fn cluster_likeness(&self) -> Vec<Option<f64>> {
+        let Some(clusters) = self.clusters else {
+            return Vec::new();
+        };
+        let documents = self.ranked.iter();
+        let value = |found: &ScoredDoc| clusters.value(self.topic, &found.doc);
+        documents.map(value).collect()
+    }
+
+    /// The largest cosine between the topic and a window of each text; none for a text without words.
+    fn likeness(
+        &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        let mut texts = vec![topic];
+    ) -> Result<Vec<Option<f64>>> {
+        let mut texts = vec![self.topic];
         texts.extend(windows.iter().flatten().map(String::as_str));
-        if let Some(vectors) = reader.sentence_vectors(&texts, on_progress)? {
-            let mut vectors = vectors.into_iter();
-            let topic = vectors.next().unwrap_or_default();
-            let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
-            self.likeness = best_of_windows(windows, cosines);
-        }
-        Ok(())
+        let Some(vectors) = reader.sentence_vectors(&texts, on_progress)? else {
+            return Ok(Vec::new());
+        };
+        let mut vectors = vectors.into_iter();
+        let topic = vectors.next().unwrap_or_default();
+        let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
+        Ok(best_of_windows(windows, cosines))
     }
 
-    fn read_cross(
-        &mut self,
-        topic: &str,
+    /// The cross-encoder's score of the topic and the best window of each text; none for a text without words.
+    fn cross(
+        &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<()> {
+    ) -> Result<Vec<Option<f64>>> {
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-        if let Some(scores) = reader.cross_scores(topic, &texts, on_progress)? {
-            self.cross = best_of_windows(windows, scores.into_iter().map(f64::from));
-        }
-        Ok(())
+        let Some(scores) = reader.cross_scores(self.topic, &texts, on_progress)? else {
+            return Ok(Vec::new());
+        };
+        Ok(best_of_windows(windows, scores.into_iter().map(f64::from)))
     }
 
-    fn read_side(
-        &mut self,
-        topic: &str,
-        texts: &[String],
+    /// The probability that each text takes a side on the topic; none for a text without words.
+    fn side(
+        &self,
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        let (claim, _) = question::claims(topic);
+    ) -> Result<Vec<Option<f64>>> {
+        let (claim, _) = question::claims(self.topic);
+        let texts = self.texts.iter();
         let pairs: Vec<(&str, &str)> = texts
-            .iter()
             .map(|text| (claim.as_str(), beginning(text)))
             .collect();
         let Some(logits) = reader.pair_logits(&pairs, on_progress)? else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let model = Model::committed();
         let probability = |(text, logits): (&String, _)| {
             let stances = model.stances(&claim, text, Some(&[logits]));
             (!text.trim().is_empty()).then_some(stances.pro + stances.con)
         };
-        self.side = texts.iter().zip(logits).map(probability).collect();
-        Ok(())
+        Ok(self.texts.iter().zip(logits).map(probability).collect())
     }
 }
 
@@ -188,29 +215,6 @@ fn best_of_windows(
     windows
         .iter()
         .map(|of_text| values.by_ref().take(of_text.len()).reduce(f64::max))
-        .collect()
-}
-
-fn candidates(
-    top: &[ScoredDoc],
-    texts: &[String],
-    kind: Kind,
-    weights: Weights,
-    read: ModelScores,
-) -> Vec<Candidate> {
-    let models = read.likeness.into_iter().zip(read.cross).zip(read.side);
-    top.iter()
-        .zip(texts)
-        .zip(models)
-        .map(|((found, text), ((sentence, cross), side))| Candidate {
-            retrieval: found.score,
-            sentence,
-            cross,
-            quality: (weights.quality > 0.0).then(|| quality::quality(kind, text)),
-            comparison: (weights.comparison > 0.0).then(|| rerank::comparison(text)),
-            side,
-            adjectives: (weights.adjectives > 0.0).then(|| tagger::adjectives(text)),
-        })
         .collect()
 }
 
@@ -250,7 +254,7 @@ fn explain(score: f64, base: f64, mut parts: Vec<Explanation>, combine: Combine)
     let how = match combine {
         Combine::Mean if base < BASE => "sum; the base of near-duplicates is 1 instead of 2",
         Combine::Mean | Combine::Sum => "sum",
-        Combine::Product => "product",
+        Combine::Product | Combine::Boost => "product",
     };
     Explanation {
         name: "score".into(),

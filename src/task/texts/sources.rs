@@ -1,0 +1,18 @@
+//! What the stages of a text task share.
+
+use super::dense::{ClusterLikeness, DenseSearch};
+use crate::index::corpus::Corpus;
+use crate::index::wordnet::WordNet;
+use crate::reading::Reader;
+
+/// What a ranking is computed from.
+pub struct Sources<'a, 'm> {
+    /// One index for each of the approach's retrievals, in their order.
+    pub corpora: &'a [&'a Corpus],
+    pub reader: &'a mut Reader<'m>,
+    pub wordnet: Option<&'a WordNet>,
+    /// The dense search for all topics.
+    pub dense: Option<&'a DenseSearch<'a>>,
+    /// The clusters of the documents, compared with all topics.
+    pub clusters: Option<&'a ClusterLikeness<'a>>,
+}
