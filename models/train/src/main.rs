@@ -12,6 +12,7 @@ mod operations;
 mod optimiser;
 mod quality;
 mod stance;
+mod svr;
 #[cfg(test)]
 mod tests;
 mod text_stance;
@@ -38,6 +39,8 @@ struct Cli {
 enum Command {
     /// Text quality
     Quality(Files),
+    /// Text quality by a linear support vector regression over words, as Heimdall has it
+    SvrQuality(Files),
     /// Which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
     ObjectStance {
         #[command(flatten)]
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
 /// Learns, prints the figures of cross-validation or of the development parts, and writes the weights.
 fn run(command: &Command) -> Result<()> {
     match command {
+        Command::SvrQuality(files) => files.write(svr::train(&files.data)?.as_bytes()),
         Command::Quality(files) => files.write(quality::train(&files.data)?.as_bytes()),
         Command::ObjectStance { files, models } => {
             files.write(object_stance::train(&files.data, models.as_deref())?.as_bytes())

@@ -57,6 +57,12 @@ fn training_quality_gives_the_committed_file() {
     }
 }
 
+#[test]
+fn training_the_support_vector_regression_gives_the_committed_file() {
+    let Some(data) = need(Data("")) else { return };
+    assert_eq!(trained("svr-quality", &data), committed("svr-quality.tsv"));
+}
+
 /// The numbers of a weight file, and the text between them.
 fn numbers(text: &str) -> (String, Vec<f64>) {
     let (mut rest, mut numbers) = (String::new(), Vec::new());
