@@ -160,6 +160,7 @@ train:
 	$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2
 	$(TRAIN) quality --data $(DATA) -o models/own/quality.toml
 	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o models/own/tagger.bin
+	$(TRAIN) svr-quality --data $(DATA) -o models/own/svr-quality.tsv
 	mkdir -p out/train
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o out/train/stance.safetensors
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) --from out/train/stance.safetensors --passes 1 --rate 4e-5 --seed 2 \

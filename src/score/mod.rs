@@ -12,6 +12,7 @@ pub mod quality;
 pub(crate) mod rerank;
 pub mod select;
 pub mod stance;
+pub mod svr;
 pub mod text_stance;
 
 use crate::trec::Explanation;

@@ -33,6 +33,8 @@ pub enum Channel {
     Side,
     /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
     Adjectives,
+    /// How well the text is written by the words in it, in [0, 1] ([`super::svr`]).
+    SvrQuality,
     /// How strong the sentiment of the text is: the absolute value of VADER's compound score, in [0, 1].
     Sentiment,
     /// How near the topic is to the cluster that the text belongs to: 1 plus the cosine, in [0, 2].
@@ -50,6 +52,7 @@ impl Channel {
             Channel::Comparison => ("comparison", true),
             Channel::Side => ("side", true),
             Channel::Adjectives => ("adjectives", true),
+            Channel::SvrQuality => ("svr-quality", true),
             Channel::Sentiment => ("sentiment", true),
             Channel::Cluster => ("cluster", false),
         }
@@ -366,6 +369,9 @@ mod tests {
         );
         assert_eq!(score(&semantic, Scale::Max, Combine::Sum), [1.0 + 0.7, 0.5]);
         assert_eq!(score(&semantic, Scale::Raw, Combine::Product), [4.0, 4.0]);
+        let boosted = weights(&[(Channel::Retrieval, 3.0), (Channel::Quality, 0.5)]);
+        let found = score(&boosted, Scale::Raw, Combine::Boost);
+        assert_eq!(found, [8.0 * (1.0 + 0.5 * 0.2), 4.0 * (1.0 + 0.5 * 0.9)]);
         let good = weights(&[(Channel::Retrieval, 0.9), (Channel::Quality, 0.1)]);
         let sigmoid = |x: f64| 1.0 / (1.0 + (-2.0 * x).exp());
         let found = score(&good, Scale::Sigmoid(2.0), Combine::Sum);

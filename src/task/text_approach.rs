@@ -41,6 +41,8 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/skeletor.toml"),
     include_str!("../../approaches/controversial/skeletor-manifold.toml"),
     include_str!("../../approaches/controversial/shanks.toml"),
+    include_str!("../../approaches/controversial/heimdall.toml"),
+    include_str!("../../approaches/controversial/heimdall-quality.toml"),
     include_str!("../../approaches/controversial/athos.toml"),
     include_str!("../../approaches/controversial/goemon-ishikawa.toml"),
     include_str!("../../approaches/controversial/jean-pierre-polnareff.toml"),
@@ -55,6 +57,7 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/deadpool.toml"),
     include_str!("../../approaches/controversial/little-foot.toml"),
     include_str!("../../approaches/controversial/gandalf.toml"),
+    include_str!("../../approaches/controversial/oscar-francois-de-jarjayes.toml"),
 ];
 
 const COMPARATIVE: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,6 +22,26 @@ pub struct JudgedText<T> {
 
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The arguments of an `argq30k-….csv.gz` (IBM-ArgQ-Rank-30k) with their quality, in [0, 1], by the weighted average of the labels.
+pub fn argument_quality(path: &Path) -> Result<Vec<JudgedText<f64>>> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut text = String::new();
+    MultiGzDecoder::new(file)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let rows = columns_of(&text, path, ["topic", "argument", "quality_wa"])?.into_iter();
+    rows.map(|[topic, text, quality]| {
+        let quality = quality.parse();
+        Ok(JudgedText {
+            topic: TopicId(topic),
+            text,
+            judgement: quality
+                .with_context(|| format!("{} has a quality without a number", path.display()))?,
+        })
+    })
+    .collect()
 }
 
 /// The passages of a `passages.jsonl.gz`, by id.
@@ -276,7 +296,16 @@ fn perspectives(path: &Path) -> Result<Vec<StanceExample>> {
 
 /// The named columns of a file of comma-separated values whose first record names the columns.
 fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[String; N]>> {
-    let mut records = records(&read(path)?).into_iter();
+    columns_of(&read(path)?, path, names)
+}
+
+/// The same of the text of a file.
+fn columns_of<const N: usize>(
+    text: &str,
+    path: &Path,
+    names: [&str; N],
+) -> Result<Vec<[String; N]>> {
+    let mut records = records(text).into_iter();
     let head = records.next().unwrap_or_default();
     let places = names.map(|name| head.iter().position(|column| column == name));
     records

@@ -15,6 +15,7 @@ mod optimiser;
 mod quality;
 mod stance;
 mod tagger;
+mod svr;
 #[cfg(test)]
 mod tests;
 mod text_stance;
@@ -41,6 +42,8 @@ struct Cli {
 enum Command {
     /// Text quality
     Quality(Files),
+    /// Text quality by a linear support vector regression over words, as Heimdall has it
+    SvrQuality(Files),
     /// Which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
     ObjectStance {
         #[command(flatten)]
@@ -165,6 +168,7 @@ fn main() -> ExitCode {
 /// Learns, prints the figures of cross-validation or of the development parts, and writes the weights.
 fn run(command: &Command) -> Result<()> {
     match command {
+        Command::SvrQuality(files) => files.write(svr::train(&files.data)?.as_bytes()),
         Command::Quality(files) => files.write(quality::train(&files.data)?.as_bytes()),
         Command::ObjectStance { files, models } => {
             files.write(object_stance::train(&files.data, models.as_deref())?.as_bytes())

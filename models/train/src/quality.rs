@@ -44,7 +44,8 @@ pub fn train(dir: &Path) -> Result<String> {
         let of_model = cross_validated(rows)?;
         let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
         for (what, scores) in [("this model", of_model), ("length alone", length)] {
-            let (pairs, tau) = agreement(rows, &scores);
+            let truth: Vec<(&TopicId, f64)> = rows.iter().map(|r| (&r.topic, r.share)).collect();
+            let (pairs, tau) = agreement(&truth, &scores);
             let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
         }
         let all: Vec<&Row> = rows.iter().collect();
@@ -90,21 +91,18 @@ fn cross_validated(rows: &[Row]) -> Result<Vec<f64>> {
     Ok(scores)
 }
 
-/// The share of pairs within topics that are in the right order (equal scores count half), and the mean of the topics' tau-b.
-fn agreement(rows: &[Row], scores: &[f64]) -> (f64, f64) {
+/// The share of pairs within topics that are in the right order (equal scores count half), and the mean of the topics' tau-b. `truth` has
+/// the topic and the grade of each text, in the order of the topics.
+pub fn agreement(truth: &[(&TopicId, f64)], scores: &[f64]) -> (f64, f64) {
     let (mut right, mut pairs) = (0.0, 0.0);
     let mut taus = Vec::new();
     let mut start = 0;
-    while let Some(first) = rows.get(start) {
-        let end = start
-            + rows[start..]
-                .iter()
-                .take_while(|r| r.topic == first.topic)
-                .count();
+    while let Some(first) = truth.get(start) {
+        let end = start + truth[start..].iter().take_while(|r| r.0 == first.0).count();
         let (mut balance, mut by_grade, mut by_score) = (0.0, 0.0, 0.0);
         for i in start..end {
             for j in i + 1..end {
-                let grade = sign(rows[i].share - rows[j].share);
+                let grade = sign(truth[i].1 - truth[j].1);
                 let score = sign(scores[i] - scores[j]);
                 balance += grade * score;
                 by_grade += grade.abs();

@@ -11,6 +11,7 @@ use crate::reading::Reader;
 use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
+use crate::score::svr::svr_quality;
 use crate::score::text_stance::Model;
 use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
@@ -131,6 +132,7 @@ impl Documents<'_> {
                 Channel::Comparison => of_texts(&rerank::comparison),
                 Channel::Side => self.side(reader, on_progress)?,
                 Channel::Adjectives => of_texts(&tagger::adjectives),
+                Channel::SvrQuality => of_texts(&svr_quality),
                 Channel::Sentiment => {
                     let vader = Vader::new();
                     of_texts(&|text| vader.compound(text).abs())
