@@ -18,26 +18,39 @@ pub enum Fusion {
     Borda,
 }
 
-/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
-pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
-    let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
-    for (ranking, weight) in rankings {
+impl Fusion {
+    /// What a ranking adds to the fused score of each of its documents, in its order.
+    pub(crate) fn contributions(
+        self,
+        ranking: &[ScoredDoc],
+        weight: f64,
+    ) -> impl Iterator<Item = f64> {
         let scores = || ranking.iter().map(|found| found.score);
         let (low, high) = (
             scores().fold(f64::INFINITY, f64::min),
             scores().fold(f64::NEG_INFINITY, f64::max),
         );
         let n = ranking.len() as f64;
-        for (rank, found) in (1..).zip(*ranking) {
+        (1..).zip(ranking).map(move |(rank, found)| {
             let rank = f64::from(rank);
-            let score = match fusion {
+            let score = match self {
                 Fusion::Rrf { k } => 1.0 / (k + rank),
                 Fusion::MinMax if high <= low => 1.0,
                 Fusion::MinMax => (found.score - low) / (high - low),
                 Fusion::Sum => found.score,
                 Fusion::Borda => (n - rank + 1.0) / n,
             };
-            *sums.entry(&found.doc).or_default() += weight * score;
+            weight * score
+        })
+    }
+}
+
+/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
+pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
+    let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
+    for (ranking, weight) in rankings {
+        for (found, score) in ranking.iter().zip(fusion.contributions(ranking, *weight)) {
+            *sums.entry(&found.doc).or_default() += score;
         }
     }
     let mut fused: Vec<ScoredDoc> = sums

@@ -1,11 +1,13 @@
 //! From several opinions to one order. Pure: no disk, no models.
 
 pub(crate) mod aramis;
+pub(crate) mod arguing;
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
 pub(crate) mod mixture;
 pub mod object_stance;
+pub(crate) mod pairwise;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod select;

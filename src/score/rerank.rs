@@ -31,6 +31,12 @@ pub enum Channel {
     Comparison,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
     Side,
+    /// BM25 of the sentences that argue, divided by the largest among the documents; in [0, 1].
+    ArgumentBm25,
+    /// The share of sentences that argue, in [0, 1].
+    ArgumentShare,
+    /// The mean cosine between the sentence vectors of the topic and of the sentences that argue.
+    ArgumentCosine,
 }
 
 impl Channel {
@@ -43,6 +49,9 @@ impl Channel {
             Channel::Quality => ("quality", true),
             Channel::Comparison => ("comparison", true),
             Channel::Side => ("side", true),
+            Channel::ArgumentBm25 => ("argument-bm25", true),
+            Channel::ArgumentShare => ("argument-share", true),
+            Channel::ArgumentCosine => ("argument-cosine", false),
         }
     }
 

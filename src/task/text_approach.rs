@@ -14,7 +14,7 @@ use crate::index::fusion::Fusion;
 use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
-use crate::score::rerank::{Combine, Scale, Weights};
+use crate::score::rerank::{Channel, Combine, Scale, Weights};
 use crate::task::recipe;
 use crate::trec::{ObjectStance, TextTask};
 
@@ -57,6 +57,10 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-quality.toml"),
     include_str!("../../approaches/comparative/puss-in-boots.toml"),
     include_str!("../../approaches/comparative/grimjack.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi-rrf.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi-rrf-quality.toml"),
+    include_str!("../../approaches/comparative/olivier-armstrong.toml"),
+    include_str!("../../approaches/comparative/captain-levi.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -83,6 +87,8 @@ pub struct TextApproach {
     pub rescore: Option<Rescore>,
     #[serde(default)]
     pub rerank: Option<Rerank>,
+    #[serde(default)]
+    pub pairwise: Option<Pairwise>,
     #[serde(default)]
     pub keep: Keep,
     /// The debate portals whose arguments are ranked; all if there are none.
@@ -161,12 +167,28 @@ pub struct Rerank {
     /// Whether the documents that are not re-ranked are left out.
     #[serde(default)]
     pub only: bool,
+    /// Whether documents whose score is not above 0 are left out.
+    #[serde(default)]
+    pub above_zero: bool,
     #[serde(default)]
     pub windows: Windows,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
     #[serde(default, rename = "alike")]
     pub near_duplicate: Option<f64>,
+}
+
+/// How the first documents of a ranking are compared with each other, after they have been re-ranked
+/// ([`crate::score::pairwise`]).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairwise {
+    /// Number of documents that are compared.
+    pub depth: usize,
+    /// The weight of each opinion in a preference.
+    pub weights: Weights,
+    #[serde(default)]
+    pub windows: Windows,
 }
 
 /// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
@@ -193,6 +215,15 @@ impl Default for Windows {
 }
 
 impl Windows {
+    fn check(self) -> Result<()> {
+        let Windows { words, step, most } = self;
+        ensure!(
+            words > 0 && step > 0 && most > 0,
+            "windows: words, step and most must be above 0"
+        );
+        Ok(())
+    }
+
     /// The windows of a text, with single blanks between words. A text without words has none.
     pub fn split(&self, text: &str) -> Vec<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -283,11 +314,28 @@ impl TextApproach {
         if let Some(rerank) = &approach.rerank {
             rerank.check()?;
         }
+        if let Some(Pairwise {
+            depth,
+            weights,
+            windows,
+        }) = &approach.pairwise
+        {
+            ensure!(*depth > 1, "pairwise: depth must be above 1");
+            check_weights(weights)?;
+            windows.check()?;
+        }
         Ok(approach)
     }
 }
 
 impl TextApproach {
+    /// Whether a re-ranking or comparison gives the channel a weight.
+    pub fn uses(&self, channel: Channel) -> bool {
+        let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
+        let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
+        rerank.chain(pairwise).any(|weights| weights.uses(channel))
+    }
+
     /// The portals whose arguments are ranked; `None` for all.
     ///
     /// # Errors
@@ -385,9 +433,7 @@ impl Retrieval {
 
 impl Rerank {
     fn check(&self) -> Result<()> {
-        for (channel, weight) in self.weights.iter() {
-            check_weight(channel.name(), weight)?;
-        }
+        check_weights(&self.weights)?;
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(
@@ -399,13 +445,18 @@ impl Rerank {
                 "near-duplicates go behind the others only if scores are means"
             );
         }
-        let Windows { words, step, most } = self.windows;
         ensure!(
-            words > 0 && step > 0 && most > 0,
-            "windows: words, step and most must be above 0"
+            !self.above_zero || self.combine != Combine::Mean,
+            "above_zero: re-ranked documents have means above 0 anyway: it is for sums and products"
         );
-        Ok(())
+        self.windows.check()
     }
+}
+
+fn check_weights(weights: &Weights) -> Result<()> {
+    weights
+        .iter()
+        .try_for_each(|(channel, weight)| check_weight(channel.name(), weight))
 }
 
 fn check_weight(name: &str, weight: f64) -> Result<()> {
@@ -475,6 +526,17 @@ mod tests {
                 "above 0",
             ),
             ("depth = 50", "deep = 50", "deep"),
+            ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
+            (
+                "[rerank]",
+                "[pairwise]\ndepth = 1\nweights = { side = 1.0 }\n[rerank]",
+                "above 1",
+            ),
+            (
+                "[rerank]",
+                "[pairwise]\ndepth = 9\nweights = { side = -1.0 }\n[rerank]",
+                "side must be 0 or more",
+            ),
         ] {
             let error = format!(
                 "{:#}",

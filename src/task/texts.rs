@@ -1,5 +1,7 @@
 //! Retrieval of texts, which both text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
+mod arguing;
+mod pairwise;
 mod rerank;
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +11,7 @@ use anyhow::{Context, Result};
 use super::text_approach::{DEPTH, Rescore, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::corpus::Corpus;
-use crate::index::fusion::fuse;
+use crate::index::fusion::{Fusion, fuse};
 use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
@@ -82,12 +84,29 @@ pub fn rank(
         let reader = &mut *sources.reader;
         let explained = rerank::rerank(&mut ranking, recipe, topic, corpus, reader, on_progress)?;
         reranked.extend(explained);
+        if recipe.above_zero {
+            ranking.retain(|found| found.score > 0.0);
+        }
+    }
+    if let (Some(recipe), Some(corpus)) = (&settings.approach.pairwise, sources.corpora.first()) {
+        let reader = &mut *sources.reader;
+        let explained = &mut reranked;
+        pairwise::compare(
+            &mut ranking,
+            recipe,
+            topic,
+            corpus,
+            reader,
+            explained,
+            on_progress,
+        )?;
     }
     let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
     let explained = if settings.explain {
         let searches = Searches {
             first: &searches,
             second: second.as_ref(),
+            fusion: settings.approach.fusion,
         };
         explain(topic, &documents, &searches, &retrieval_scores, reranked)?
     } else {
@@ -157,8 +176,7 @@ fn explain(
         let by_retrieval = explain_retrieval(searches, &found.doc, score.unwrap_or(found.score))?;
         let score = match reranked.remove(&found.doc) {
             Some(mut score) => {
-                let retrieval = score.parts.iter_mut().find(|p| p.name == "retrieval");
-                if let Some(retrieval) = retrieval {
+                if let Some(retrieval) = score.find_mut("retrieval") {
                     retrieval.parts.push(by_retrieval);
                 }
                 score
@@ -180,6 +198,8 @@ fn explain(
 struct Searches<'s, 'a> {
     first: &'s [Search<'a>],
     second: Option<&'s Scoring<'a>>,
+    /// How the searches are fused, if there are several.
+    fusion: Option<Fusion>,
 }
 
 /// Explains the score of a document after retrieval, fusion and the second search.
@@ -190,12 +210,27 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     if let [only] = searches.first {
         return only.explain(doc);
     }
-    let parts = searches.first.iter().map(|search| search.explain(doc));
+    let mut parts = Vec::new();
+    for (number, search) in (1..).zip(searches.first) {
+        let mut part = Explanation::leaf(format!("search {number}"), 0.0);
+        let at = search.found.iter().position(|found| found.doc == *doc);
+        match (at, searches.fusion) {
+            (Some(at), Some(fusion)) => {
+                let weight = search.retrieval.weight;
+                let mut contributions = fusion.contributions(&search.found, weight);
+                part.value = contributions.nth(at).unwrap_or_default();
+                part.how = format!("weight {weight}, rank {} and this score", at + 1);
+                part.parts.push(search.explain(doc)?);
+            }
+            _ => part.how = format!("not among its {} documents", search.found.len()),
+        }
+        parts.push(part);
+    }
     Ok(Explanation {
         name: "fusion".into(),
         value: score,
-        how: "fused from the ranks and scores of these searches".into(),
-        parts: parts.collect::<Result<_>>()?,
+        how: "sum of what each search adds".into(),
+        parts,
     })
 }
 
