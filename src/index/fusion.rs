@@ -20,20 +20,23 @@ pub enum Fusion {
     Intersection,
 }
 
-/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
-pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
-    let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
-    let mut in_rankings: BTreeMap<&DocId, usize> = BTreeMap::new();
-    for (place, (ranking, weight)) in rankings.iter().enumerate() {
+impl Fusion {
+    /// What a ranking adds to the fused score of each of its documents, in its order. `place` is that of the ranking among all, from 0.
+    pub(crate) fn contributions(
+        self,
+        place: usize,
+        ranking: &[ScoredDoc],
+        weight: f64,
+    ) -> impl Iterator<Item = f64> {
         let scores = || ranking.iter().map(|found| found.score);
         let (low, high) = (
             scores().fold(f64::INFINITY, f64::min),
             scores().fold(f64::NEG_INFINITY, f64::max),
         );
         let n = ranking.len() as f64;
-        for (rank, found) in (1..).zip(*ranking) {
+        (1..).zip(ranking).map(move |(rank, found)| {
             let rank = f64::from(rank);
-            let score = match fusion {
+            let score = match self {
                 Fusion::Rrf { k } => 1.0 / (k + rank),
                 Fusion::MinMax if high <= low => 1.0,
                 Fusion::MinMax => (found.score - low) / (high - low),
@@ -42,8 +45,20 @@ pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<Scor
                 Fusion::Intersection if place == 0 => found.score,
                 Fusion::Intersection => 0.0,
             };
+            weight * score
+        })
+    }
+}
+
+/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
+pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
+    let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
+    let mut in_rankings: BTreeMap<&DocId, usize> = BTreeMap::new();
+    for (place, (ranking, weight)) in rankings.iter().enumerate() {
+        let contributions = fusion.contributions(place, ranking, *weight);
+        for (found, score) in ranking.iter().zip(contributions) {
             *in_rankings.entry(&found.doc).or_default() += 1;
-            *sums.entry(&found.doc).or_default() += weight * score;
+            *sums.entry(&found.doc).or_default() += score;
         }
     }
     let least = match fusion {

@@ -2,12 +2,14 @@
 
 pub(crate) mod aramis;
 pub mod aramis_neural;
+pub(crate) mod arguing;
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
 pub(crate) mod mixture;
 pub mod network;
 pub mod object_stance;
+pub(crate) mod pairwise;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod select;

@@ -39,6 +39,12 @@ pub enum Channel {
     Sentiment,
     /// How near the topic is to the cluster that the text belongs to: 1 plus the cosine, in [0, 2].
     Cluster,
+    /// BM25 of the sentences that argue, divided by the largest among the documents; in [0, 1].
+    ArgumentBm25,
+    /// The share of sentences that argue, in [0, 1].
+    ArgumentShare,
+    /// The mean cosine between the sentence vectors of the topic and of the sentences that argue.
+    ArgumentCosine,
 }
 
 impl Channel {
@@ -55,6 +61,9 @@ impl Channel {
             Channel::SvrQuality => ("svr-quality", true),
             Channel::Sentiment => ("sentiment", true),
             Channel::Cluster => ("cluster", false),
+            Channel::ArgumentBm25 => ("argument-bm25", true),
+            Channel::ArgumentShare => ("argument-share", true),
+            Channel::ArgumentCosine => ("argument-cosine", false),
         }
     }
 

@@ -69,6 +69,10 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/puss-in-boots.toml"),
     include_str!("../../approaches/comparative/grimjack.toml"),
     include_str!("../../approaches/comparative/captain-tempesta.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi-rrf.toml"),
+    include_str!("../../approaches/comparative/aldo-nadi-rrf-quality.toml"),
+    include_str!("../../approaches/comparative/olivier-armstrong.toml"),
+    include_str!("../../approaches/comparative/captain-levi.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -105,6 +109,8 @@ pub struct TextApproach {
     pub clusters: Option<ClusterRecipe>,
     #[serde(default)]
     pub rerank: Option<Rerank>,
+    #[serde(default)]
+    pub pairwise: Option<Pairwise>,
     #[serde(default)]
     pub keep: Keep,
     /// The debate portals whose arguments are ranked; all if there are none.
@@ -223,13 +229,29 @@ pub struct Rerank {
     /// Whether the documents that are not re-ranked are left out.
     #[serde(default)]
     pub only: bool,
+    /// Whether documents whose score is not above 0 are left out.
     #[serde(default)]
+    pub above_zero: bool,
     /// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
+    #[serde(default)]
     pub windows: Windows,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
     #[serde(default, rename = "alike")]
     pub near_duplicate: Option<f64>,
+}
+
+/// How the first documents of a ranking are compared with each other, after they have been re-ranked
+/// ([`crate::score::pairwise`]).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairwise {
+    /// Number of documents that are compared.
+    pub depth: usize,
+    /// The weight of each opinion in a preference.
+    pub weights: Weights,
+    #[serde(default)]
+    pub windows: Windows,
 }
 
 /// Documents that are ranked although they are of little use.
@@ -308,12 +330,8 @@ impl TextApproach {
         if let Some(clusters) = &approach.clusters {
             ensure!(clusters.count > 0, "clusters: count must be above 0");
         }
-        let weighs = |channel| {
-            let rerank = approach.rerank.as_ref();
-            rerank.is_some_and(|rerank| rerank.weights.uses(channel))
-        };
         ensure!(
-            approach.clusters.is_some() || !weighs(Channel::Cluster),
+            approach.clusters.is_some() || !approach.uses(Channel::Cluster),
             "the weight of cluster needs [clusters]"
         );
         ensure!(
@@ -331,6 +349,16 @@ impl TextApproach {
         if let Some(rerank) = &approach.rerank {
             rerank.check()?;
         }
+        if let Some(Pairwise {
+            depth,
+            weights,
+            windows,
+        }) = &approach.pairwise
+        {
+            ensure!(*depth > 1, "pairwise: depth must be above 1");
+            check_weights(weights)?;
+            windows.check()?;
+        }
         Ok(approach)
     }
 }
@@ -346,6 +374,12 @@ impl TextApproach {
         retrievals
             .map(|retrieval| retrieval.analyzer.clone())
             .collect()
+
+    /// Whether a re-ranking or comparison gives the channel a weight.
+    pub fn uses(&self, channel: Channel) -> bool {
+        let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
+        let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
+        rerank.chain(pairwise).any(|weights| weights.uses(channel))
     }
 
     /// The portals whose arguments are ranked; `None` for all.
@@ -425,7 +459,7 @@ impl Dense {
             "the depth of the dense search must be above 0"
         );
         match self.passages {
-            Passages::Windows(windows) => check_windows(windows),
+            Passages::Windows(windows) => windows.check(),
             Passages::Packed(words) => {
                 ensure!(words > 0, "packed passages must have words");
                 Ok(())
@@ -471,9 +505,7 @@ impl Retrieval {
 
 impl Rerank {
     fn check(&self) -> Result<()> {
-        for (channel, weight) in self.weights.iter() {
-            check_weight(channel.name(), weight)?;
-        }
+        check_weights(&self.weights)?;
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(
@@ -485,17 +517,18 @@ impl Rerank {
                 "near-duplicates go behind the others only if scores are means"
             );
         }
-        check_windows(self.windows)
+        ensure!(
+            !self.above_zero || self.combine != Combine::Mean,
+            "above_zero: re-ranked documents have means above 0 anyway: it is for sums and products"
+        );
+        self.windows.check()
     }
 }
 
-fn check_windows(windows: Windows) -> Result<()> {
-    let Windows { words, step, most } = windows;
-    ensure!(
-        words > 0 && step > 0 && most > 0,
-        "windows: words, step and most must be above 0"
-    );
-    Ok(())
+fn check_weights(weights: &Weights) -> Result<()> {
+    weights
+        .iter()
+        .try_for_each(|(channel, weight)| check_weight(channel.name(), weight))
 }
 
 fn check_weight(name: &str, weight: f64) -> Result<()> {
@@ -565,6 +598,17 @@ mod tests {
                 "above 0",
             ),
             ("depth = 50", "deep = 50", "deep"),
+            ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
+            (
+                "[rerank]",
+                "[pairwise]\ndepth = 1\nweights = { side = 1.0 }\n[rerank]",
+                "above 1",
+            ),
+            (
+                "[rerank]",
+                "[pairwise]\ndepth = 9\nweights = { side = -1.0 }\n[rerank]",
+                "side must be 0 or more",
+            ),
         ] {
             let error = format!(
                 "{:#}",

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::text_approach::{Rerank, TextApproach};
+use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
@@ -267,8 +267,7 @@ impl Resources {
                 "sentence vectors are off, except for stored ones: {why}"
             ))),
         }
-        let uses_cross = |rerank: &Rerank| rerank.weights.uses(Channel::Cross);
-        if approach.rerank.as_ref().is_some_and(uses_cross) {
+        if approach.uses(Channel::Cross) {
             match models::find(models, Role::Cross, None)? {
                 Ok(model) => found.cross = Some(models::cross(&model)),
                 Err(why) => on_event(Event::Note(format!(

@@ -1,7 +1,9 @@
 //! Retrieval of texts, which both text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
+mod arguing;
 pub(crate) mod dense;
 mod manifold;
+mod pairwise;
 mod rerank;
 mod sources;
 
@@ -12,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::corpus::Corpus;
-use crate::index::fusion::fuse;
+use crate::index::fusion::{Fusion, fuse};
 use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
@@ -94,6 +96,13 @@ pub fn rank(
         }
         let explained = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
         reranked.extend(explained);
+        if recipe.above_zero {
+            ranking.retain(|found| found.score > 0.0);
+        }
+    }
+    if let Some(recipe) = &settings.approach.pairwise {
+        let explained = &mut reranked;
+        pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
     let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
     let explained = if settings.explain {
@@ -102,6 +111,7 @@ pub fn rank(
             dense: dense.map(|dense| (dense, words.as_str())),
             second: second.as_ref(),
             neighbours,
+            fusion: settings.approach.fusion,
         };
         explain(topic, &documents, &searches, &retrieval_scores, reranked)?
     } else {
@@ -181,8 +191,7 @@ fn explain(
         let by_retrieval = explain_retrieval(searches, &found.doc, score.unwrap_or(found.score))?;
         let score = match reranked.remove(&found.doc) {
             Some(mut score) => {
-                let retrieval = score.parts.iter_mut().find(|p| p.name == "retrieval");
-                if let Some(retrieval) = retrieval {
+                if let Some(retrieval) = score.find_mut("retrieval") {
                     retrieval.parts.push(by_retrieval);
                 }
                 score
@@ -208,6 +217,8 @@ struct Searches<'s, 'a> {
     second: Option<&'s Scoring<'a>>,
     /// The explanations of the manifold ranking.
     neighbours: HashMap<DocId, Explanation>,
+    /// How the searches are fused, if there are several.
+    fusion: Option<Fusion>,
 }
 
 /// Explains the score of a document after retrieval, fusion, the second search and the manifold ranking.
@@ -218,26 +229,51 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     if let Some(second) = searches.second {
         return second.explain(doc, Some(score));
     }
-    let lexical = searches.lexical.iter().map(|search| search.explain(doc));
-    let dense = searches.dense.iter();
-    let dense = dense.map(|(dense, words)| Ok(dense.explain(words, doc)));
-    let mut parts = lexical.chain(dense).collect::<Result<Vec<_>>>()?;
-    if parts.len() == 1 {
-        return parts.pop().context("no search");
+    match (searches.lexical, searches.dense) {
+        ([only], None) => return only.explain(doc),
+        ([], Some((dense, words))) => return Ok(dense.explain(words, doc)),
+        _ => {}
     }
-    let weights = searches.lexical.iter();
-    let weights = weights.map(|search| search.retrieval.weight);
-    let dense = searches.dense.iter().map(|(dense, _)| dense.weight());
-    let weights: Vec<String> = weights.chain(dense).map(|w| w.to_string()).collect();
+    let mut parts = Vec::new();
+    for search in searches.lexical {
+        let (found, weight) = (&search.found, search.retrieval.weight);
+        let explain = || search.explain(doc);
+        parts.push(explain_fused(searches, parts.len(), found, weight, doc, explain)?);
+    }
+    if let Some((dense, words)) = searches.dense {
+        let (found, weight) = (dense.ranking(words), dense.weight());
+        let explain = || Ok(dense.explain(words, doc));
+        parts.push(explain_fused(searches, parts.len(), &found, weight, doc, explain)?);
+    }
     Ok(Explanation {
         name: "fusion".into(),
         value: score,
-        how: format!(
-            "fused from the ranks and scores of these searches, with weights {}",
-            weights.join(", ")
-        ),
+        how: "sum of what each search adds".into(),
         parts,
     })
+}
+
+/// What a search adds to the fused score of a document. `place` is that of the search among all, from 0.
+fn explain_fused(
+    searches: &Searches,
+    place: usize,
+    found: &[ScoredDoc],
+    weight: f64,
+    doc: &DocId,
+    explain: impl Fn() -> Result<Explanation>,
+) -> Result<Explanation> {
+    let mut part = Explanation::leaf(format!("search {}", place + 1), 0.0);
+    let at = found.iter().position(|found| found.doc == *doc);
+    match (at, searches.fusion) {
+        (Some(at), Some(fusion)) => {
+            let mut contributions = fusion.contributions(place, found, weight);
+            part.value = contributions.nth(at).unwrap_or_default();
+            part.how = format!("weight {weight}, rank {} and this score", at + 1);
+            part.parts.push(explain()?);
+        }
+        _ => part.how = format!("not among its {} documents", found.len()),
+    }
+    Ok(part)
 }
 
 /// A search for a topic, and its results.

@@ -1,5 +1,6 @@
 //! The passages of a long text: parts that a sentence encoder can read, which sees about 200 words.
 
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// How texts are split into passages.
@@ -46,6 +47,17 @@ impl Default for Windows {
 }
 
 impl Windows {
+    /// # Errors
+    /// A number is 0.
+    pub fn check(self) -> Result<()> {
+        let Windows { words, step, most } = self;
+        ensure!(
+            words > 0 && step > 0 && most > 0,
+            "windows: words, step and most must be above 0"
+        );
+        Ok(())
+    }
+
     /// The windows of a text, with single blanks between words. A text without words has none.
     pub fn split(&self, text: &str) -> Vec<String> {
         let words: Vec<&str> = text.split_whitespace().collect();

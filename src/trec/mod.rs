@@ -180,6 +180,14 @@ impl Explanation {
         }
     }
 
+    /// The first part with this name, at any depth.
+    pub(crate) fn find_mut(&mut self, name: &str) -> Option<&mut Explanation> {
+        if self.parts.iter().any(|part| part.name == name) {
+            return self.parts.iter_mut().find(|part| part.name == name);
+        }
+        self.parts.iter_mut().find_map(|part| part.find_mut(name))
+    }
+
     /// Appends to [`Explanation::how`] what was left out of a text.
     pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
         for cut in cuts {

@@ -40,6 +40,7 @@ mod sentence;
 mod sentiment;
 mod shared_directories;
 mod special_files;
+mod stages;
 mod stale;
 mod store;
 mod store_files;

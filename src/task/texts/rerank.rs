@@ -1,9 +1,9 @@
 //! Re-ranking of the top of a text ranking.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::super::text_approach::Rerank;
-use super::dense::ClusterLikeness;
+use super::arguing::Arguing;
 use super::sources::Sources;
 use crate::evidence::sentiment::Vader;
 use crate::index::vector;
@@ -13,6 +13,7 @@ use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
 use crate::score::svr::svr_quality;
 use crate::score::text_stance::Model;
+use crate::topic::passages::Windows;
 use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -37,36 +38,13 @@ pub(super) fn rerank(
     sources: &mut Sources,
     on_progress: &mut dyn FnMut(usize),
 ) -> Result<Vec<(DocId, Explanation)>> {
-    let Some(corpus) = sources.corpora.first() else {
-        return Ok(Vec::new());
-    };
-    let (clusters, reader) = (sources.clusters, &mut *sources.reader);
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
-    let kind = match corpus.field("premises") {
-        Some(_) => Kind::Argument,
-        None => Kind::Passage,
-    };
-    let mut texts = Vec::with_capacity(top.len());
-    let mut cuts = Vec::with_capacity(top.len());
-    for found in top.iter() {
-        let document = corpus.document(&found.doc)?;
-        let mut text = document.texts.into_iter().next().unwrap_or_default();
-        let (used, cut) = used_part(&text);
-        let (length, cut) = (used.len(), Vec::from_iter(cut));
-        text.truncate(length);
-        reader.note_cuts(&found.doc, &cut);
-        texts.push(text);
-        cuts.push(cut);
-    }
-    let documents = Documents {
-        topic: &topic.title,
-        kind,
-        ranked: top,
-        texts: &texts,
-        clusters,
-    };
-    let values = documents.read(recipe, reader, on_progress)?;
+    let mut documents = Documents::open(topic, top, sources)?;
+    let values = documents.best_values(recipe, sources.reader, on_progress)?;
+    let Documents {
+        texts, cuts, kind, ..
+    } = documents;
     let opinions = rerank::opinions(&values, &recipe.weights, recipe.scale);
     let means = rerank::scores(&opinions, recipe.combine);
     // sums and products are final scores: nothing is ranked after the documents that have one
@@ -95,73 +73,141 @@ pub(super) fn rerank(
     Ok(explained)
 }
 
-/// The documents at the top of a ranking.
-struct Documents<'a> {
-    topic: &'a str,
+/// The documents at the top of a ranking, as channels read them.
+pub(super) struct Documents<'a> {
+    topic: &'a Topic,
     kind: Kind,
-    ranked: &'a [ScoredDoc],
-    texts: &'a [String],
-    clusters: Option<&'a ClusterLikeness<'a>>,
+    retrieval: Vec<f64>,
+    texts: Vec<String>,
+    /// What was left out of each text.
+    pub cuts: Vec<Vec<String>>,
+    /// Read when it is first needed.
+    arguing: Option<Arguing>,
+    /// How near the topic is to the cluster of each document; empty without clusters.
+    clusters: Vec<Vec<f64>>,
 }
 
-impl Documents<'_> {
-    /// Reads the channels that have a weight, and retrieval.
-    fn read(
-        &self,
+impl<'a> Documents<'a> {
+    /// # Errors
+    /// The index fails.
+    pub(super) fn open(
+        topic: &'a Topic,
+        ranked: &[ScoredDoc],
+        sources: &mut Sources,
+    ) -> Result<Self> {
+        let corpus = sources.corpora.first().context("no index is open")?;
+        let mut texts = Vec::with_capacity(ranked.len());
+        let mut cuts = Vec::with_capacity(ranked.len());
+        for found in ranked {
+            let document = corpus.document(&found.doc)?;
+            let mut text = document.texts.into_iter().next().unwrap_or_default();
+            let (used, cut) = used_part(&text);
+            let (length, cut) = (used.len(), Vec::from_iter(cut));
+            text.truncate(length);
+            sources.reader.note_cuts(&found.doc, &cut);
+            texts.push(text);
+            cuts.push(cut);
+        }
+        Ok(Documents {
+            topic,
+            kind: match corpus.field("premises") {
+                Some(_) => Kind::Argument,
+                None => Kind::Passage,
+            },
+            retrieval: ranked.iter().map(|found| found.score).collect(),
+            texts,
+            cuts,
+            arguing: None,
+            clusters: match sources.clusters {
+                Some(clusters) => {
+                    let value = |found: &ScoredDoc| clusters.value(&topic.title, &found.doc);
+                    let values = ranked.iter().map(value);
+                    values.map(Vec::from_iter).collect()
+                }
+                None => Vec::new(),
+            },
+        })
+    }
+
+    /// The largest value of each channel that has a weight, and retrieval.
+    fn best_values(
+        &mut self,
         recipe: &Rerank,
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Values> {
-        let of_texts = |value: &dyn Fn(&str) -> f64| -> Vec<Option<f64>> {
-            self.texts.iter().map(|text| Some(value(text))).collect()
-        };
-        let split = |text: &String| recipe.windows.split(text);
-        let windows: Vec<Vec<String>> = self.texts.iter().map(split).collect();
-        let mut values = Values::new();
-        let retrieval = self.ranked.iter().map(|found| Some(found.score));
-        values.insert(Channel::Retrieval, retrieval.collect());
+        let best = |values: Vec<f64>| values.into_iter().reduce(f64::max);
+        let mut found = Values::new();
+        let retrieval = self.retrieval.iter().copied().map(Some);
+        found.insert(Channel::Retrieval, retrieval.collect());
         for (channel, weight) in recipe.weights.iter() {
-            if weight <= 0.0 {
-                continue;
+            if weight > 0.0 {
+                let values = self.read(channel, recipe.windows, reader, on_progress)?;
+                found.insert(channel, values.into_iter().map(best).collect());
             }
-            let read = match channel {
-                Channel::Retrieval => continue,
-                Channel::Sentence => self.likeness(&windows, reader, on_progress)?,
-                Channel::Cross => self.cross(&windows, reader, on_progress)?,
-                Channel::Quality => of_texts(&|text| quality::quality(self.kind, text)),
-                Channel::Comparison => of_texts(&rerank::comparison),
-                Channel::Side => self.side(reader, on_progress)?,
-                Channel::Adjectives => of_texts(&tagger::adjectives),
-                Channel::SvrQuality => of_texts(&svr_quality),
-                Channel::Sentiment => {
-                    let vader = Vader::new();
-                    of_texts(&|text| vader.compound(text).abs())
-                }
-                Channel::Cluster => self.cluster_likeness(),
-            };
-            values.insert(channel, read);
         }
-        Ok(values)
+        Ok(found)
     }
 
-    /// How near the topic is to the cluster of each document.
-    fn cluster_likeness(&self) -> Vec<Option<f64>> {
-        let Some(clusters) = self.clusters else {
-            return Vec::new();
+    /// The values of a channel for each document: one for each window if the channel reads windows, else one; none if the text has nothing
+    /// that is read. Without the channel's model the list is empty.
+    ///
+    /// # Errors
+    /// The store of model outputs or a model fails.
+    pub(super) fn read(
+        &mut self,
+        channel: Channel,
+        windows: Windows,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<f64>>> {
+        let of_texts = |value: &dyn Fn(&str) -> f64| -> Vec<Vec<f64>> {
+            self.texts.iter().map(|text| vec![value(text)]).collect()
         };
-        let documents = self.ranked.iter();
-        let value = |found: &ScoredDoc| clusters.value(self.topic, &found.doc);
-        documents.map(value).collect()
+        let split = || -> Vec<Vec<String>> {
+            let texts = self.texts.iter();
+            texts.map(|text| windows.split(text)).collect()
+        };
+        Ok(match channel {
+            Channel::Retrieval => self.retrieval.iter().map(|score| vec![*score]).collect(),
+            Channel::Sentence => self.likeness(&split(), reader, on_progress)?,
+            Channel::Cross => self.cross(&split(), reader, on_progress)?,
+            Channel::Quality => of_texts(&|text| quality::quality(self.kind, text)),
+            Channel::Comparison => of_texts(&rerank::comparison),
+            Channel::Side => self.side(reader, on_progress)?,
+            Channel::Adjectives => of_texts(&tagger::adjectives),
+            Channel::SvrQuality => of_texts(&svr_quality),
+            Channel::Sentiment => {
+                let vader = Vader::new();
+                of_texts(&|text| vader.compound(text).abs())
+            }
+            Channel::Cluster => self.clusters.clone(),
+            Channel::ArgumentBm25 => self.arguing(reader, on_progress)?.bm25.clone(),
+            Channel::ArgumentShare => self.arguing(reader, on_progress)?.share.clone(),
+            Channel::ArgumentCosine => self.arguing(reader, on_progress)?.cosine.clone(),
+        })
     }
 
-    /// The largest cosine between the topic and a window of each text; none for a text without words.
+    fn arguing(
+        &mut self,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<&Arguing> {
+        let read = match self.arguing.take() {
+            Some(read) => read,
+            None => Arguing::read(self.topic, &self.texts, reader, on_progress)?,
+        };
+        Ok(self.arguing.insert(read))
+    }
+
+    /// The cosine between the topic and each window of a text.
     fn likeness(
         &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Option<f64>>> {
-        let mut texts = vec![self.topic];
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut texts = vec![self.topic.title.as_str()];
         texts.extend(windows.iter().flatten().map(String::as_str));
         let Some(vectors) = reader.sentence_vectors(&texts, on_progress)? else {
             return Ok(Vec::new());
@@ -169,21 +215,21 @@ impl Documents<'_> {
         let mut vectors = vectors.into_iter();
         let topic = vectors.next().unwrap_or_default();
         let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
-        Ok(best_of_windows(windows, cosines))
+        Ok(of_windows(windows, cosines))
     }
 
-    /// The cross-encoder's score of the topic and the best window of each text; none for a text without words.
+    /// The cross-encoder's score of the topic and each window of a text.
     fn cross(
         &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Option<f64>>> {
+    ) -> Result<Vec<Vec<f64>>> {
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-        let Some(scores) = reader.cross_scores(self.topic, &texts, on_progress)? else {
+        let Some(scores) = reader.cross_scores(&self.topic.title, &texts, on_progress)? else {
             return Ok(Vec::new());
         };
-        Ok(best_of_windows(windows, scores.into_iter().map(f64::from)))
+        Ok(of_windows(windows, scores.into_iter().map(f64::from)))
     }
 
     /// The probability that each text takes a side on the topic; none for a text without words.
@@ -191,8 +237,8 @@ impl Documents<'_> {
         &self,
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Option<f64>>> {
-        let (claim, _) = question::claims(self.topic);
+    ) -> Result<Vec<Vec<f64>>> {
+        let (claim, _) = question::claims(&self.topic.title);
         let texts = self.texts.iter();
         let pairs: Vec<(&str, &str)> = texts
             .map(|text| (claim.as_str(), beginning(text)))
@@ -203,20 +249,18 @@ impl Documents<'_> {
         let model = Model::committed();
         let probability = |(text, logits): (&String, _)| {
             let stances = model.stances(&claim, text, Some(&[logits]));
-            (!text.trim().is_empty()).then_some(stances.pro + stances.con)
+            let side = (!text.trim().is_empty()).then_some(stances.pro + stances.con);
+            Vec::from_iter(side)
         };
         Ok(self.texts.iter().zip(logits).map(probability).collect())
     }
 }
 
-/// For each text the largest value of its windows. `values` has one for each window, in the order of the texts.
-fn best_of_windows(
-    windows: &[Vec<String>],
-    mut values: impl Iterator<Item = f64>,
-) -> Vec<Option<f64>> {
+/// The values of each text's windows. `values` has them all, in the order of the texts.
+fn of_windows(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
+    let windows = windows.iter();
     windows
-        .iter()
-        .map(|of_text| values.by_ref().take(of_text.len()).reduce(f64::max))
+        .map(|of_text| values.by_ref().take(of_text.len()).collect())
         .collect()
 }
 

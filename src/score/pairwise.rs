@@ -1,0 +1,112 @@
+//! Order by comparing documents two at a time, with the sums of duoT5 (Pradeep, Nogueira and Lin 2021, SYM-SUM).
+//!
+//! For each ordered pair of documents there is a preference p(a, b) in [0, 1]: the weighted mean, over the opinions, of the share of pairs of
+//! values in which a's is larger. The score of a is the sum over all others b of p(a, b) + 1 - p(b, a). Because all windows of a text are
+//! compared and not the best one alone, the order differs from that of the point-wise scores of the same model.
+
+use super::rerank::Channel;
+use crate::trec::Explanation;
+
+/// The values of one opinion on each document, in the order of the documents: several if it reads windows, none if it has nothing to read.
+pub(crate) struct Evidence {
+    pub channel: Channel,
+    pub weight: f64,
+    pub values: Vec<Vec<f64>>,
+}
+
+/// The share of pairs of a value of `a` and a value of `b` in which that of `a` is larger; of equal values each is half of a larger one. A
+/// document without values loses to all that have some.
+fn preference(a: &[f64], b: &[f64]) -> f64 {
+    if a.is_empty() && b.is_empty() {
+        return 0.5;
+    } else if a.is_empty() {
+        return 0.0;
+    } else if b.is_empty() {
+        return 1.0;
+    }
+    let win = |x: &f64, y: &f64| match x.total_cmp(y) {
+        std::cmp::Ordering::Less => 0.0,
+        std::cmp::Ordering::Equal => 0.5,
+        std::cmp::Ordering::Greater => 1.0,
+    };
+    let wins: f64 = a
+        .iter()
+        .flat_map(|x| b.iter().map(move |y| win(x, y)))
+        .sum();
+    wins / (a.len() * b.len()) as f64
+}
+
+/// For each of `documents` documents what each opinion adds to its score: its share of the weights times the sum of preferences. Opinions
+/// without weight or values are left out; there may be none.
+pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanation>> {
+    let is_on = |of: &&Evidence| of.weight > 0.0 && of.values.iter().any(|v| !v.is_empty());
+    let on: Vec<&Evidence> = evidence.iter().filter(is_on).collect();
+    let total: f64 = on.iter().map(|of| of.weight).sum();
+    let sum = |values: &[Vec<f64>], a: usize| -> f64 {
+        let others = (0..values.len()).filter(|b| *b != a);
+        let both = others
+            .map(|b| preference(&values[a], &values[b]) + 1.0 - preference(&values[b], &values[a]));
+        both.sum()
+    };
+    let of_document = |a: usize| {
+        let part = |of: &&Evidence| {
+            let (share, sum) = (of.weight / total, sum(&of.values, a));
+            let others = documents.saturating_sub(1);
+            Explanation {
+                how: format!("weight {share:.3} × {sum:.4}, the preferences over {others} others"),
+                ..Explanation::leaf(of.channel.name(), share * sum)
+            }
+        };
+        on.iter().map(part).collect()
+    };
+    (0..documents).map(of_document).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(channel: Channel, weight: f64, values: &[&[f64]]) -> Evidence {
+        Evidence {
+            channel,
+            weight,
+            values: values.iter().map(|v| v.to_vec()).collect(),
+        }
+    }
+
+    fn totals(evidence: &[Evidence]) -> Vec<f64> {
+        let of = sums(evidence, evidence[0].values.len());
+        let total = |parts: &Vec<Explanation>| parts.iter().map(|part| part.value).sum();
+        of.iter().map(total).collect()
+    }
+
+    #[test]
+    fn a_text_that_is_good_throughout_beats_one_with_the_best_window() {
+        // a has the best window, which beats both of b; its other window loses to both, and to c
+        let windows = evidence(Channel::Sentence, 1.0, &[&[0.9, 0.1], &[0.8, 0.7], &[0.3]]);
+        assert_eq!(preference(&[0.9, 0.1], &[0.8, 0.7]), 0.5);
+        let found = totals(&[windows]);
+        // a: 2 · 1/2 over b, 2 · 1/2 over c; b: 2 · 1/2, 2 · 1; c: 2 · 1/2, 0
+        assert_eq!(found, [2.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn opinions_share_the_preference_by_their_weights() {
+        let side = evidence(Channel::Side, 3.0, &[&[0.2], &[0.6], &[0.6]]);
+        let quality = evidence(Channel::Quality, 1.0, &[&[0.9], &[0.5], &[0.4]]);
+        let off = evidence(Channel::Cross, 5.0, &[&[], &[], &[]]);
+        // side: 0, 2 + 1, 2 + 1; quality: 4, 2, 0
+        assert_eq!(totals(&[side, quality, off]), [1.0, 2.75, 2.25]);
+    }
+
+    #[test]
+    fn a_text_without_values_loses_and_a_single_document_has_no_one_to_beat() {
+        let found = totals(&[evidence(Channel::Sentence, 1.0, &[&[], &[-0.5], &[]])]);
+        assert_eq!(found, [1.0, 4.0, 1.0]);
+        assert_eq!(
+            totals(&[evidence(Channel::Sentence, 1.0, &[&[0.5]])]),
+            [0.0]
+        );
+        assert_eq!(sums(&[], 2), [vec![], vec![]]);
+    }
+}

@@ -1,0 +1,71 @@
+//! The last stage of a cascade: the first documents of a ranking are compared with each other.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+
+use super::super::text_approach::Pairwise;
+use super::rerank::Documents;
+use super::sources::Sources;
+use crate::score::pairwise::{self, Evidence};
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Explanation, ScoredDoc};
+
+/// Gives new scores to the first documents of a ranking, which it sorts: sums of preferences ([`pairwise`]), all above the scores of the others,
+/// which stay as they are. `explained` has the explanations of the scores so far, and gets those of the new ones. If no opinion has anything
+/// to compare, nothing changes.
+///
+/// # Errors
+/// The index, the store of model outputs or a model fails.
+pub(super) fn compare(
+    ranking: &mut [ScoredDoc],
+    recipe: &Pairwise,
+    topic: &Topic,
+    sources: &mut Sources,
+    explained: &mut HashMap<DocId, Explanation>,
+    on_progress: &mut dyn FnMut(usize),
+) -> Result<()> {
+    ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
+    let (top, others) = ranking.split_at_mut(recipe.depth.min(ranking.len()));
+    let mut documents = Documents::open(topic, top, sources)?;
+    let reader = &mut *sources.reader;
+    let mut evidence = Vec::new();
+    for (channel, weight) in recipe.weights.iter() {
+        if weight > 0.0 {
+            let values = documents.read(channel, recipe.windows, reader, on_progress)?;
+            evidence.push(Evidence {
+                channel,
+                weight,
+                values,
+            });
+        }
+    }
+    // a sum of preferences is at least 0, and a document that loses to all others of these stays above the rest
+    let base = others.first().map_or(0.0, |best| best.score + 1.0);
+    let sums = pairwise::sums(&evidence, top.len());
+    for ((found, opinions), cuts) in top.iter_mut().zip(sums).zip(&documents.cuts) {
+        if opinions.is_empty() {
+            break;
+        }
+        let before = Explanation {
+            how: format!(
+                "its score before was {:.4}, which chose it for comparison",
+                found.score
+            ),
+            parts: Vec::from_iter(explained.remove(&found.doc)),
+            ..Explanation::leaf("point-wise", 0.0)
+        };
+        let mut parts = vec![Explanation::leaf("base of compared documents", base)];
+        parts.extend(opinions);
+        found.score = parts.iter().map(|part| part.value).sum();
+        parts.push(before);
+        let mut explanation = Explanation {
+            how: "sum".into(),
+            parts,
+            ..Explanation::leaf("score", found.score)
+        };
+        explanation.add_cuts(cuts);
+        explained.insert(found.doc.clone(), explanation);
+    }
+    Ok(())
+}
