@@ -374,6 +374,7 @@ impl TextApproach {
         retrievals
             .map(|retrieval| retrieval.analyzer.clone())
             .collect()
+    }
 
     /// Whether a re-ranking or comparison gives the channel a weight.
     pub fn uses(&self, channel: Channel) -> bool {

@@ -238,12 +238,26 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     for search in searches.lexical {
         let (found, weight) = (&search.found, search.retrieval.weight);
         let explain = || search.explain(doc);
-        parts.push(explain_fused(searches, parts.len(), found, weight, doc, explain)?);
+        parts.push(explain_fused(
+            searches,
+            parts.len(),
+            found,
+            weight,
+            doc,
+            explain,
+        )?);
     }
     if let Some((dense, words)) = searches.dense {
         let (found, weight) = (dense.ranking(words), dense.weight());
         let explain = || Ok(dense.explain(words, doc));
-        parts.push(explain_fused(searches, parts.len(), &found, weight, doc, explain)?);
+        parts.push(explain_fused(
+            searches,
+            parts.len(),
+            &found,
+            weight,
+            doc,
+            explain,
+        )?);
     }
     Ok(Explanation {
         name: "fusion".into(),

@@ -14,8 +14,8 @@ mod operations;
 mod optimiser;
 mod quality;
 mod stance;
-mod tagger;
 mod svr;
+mod tagger;
 #[cfg(test)]
 mod tests;
 mod text_stance;

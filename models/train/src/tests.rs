@@ -82,6 +82,8 @@ fn training_the_tagger_gives_the_committed_weights() {
         String::from_utf8(bytes[..end].to_vec()).unwrap()
     };
     assert_eq!(head(&made), head(&committed));
+}
+
 #[test]
 fn training_the_support_vector_regression_gives_the_committed_file() {
     let Some(data) = need(Data("")) else { return };

@@ -28,7 +28,9 @@ impl Clusters {
     pub fn cosine(&self, query: &[f32], document: u32) -> Option<f64> {
         let cluster = *self.member_of.get(document as usize)? as usize;
         let start = cluster.checked_mul(self.dimension)?;
-        let centroid = self.centroids.get(start..start.checked_add(self.dimension)?)?;
+        let centroid = self
+            .centroids
+            .get(start..start.checked_add(self.dimension)?)?;
         let lengths = vector::dot(centroid, centroid).sqrt() * vector::dot(query, query).sqrt();
         (lengths > 0.0).then(|| f64::from(vector::dot(query, centroid) / lengths))
     }
@@ -69,7 +71,10 @@ impl Vectors {
             hash.update([0]);
             row.iter().for_each(|x| hash.update(x.to_le_bytes()));
         }
-        let key: String = hash.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect();
+        let key: String = hash.finalize()[..16]
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
         let (centroids, members) = match store.clusters(count, &key)? {
             Some((centroids, members)) if members.len() == order.len() => (centroids, members),
             _ => {

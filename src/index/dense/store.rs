@@ -246,13 +246,17 @@ impl Store {
             |row| {
                 let centroids = row.get_ref(0)?.as_blob()?;
                 let members = row.get_ref(1)?.as_blob()?;
-                let is_whole = row.get::<_, i64>(2)? == clusters_checksum(number, vectors, centroids, members);
+                let is_whole =
+                    row.get::<_, i64>(2)? == clusters_checksum(number, vectors, centroids, members);
                 let (members, _) = members.as_chunks::<4>();
                 let members = members.iter().map(|bytes| u32::from_le_bytes(*bytes));
                 Ok(is_whole.then_some((vector_of(centroids)?, members.collect())))
             },
         );
-        Ok(read.optional().with_context(|| self.failed("read"))?.flatten())
+        Ok(read
+            .optional()
+            .with_context(|| self.failed("read"))?
+            .flatten())
     }
 
     /// Stores clusters in place of those of this number.

@@ -214,7 +214,9 @@ impl<'a> ClusterLikeness<'a> {
 
     /// 1 plus the cosine between a topic and the mean vector of a document's cluster; `None` if the document has no text in the field.
     pub fn value(&self, title: &str, doc: &DocId) -> Option<f64> {
-        let cosine = self.clusters.cosine(self.topics.get(title)?, self.corpus.number(doc)?)?;
+        let cosine = self
+            .clusters
+            .cosine(self.topics.get(title)?, self.corpus.number(doc)?)?;
         Some(1.0 + cosine)
     }
 }
