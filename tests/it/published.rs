@@ -125,7 +125,10 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
     let passages = [
         ("two", "Cats and dogs are small animals with a soft coat."),
         ("one", "Cats and dogs are small animals with a winter coat."),
-        ("none", "Cats and dogs are house animals with a winter coat."),
+        (
+            "none",
+            "Cats and dogs are house animals with a winter coat.",
+        ),
     ];
     let lines = passages
         .map(|(id, text)| format!("{}\n", serde_json::json!({ "id": id, "contents": text })));
