@@ -10,6 +10,7 @@
 
 pub mod disk;
 pub mod trec;
+mod web;
 
 pub mod collection;
 pub mod nn;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules of `src/` by floor. A file may import from lower floors and from its own module.
 const FLOORS: [&[&str]; 7] = [
-    &["disk", "trec"],
+    &["disk", "trec", "web"],
     &["collection", "nn", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
