@@ -14,6 +14,7 @@ mod web;
 
 pub mod collection;
 pub mod nn;
+pub mod service;
 pub mod weights;
 
 pub mod evidence;

@@ -111,6 +111,7 @@ impl EventPrinter {
                     Stage::Extraction => "images extracted",
                     Stage::Indexing => "documents indexed",
                     Stage::Ranking => "topics ranked",
+                    Stage::Asking => "topics answered",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));
             }

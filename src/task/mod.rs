@@ -9,6 +9,7 @@ pub mod images;
 pub mod likeness;
 pub mod models;
 pub mod recipe;
+pub(crate) mod service_run;
 pub mod stance;
 pub mod text_approach;
 pub(crate) mod text_indexes;
@@ -23,6 +24,8 @@ pub enum Stage {
     Extraction,
     Indexing,
     Ranking,
+    /// A search engine on the web answers.
+    Asking,
 }
 
 /// What a task reports while it runs.

@@ -15,6 +15,7 @@ use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale, Weights};
+use crate::service::Engine;
 use crate::task::recipe;
 use crate::trec::{ObjectStance, TextTask};
 
@@ -57,6 +58,7 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-quality.toml"),
     include_str!("../../approaches/comparative/puss-in-boots.toml"),
     include_str!("../../approaches/comparative/grimjack.toml"),
+    include_str!("../../approaches/comparative/chatnoir.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -73,8 +75,12 @@ pub struct TextApproach {
     /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
-    /// One retrieval, or several whose rankings are fused.
+    /// One retrieval, or several whose rankings are fused. None if a service is asked.
+    #[serde(default)]
     pub retrieval: Vec<Retrieval>,
+    /// The search engine that is asked instead of an index.
+    #[serde(default)]
+    pub service: Option<Engine>,
     /// How several rankings are fused.
     #[serde(default)]
     pub fusion: Option<Fusion>,
@@ -266,6 +272,10 @@ impl TextApproach {
 
     fn parse(text: &str) -> Result<Self> {
         let approach: Self = recipe::read(text)?;
+        if let Some(engine) = &approach.service {
+            approach.check_service(engine)?;
+            return Ok(approach);
+        }
         match (approach.retrieval.len(), approach.fusion) {
             (0, _) => bail!("there is no [[retrieval]]"),
             (1, Some(_)) => bail!("a fusion of one retrieval makes no sense"),
@@ -288,6 +298,26 @@ impl TextApproach {
 }
 
 impl TextApproach {
+    /// Checks an approach that asks a service, which ranks alone.
+    fn check_service(&self, engine: &Engine) -> Result<()> {
+        engine.check()?;
+        for (key, is_there) in [
+            ("[[retrieval]]", !self.retrieval.is_empty()),
+            ("fusion", self.fusion.is_some()),
+            ("rescore", self.rescore.is_some()),
+            ("[rerank]", self.rerank.is_some()),
+            ("keep", self.keep != Keep::default()),
+            ("portals", !self.portals.is_empty()),
+        ] {
+            ensure!(
+                !is_there,
+                "a service ranks alone: {key} cannot stand beside it"
+            );
+        }
+        ensure!(self.depth > 0, "depth must be above 0");
+        Ok(())
+    }
+
     /// The portals whose arguments are ranked; `None` for all.
     ///
     /// # Errors

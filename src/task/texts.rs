@@ -22,7 +22,7 @@ use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
 /// Number of documents whose scores are explained if none is re-ranked.
-const EXPLAINED: usize = 20;
+pub(super) const EXPLAINED: usize = 20;
 
 /// What a user sets.
 pub struct Settings {
