@@ -14,6 +14,10 @@ named() {
     test "$?" = 1
 }
 for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"recipe":"\([^"]*\)".*/\1/p' | awk '!seen[$0]++'); do
+    # a service ranks pages of its own, not this collection
+    if "$riposte" approaches show "$approach" --task "$task" | grep -q '^service'; then
+        continue
+    fi
     "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" --index "$out/kept" --approach "$approach" >&2 || named
     runs="$runs $out/$approach"
 done

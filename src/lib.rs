@@ -10,9 +10,11 @@
 
 pub mod disk;
 pub mod trec;
+mod web;
 
 pub mod collection;
 pub mod nn;
+pub mod service;
 pub mod weights;
 
 pub mod evidence;

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | images | run written | faults in documents, topics or --arguments | no image, no readable topic, no readable argument |
 //! | extract | evidence stored | faults in documents | no image |
-//! | controversial, comparative | run written | faults in documents or topics | no readable topic; no document that can be ranked |
+//! | controversial, comparative | run written | faults in documents or topics | no readable topic; no document that can be ranked; a service that does not answer |
 //! | index | index up to date | faults in documents | no document |
 //! | read | all images read | some images cannot be decoded | none can be decoded |
 //! | stance | all answered | a line of --jsonl is broken; its answer is null | an empty topic or text; no line of --jsonl can be answered |

@@ -38,6 +38,11 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     );
     let indexing = &args.indexing;
     let approach = TextApproach::find(task, &args.approach)?;
+    ensure!(
+        approach.service.is_none(),
+        "the approach {} asks a service: it has no index",
+        approach.name
+    );
     let collection = open_collection(task, &args.input)?;
     let base = index_base(&args.input, indexing.index.as_deref())?;
     let encoder = match &approach.dense {

@@ -212,6 +212,9 @@ struct ComparativeArgs {
     /// Do not detect stances, and write Q0 in the second column
     #[arg(long)]
     no_stance: bool,
+    /// File with the key of the service that the approach asks, by default $CHATNOIR_API_KEY
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -13,6 +13,7 @@ use super::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::default_tag;
+use crate::task::service_run::{self, ServiceRequest};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, TextRequest};
@@ -24,12 +25,17 @@ const LISTED_FAULTS: usize = 10;
 
 /// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {
-    retrieve(&args.texts, TextTask::Controversial, true)
+    retrieve(&args.texts, TextTask::Controversial, true, None)
 }
 
 /// `riposte comparative`.
 pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
-    retrieve(&args.texts, TextTask::Comparative, !args.no_stance)
+    retrieve(
+        &args.texts,
+        TextTask::Comparative,
+        !args.no_stance,
+        args.key_file.as_deref(),
+    )
 }
 
 /// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
@@ -75,9 +81,21 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     }
 }
 
-fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
+fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Path>) -> Result<u8> {
     let indexing = &args.indexing;
     let approach = TextApproach::find(task, &args.approach)?;
+    if approach.service.is_some() {
+        ensure!(
+            task == TextTask::Comparative,
+            "{} asks a search engine for web pages, which is for `comparative` alone",
+            approach.name
+        );
+        return ask(args, &approach, stances, key_file);
+    }
+    ensure!(
+        key_file.is_none(),
+        "--key-file is for approaches that ask a service, such as chatnoir"
+    );
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
     let tag = args.tag.clone();
     let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
@@ -127,6 +145,61 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool) -> Result<u8> {
         );
     }
     Ok(code)
+}
+
+/// Retrieves by an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect: there is no collection.
+fn ask(
+    args: &TextArgs,
+    approach: &TextApproach,
+    stances: bool,
+    key_file: Option<&Path>,
+) -> Result<u8> {
+    let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
+    let tag = args.tag.clone();
+    let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
+    let explain = args.explain.as_deref();
+    let run_file = check_outputs(&args.output, explain, args.topics.as_deref())?;
+    if let Some(key_file) = key_file {
+        let explain = explain.map(|path| ("--explain", path));
+        let outputs = [("--output", run_file.as_path())]
+            .into_iter()
+            .chain(explain);
+        check_distinct(&outputs.collect::<Vec<_>>(), &[key_file])?;
+    }
+    let base = index_base(&args.input, args.indexing.index.as_deref())?;
+    let quiet = args.indexing.quiet;
+    let mut printer = EventPrinter::new(quiet);
+    let request = ServiceRequest {
+        topics: &topics,
+        approach,
+        parts: topic_parts(&args.parts),
+        tag: &tag,
+        explain: explain.is_some(),
+        stances,
+        key_file,
+        answers: &base.with_extension("answers"),
+    };
+    let done = service_run::run(&request, &mut |event| printer.print(event))?;
+
+    write_atomically(&run_file, run::write_texts(&done.lines)?.as_bytes())?;
+    if let Some(path) = explain {
+        write_atomically(path, &explained::write(&done.explained)?)?;
+    }
+    if !quiet {
+        say!(
+            "  pages of results: {} asked for, {} stored in {}",
+            done.asked,
+            done.stored,
+            request.answers.display()
+        );
+        say!(
+            "{} lines for {} topics in {}",
+            done.lines.len(),
+            topics.len(),
+            run_file.display()
+        );
+    }
+    Ok(u8::from(!faults.is_empty() || done.broken > 0))
 }
 
 /// Finds out before the work whether the run and the file that --explain names can be written. Returns the path of the run.

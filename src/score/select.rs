@@ -192,8 +192,14 @@ fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item 
 /// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease as those
 /// of [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
 pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
+    ranking.sort_by(|a, b| a.doc.cmp(&b.doc));
+    select_in_order(ranking, max_length)
+}
+
+/// As [`select_texts`], but ties are in the order of `ranking`, which a search engine has given.
+pub(crate) fn select_in_order(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
     ranking.retain(|found| found.score.abs() < 1e9);
-    ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
+    ranking.sort_by(|a, b| b.score.total_cmp(&a.score));
     ranking.truncate(max_length);
     let scores: Vec<f64> = strictly_decreasing(ranking.iter().map(|found| found.score)).collect();
     for (found, score) in ranking.iter_mut().zip(scores) {

@@ -9,6 +9,7 @@ pub mod images;
 pub mod likeness;
 pub mod models;
 pub mod recipe;
+pub(crate) mod service_run;
 pub mod stance;
 pub mod text_approach;
 pub(crate) mod text_indexes;
@@ -27,6 +28,8 @@ pub enum Stage {
     /// Dividing a text collection into clusters.
     Clustering,
     Ranking,
+    /// A search engine on the web answers.
+    Asking,
 }
 
 /// What a task reports while it runs.

@@ -16,6 +16,7 @@ use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Channel, Combine, Scale, Weights};
+use crate::service::Engine;
 use crate::task::recipe;
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
@@ -73,6 +74,7 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-rrf-quality.toml"),
     include_str!("../../approaches/comparative/olivier-armstrong.toml"),
     include_str!("../../approaches/comparative/captain-levi.toml"),
+    include_str!("../../approaches/comparative/chatnoir.toml"),
 ];
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
@@ -89,12 +91,16 @@ pub struct TextApproach {
     /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
-    /// Searches for words. The rankings of several are fused, with that of the dense search if there is one.
+    /// Searches for words. The rankings of several are fused, with that of the dense search if there is one. None if a service is
+    /// asked.
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
     #[serde(default)]
     pub dense: Option<Dense>,
+    /// The search engine that is asked instead of an index.
+    #[serde(default)]
+    pub service: Option<Engine>,
     /// How several rankings are fused.
     #[serde(default)]
     pub fusion: Option<Fusion>,
@@ -310,6 +316,10 @@ impl TextApproach {
 
     fn parse(text: &str) -> Result<Self> {
         let approach: Self = recipe::read(text)?;
+        if let Some(engine) = &approach.service {
+            approach.check_service(engine)?;
+            return Ok(approach);
+        }
         let searches = approach.retrieval.len() + usize::from(approach.dense.is_some());
         match (searches, approach.fusion) {
             (0, _) => bail!("there is no [[retrieval]] and no [dense]"),
@@ -381,6 +391,30 @@ impl TextApproach {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
         rerank.chain(pairwise).any(|weights| weights.uses(channel))
+    }
+
+    /// Checks an approach that asks a service, which ranks alone.
+    fn check_service(&self, engine: &Engine) -> Result<()> {
+        engine.check()?;
+        for (key, is_there) in [
+            ("[[retrieval]]", !self.retrieval.is_empty()),
+            ("fusion", self.fusion.is_some()),
+            ("rescore", self.rescore.is_some()),
+            ("[dense]", self.dense.is_some()),
+            ("[manifold]", self.manifold.is_some()),
+            ("clusters", self.clusters.is_some()),
+            ("[rerank]", self.rerank.is_some()),
+            ("[pairwise]", self.pairwise.is_some()),
+            ("keep", self.keep != Keep::default()),
+            ("portals", !self.portals.is_empty()),
+        ] {
+            ensure!(
+                !is_there,
+                "a service ranks alone: {key} cannot stand beside it"
+            );
+        }
+        ensure!(self.depth > 0, "depth must be above 0");
+        Ok(())
     }
 
     /// The portals whose arguments are ranked; `None` for all.

@@ -29,7 +29,7 @@ use dense::DenseSearch;
 pub use sources::Sources;
 
 /// Number of documents whose scores are explained if none is re-ranked.
-const EXPLAINED: usize = 20;
+pub(super) const EXPLAINED: usize = 20;
 
 /// What a user sets.
 pub struct Settings {

@@ -1,7 +1,6 @@
 //! Downloads a file from a web address into `<file>.part`, and continues where an earlier attempt ended.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -12,14 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body, Timeout};
+use ureq::{Agent, Body};
 
 use super::{ModelFile, read_record, write_record};
 use crate::disk::open_lock;
+use crate::web::{self, is_unreachable};
 
-/// A host to which no connection is made within this time counts as unreachable.
-const CONNECT: Duration = Duration::from_secs(5);
 /// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
 /// How many times one download is continued, as long as each attempt brings some bytes.
@@ -92,22 +89,9 @@ pub struct Web {
 }
 
 impl Web {
-    /// Takes proxies from the environment (`HTTPS_PROXY`, `NO_PROXY`). If `SSL_CERT_FILE` is set, its certificates replace the built-in
-    /// ones. Errors: that file cannot be read or contains no certificate.
+    /// Errors: as [`web::agent`].
     pub fn new() -> Result<Web> {
-        let roots = match env::var_os("SSL_CERT_FILE").filter(|v| !v.is_empty()) {
-            Some(path) => roots(Path::new(&path)).with_context(|| {
-                format!("cannot use the certificates of SSL_CERT_FILE, {path:?}")
-            })?,
-            None => RootCerts::WebPki,
-        };
-        let agent = Agent::config_builder()
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .user_agent(concat!("riposte/", env!("CARGO_PKG_VERSION")))
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
+        let agent = web::agent()?
             .timeout_recv_response(Some(STALL))
             .timeout_per_read(Some(STALL))
             .build()
@@ -331,36 +315,6 @@ fn redirected(from: &Uri, location: &str) -> Result<Uri> {
         "a redirect from {from} to {location:?}"
     );
     Ok(to)
-}
-
-/// Whether the host cannot be reached at all. If only one response was bad, other files may still be available there.
-fn is_unreachable(error: &ureq::Error) -> bool {
-    match error {
-        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
-        ureq::Error::Timeout(when) => matches!(when, Timeout::Resolve | Timeout::Connect),
-        // a failed DNS look-up has no error kind of its own, so every kind counts that is not a broken connection
-        ureq::Error::Io(error) => !matches!(
-            error.kind(),
-            io::ErrorKind::ConnectionReset
-                | io::ErrorKind::ConnectionAborted
-                | io::ErrorKind::BrokenPipe
-                | io::ErrorKind::UnexpectedEof
-        ),
-        _ => false,
-    }
-}
-
-/// Reads certificates from a PEM file.
-fn roots(path: &Path) -> Result<RootCerts> {
-    let pem = fs::read(path)?;
-    let certificates: Vec<_> = parse_pem(&pem)
-        .filter_map(|item| match item {
-            Ok(PemItem::Certificate(certificate)) => Some(certificate),
-            _ => None,
-        })
-        .collect();
-    ensure!(!certificates.is_empty(), "no certificate in it");
-    Ok(RootCerts::new_with_certs(&certificates))
 }
 
 #[cfg(test)]

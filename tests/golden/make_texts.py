@@ -51,6 +51,10 @@ def main(riposte, tools):
             questions = golden / task / "topics.xml"
             questions.write_text(topics(collection, task == "comparative"))
             for name in dict.fromkeys(row["recipe"] for row in listed if row["task"] == task and "recipe" in row):
+                shown = subprocess.run([riposte, "approaches", "show", name, "--task", task], check=True, capture_output=True, text=True).stdout
+                if "\nservice = " in shown:
+                    # a service ranks pages of its own, not the collection
+                    continue
                 command = [riposte, task, "-q", "-i", collection, "--topics", questions, "-o", home / "out", "--index", home / "kept",
                            "--approach", name, "--explain", home / "explain.jsonl"]
                 subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL)

@@ -4,6 +4,7 @@ mod approaches;
 mod arguments;
 mod at_once;
 mod bounds;
+mod chatnoir;
 mod clip;
 mod cross;
 mod damaged_arguments;

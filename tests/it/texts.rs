@@ -174,6 +174,11 @@ fn every_approach_makes_a_valid_run_without_models() {
         let of_task = listed.iter().filter(|row| row["task"] == task);
         let names: BTreeSet<&str> = of_task.filter_map(|row| row["recipe"].as_str()).collect();
         for name in &names {
+            let mut shown = riposte(home.path(), &["approaches", "show", name, "--task", task]);
+            if stdout(&succeed(&mut shown)).contains("\nservice = ") {
+                // it ranks pages of its own, not the collection (chatnoir.rs)
+                continue;
+            }
             let run = ranked(&dir, task, &format!("--approach {name}"));
             assert!(!run.is_empty(), "{name}");
             let (code, _, _) = dir.run(&format!("verify out -i in --task {task}"));

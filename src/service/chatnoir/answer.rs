@@ -1,0 +1,215 @@
+//! What ChatNoir answers. The form of 2020 to 2022 (its Java server) and the present one differ in the ids of documents and in the fields that they
+//! have besides; both are read.
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use scraper::Html;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// A page of results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    #[serde(default)]
+    pub meta: Meta,
+    /// The best first.
+    #[serde(rename = "results")]
+    pub hits: Vec<Hit>,
+    /// Number of results that could not be read. ChatNoir's own answer has no such field.
+    #[serde(default)]
+    pub broken: usize,
+}
+
+/// What an answer says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Number of documents that match, on all pages.
+    #[serde(default)]
+    pub total_results: Option<u64>,
+    /// The indexes that were searched. These are not always those that were asked for: the server leaves out an index to which the key gives
+    /// no access, and searches its default index if none is left.
+    #[serde(default)]
+    pub indices: Vec<String>,
+}
+
+/// A result. `cache_uri` is not read, because the server puts a credential into it that is made from the user's key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    #[serde(deserialize_with = "number")]
+    pub score: f64,
+    #[serde(default, deserialize_with = "uuid")]
+    pub uuid: Option<Uuid>,
+    #[serde(default)]
+    pub index: Option<String>,
+    /// The id in the TREC collection. Pages of Common Crawl have none.
+    #[serde(default)]
+    pub trec_id: Option<String>,
+    #[serde(default)]
+    pub target_hostname: Option<String>,
+    /// The page's address.
+    #[serde(default)]
+    pub target_uri: Option<String>,
+    /// HTML with the words of the query in `<em>`.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// HTML with the words of the query in `<em>`.
+    #[serde(default)]
+    pub snippet: Option<String>,
+    #[serde(default, deserialize_with = "optional_number")]
+    pub page_rank: Option<f64>,
+    /// The percentage of pages that are at least as likely to be spam.
+    #[serde(default, deserialize_with = "optional_number")]
+    pub spam_rank: Option<f64>,
+}
+
+/// ChatNoir's id of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Uuid([u8; 16]);
+
+impl Uuid {
+    /// Reads 36 characters in hexadecimal groups, or 22 characters of URL-safe base64. `None` for another text.
+    pub fn parse(text: &str) -> Option<Uuid> {
+        if text.len() == 22 {
+            let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+            return Some(Uuid(bytes.try_into().ok()?));
+        }
+        let groups: Vec<&str> = text.split('-').collect();
+        if groups.iter().map(|g| g.len()).ne([8, 4, 4, 4, 12]) {
+            return None;
+        }
+        let digits: Vec<u8> = groups
+            .concat()
+            .chars()
+            .map(|c| c.to_digit(16).map(|digit| digit as u8))
+            .collect::<Option<_>>()?;
+        let pairs = digits.as_chunks::<2>().0.iter();
+        let bytes: Vec<u8> = pairs.map(|[high, low]| high << 4 | low).collect();
+        Some(Uuid(bytes.try_into().ok()?))
+    }
+}
+
+impl std::fmt::Display for Uuid {
+    /// In 36 characters.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (n, byte) in self.0.iter().enumerate() {
+            if [4, 6, 8, 10].contains(&n) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Uuid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// An id of an unknown form is as good as none: documents are told apart by it, but not named.
+fn uuid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {
+    let text: Option<String> = Option::deserialize(deserializer)?;
+    Ok(text.as_deref().and_then(Uuid::parse))
+}
+
+/// A number, or a text with a number in it.
+fn optional_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+    let number = match Option::deserialize(deserializer)? {
+        None => return Ok(None),
+        Some(Written::Number(number)) => number,
+        Some(Written::Text(text)) => match text.trim().parse() {
+            Ok(number) => number,
+            Err(_) => return Err(D::Error::custom(format!("{text:?} is not a number"))),
+        },
+    };
+    if !number.is_finite() {
+        return Err(D::Error::custom(format!("{number} is not a number")));
+    }
+    Ok(Some(number))
+}
+
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    optional_number(deserializer)?.ok_or_else(|| D::Error::custom("no number"))
+}
+
+impl Answer {
+    /// Reads what the server sends. Results that cannot be read are counted.
+    ///
+    /// # Errors
+    /// It is not JSON, has no list of results, or none of its results can be read.
+    pub fn parse(json: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Sent {
+            #[serde(default)]
+            meta: Meta,
+            results: Vec<Value>,
+        }
+        let Sent { meta, results } = serde_json::from_slice(json)?;
+        let (mut hits, mut first_error) = (Vec::new(), None);
+        let count = results.len();
+        for result in results {
+            match serde_json::from_value(result) {
+                Ok(hit) => hits.push(hit),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        if let Some(error) = first_error.filter(|_| hits.is_empty()) {
+            return Err(error).context("no result can be read");
+        }
+        let broken = count - hits.len();
+        Ok(Answer { meta, hits, broken })
+    }
+
+    /// Checks that the indexes were searched that were asked for.
+    ///
+    /// # Errors
+    /// Another index was searched, or one was left out.
+    pub fn check_indexes(&self, asked: &[String]) -> Result<()> {
+        let searched = &self.meta.indices;
+        let is_missing = |name: &&String| !searched.contains(name);
+        let missing: Vec<&str> = asked
+            .iter()
+            .filter(is_missing)
+            .map(String::as_str)
+            .collect();
+        ensure!(
+            searched.is_empty() || missing.is_empty(),
+            "ChatNoir has searched {} instead of {}: it does not have {}, or the key gives no access to it",
+            searched.join(", "),
+            asked.join(", "),
+            missing.join(", ")
+        );
+        Ok(())
+    }
+
+    /// Number of results, the broken ones included.
+    pub(super) fn len(&self) -> usize {
+        self.hits.len() + self.broken
+    }
+}
+
+impl Hit {
+    /// The title without markup, with single blanks. Empty if there is none.
+    pub fn plain_title(&self) -> String {
+        plain(self.title.as_deref().unwrap_or_default())
+    }
+
+    /// The snippet without markup, with single blanks. Empty if there is none.
+    pub fn plain_snippet(&self) -> String {
+        plain(self.snippet.as_deref().unwrap_or_default())
+    }
+}
+
+fn plain(html: &str) -> String {
+    let text: String = Html::parse_fragment(html).root_element().text().collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

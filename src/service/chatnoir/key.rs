@@ -1,0 +1,79 @@
+//! The key of a user of ChatNoir. No message and no file shows it.
+
+use std::env;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The environment variable with the key.
+const VARIABLE: &str = "CHATNOIR_API_KEY";
+
+/// Keys are shorter: those of the service have some twenty characters, and signed tokens some hundred.
+const MAX_BYTES: u64 = 4096;
+
+/// A key, or a token made from one.
+pub struct Key(String);
+
+impl Key {
+    /// The key in this file or, if none is named, in the environment variable `CHATNOIR_API_KEY`. `None` if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the text is not a key.
+    pub fn find(file: Option<&Path>) -> Result<Option<Key>> {
+        let Some(path) = file else {
+            return match env::var(VARIABLE) {
+                Ok(text) if text.trim().is_empty() => Ok(None),
+                Ok(text) => Key::new(&text).context(VARIABLE).map(Some),
+                Err(env::VarError::NotPresent) => Ok(None),
+                Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not a text"),
+            };
+        };
+        let reading = || format!("cannot read the key in {}", path.display());
+        let mut text = String::new();
+        let file = File::open(path).with_context(reading)?;
+        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+        let read = read.with_context(reading)?;
+        ensure!(
+            read as u64 <= MAX_BYTES,
+            "{}: it has more than {MAX_BYTES} bytes",
+            reading()
+        );
+        Key::new(&text).with_context(reading).map(Some)
+    }
+
+    /// White space around the key is removed.
+    ///
+    /// # Errors
+    /// The text is empty, or has other characters than visible ASCII without quotation marks and backslashes, which JSON escapes: so a key looks the
+    /// same in every message ([`Key::hidden_in`]).
+    pub fn new(text: &str) -> Result<Key> {
+        let key = text.trim();
+        ensure!(!key.is_empty(), "there is no key in it");
+        // the key itself must not be in the message
+        ensure!(
+            key.bytes()
+                .all(|b| b.is_ascii_graphic() && !b"\"\\".contains(&b)),
+            "a key consists of letters, digits and punctuation marks of ASCII, without blanks and quotation marks"
+        );
+        Ok(Key(key.to_owned()))
+    }
+
+    /// The key itself, for the service alone.
+    pub(super) fn secret(&self) -> &str {
+        &self.0
+    }
+
+    /// The text with dots instead of the key: a service may repeat in a message what it was sent.
+    pub(super) fn hidden_in(&self, text: &str) -> String {
+        text.replace(&self.0, "…")
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}

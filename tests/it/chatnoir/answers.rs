@@ -1,0 +1,132 @@
+//! ChatNoir's answers are read in both forms that its documentation shows.
+
+use std::fs;
+
+use riposte::service::chatnoir::{Answer, Hit, Uuid};
+use serde_json::{Value, json};
+
+use crate::support::root;
+
+fn fixture(name: &str) -> Value {
+    let path = root().join("tests/it/data").join(name);
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn keys(object: &Value) -> Vec<&str> {
+    object
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn the_answers_of_2021_and_of_today_are_read() {
+    // the names of the fields in the two answers that ChatNoir's documentation shows, in their order there
+    let old = fixture("chatnoir-2021.json");
+    assert_eq!(keys(&old), ["meta", "results"]);
+    let meta = ["query_time", "total_results", "indices"];
+    assert_eq!(keys(&old["meta"]), meta);
+    let names = "score uuid index trec_id target_hostname target_uri page_rank spam_rank title snippet explanation";
+    let names: Vec<&str> = names.split(' ').collect();
+    assert_eq!(keys(&old["results"][0]), names);
+    let new = fixture("chatnoir-2026.json");
+    let meta = ["indices", "query_time", "total_results", "search_method"];
+    assert_eq!(keys(&new["meta"]), meta);
+    let names = "index uuid warc_id trec_id score target_uri cache_uri target_hostname crawl_date page_rank spam_rank title snippet lang";
+    let names: Vec<&str> = names.split(' ').collect();
+    assert_eq!(keys(&new["results"][0]), names);
+
+    let read = Answer::parse(old.to_string().as_bytes()).unwrap();
+    assert_eq!(read.meta.total_results, Some(2));
+    assert_eq!(read.meta.indices, ["cw12", "cc1511"]);
+    let some = |text: &str| Some(text.to_owned());
+    let uuid = Uuid::parse(old["results"][0]["uuid"].as_str().unwrap());
+    assert!(uuid.is_some());
+    let first = Hit {
+        score: 731.25,
+        uuid,
+        index: some("cw12"),
+        trec_id: some("clueweb12-0000tw-00-00001"),
+        target_hostname: some("cats.example"),
+        target_uri: some("http://cats.example/or/dogs?a=1"),
+        title: some("<em>Cats</em> &amp; <em>dogs</em>"),
+        snippet: old["results"][0]["snippet"].as_str().map(str::to_owned),
+        page_rank: Some(2.5e-9),
+        spam_rank: Some(81.0),
+    };
+    assert_eq!(read.hits[0], first);
+    assert_eq!(first.plain_title(), "Cats & dogs");
+    assert_eq!(
+        first.plain_snippet(),
+        "Both are fine; a cat's day is short / a dog's is long"
+    );
+    let second = &read.hits[1];
+    let ranks = (second.page_rank, second.spam_rank);
+    assert_eq!((second.trec_id.as_ref(), ranks), (None, (None, None)));
+
+    let read = Answer::parse(new.to_string().as_bytes()).unwrap();
+    let hit = &read.hits[0];
+    assert_eq!(hit.score, 1802.0625);
+    assert_eq!(hit.trec_id.as_deref(), Some("clueweb22-en0000-00-00001"));
+    assert_eq!(hit.target_uri.as_deref(), Some("https://cats.example/"));
+    // Python's uuid5(NAMESPACE_URL, "clueweb22:clueweb22-en0000-00-00001"), whose base64 is in the answer
+    let uuid = hit.uuid.unwrap().to_string();
+    assert_eq!(uuid, "a98fcb9f-264c-5eff-aef8-b61cd37419b8");
+}
+
+#[test]
+fn the_two_forms_of_an_id_are_the_same_id() {
+    let long = Uuid::parse("00112233-4455-6677-8899-aabbccddeeff").unwrap();
+    assert_eq!(Uuid::parse("ABEiM0RVZneImaq7zN3u_w"), Some(long));
+    assert_eq!(long.to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+    for other in [
+        "",
+        "ABEiM0RVZneImaq7zN3u/w",
+        "00112233445566778899aabbccddeeff",
+        "00112233-4455-6677-8899-aabbccddeefg",
+        "0011223é-4455-6677-8899-aabbccddeef",
+    ] {
+        assert_eq!(Uuid::parse(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn results_may_lack_fields_and_broken_ones_are_counted() {
+    let read = |results: Value| Answer::parse(json!({"results": results}).to_string().as_bytes());
+    // what `minimal` leaves; then numbers as texts
+    let minimal =
+        json!({"score": 1, "uuid": "x", "target_uri": "http://a.example/", "snippet": ""});
+    let texts = json!({"score": "12.5", "spam_rank": "70", "page_rank": "1e-9", "trec_id": "t"});
+    let bad = [
+        json!({"score": "much", "trec_id": "u"}),
+        json!({"score": null}),
+        json!({"trec_id": "v"}),
+        json!("w"),
+    ];
+    let mut results = vec![minimal, texts];
+    results.extend(bad.clone());
+    let answer = read(Value::Array(results)).unwrap();
+    assert_eq!((answer.hits.len(), answer.broken), (2, 4));
+    assert_eq!(answer.hits[0].uuid, None);
+    let Hit {
+        score,
+        spam_rank,
+        page_rank,
+        ..
+    } = answer.hits[1].clone();
+    assert_eq!(
+        (score, spam_rank, page_rank),
+        (12.5, Some(70.0), Some(1e-9))
+    );
+
+    let why = read(json!(bad)).unwrap_err();
+    assert!(
+        format!("{why:#}").contains("\"much\" is not a number"),
+        "{why:#}"
+    );
+    assert_eq!(read(json!([])).unwrap(), Answer::default());
+    assert!(Answer::parse(b"{\"message\": \"no\"}").is_err());
+    assert!(Answer::parse(b"<html>").is_err());
+}
