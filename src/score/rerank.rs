@@ -393,19 +393,12 @@ mod tests {
 
     #[test]
     fn adjectives_are_an_opinion_that_stays_as_it_is() {
-        let candidates =
-            [(8.0, Some(0.25)), (6.0, Some(0.5)), (4.0, None)].map(|(retrieval, adjectives)| {
-                Candidate {
-                    adjectives,
-                    ..candidate(retrieval, None, 0.0)
-                }
-            });
-        let weights = Weights {
-            retrieval: 1.0,
-            adjectives: 3.0,
-            ..Weights::default()
-        };
-        let score = |scale, combine| scores(&opinions(&candidates, weights, scale), combine);
+        let known = values(&[
+            (Channel::Retrieval, [Some(8.0), Some(6.0), Some(4.0)]),
+            (Channel::Adjectives, [Some(0.25), Some(0.5), None]),
+        ]);
+        let weights = weights(&[(Channel::Retrieval, 1.0), (Channel::Adjectives, 3.0)]);
+        let score = |scale, combine| scores(&opinions(&known, &weights, scale), combine);
         assert_eq!(score(Scale::Raw, Combine::Sum), [8.75, 7.5, 4.0]);
         assert_eq!(
             score(Scale::MinMax, Combine::Mean),

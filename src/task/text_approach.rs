@@ -74,6 +74,7 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../approaches/comparative/aldo-nadi-rrf-quality.toml"),
     include_str!("../../approaches/comparative/olivier-armstrong.toml"),
     include_str!("../../approaches/comparative/captain-levi.toml"),
+    include_str!("../../approaches/comparative/captain-levi-dense.toml"),
     include_str!("../../approaches/comparative/chatnoir.toml"),
 ];
 
