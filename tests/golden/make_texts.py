@@ -57,7 +57,11 @@ def main(riposte, tools):
                     continue
                 command = [riposte, task, "-q", "-i", collection, "--topics", questions, "-o", home / "out", "--index", home / "kept",
                            "--approach", name, "--explain", home / "explain.jsonl"]
-                subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL)
+                ran = subprocess.run(command, env=env, capture_output=True, text=True)
+                if "the sentence encoder is not installed" in ran.stderr and ran.returncode == 2:
+                    # nothing is left of it without sentence vectors
+                    continue
+                ran.check_returncode()
                 explained = {}
                 for line in (home / "explain.jsonl").read_text().splitlines():
                     of = json.loads(line)
