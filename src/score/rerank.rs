@@ -30,6 +30,10 @@ pub(crate) struct Candidate {
     pub comparison: Option<f64>,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
     pub side: Option<f64>,
+    /// How well the text is written by its words, in [0, 1] ([`super::svr`]).
+    pub svr_quality: Option<f64>,
+    /// The sum over the small and over the medium set of trees ([`super::trees`]).
+    pub trees: [Option<f64>; 2],
 }
 
 /// The weight of each opinion in the mean; 0 switches it off.
@@ -48,13 +52,19 @@ pub struct Weights {
     pub comparison: f64,
     #[serde(default)]
     pub side: f64,
+    #[serde(default, rename = "svr-quality")]
+    pub svr_quality: f64,
+    #[serde(default, rename = "trees-small")]
+    pub trees_small: f64,
+    #[serde(default, rename = "trees-medium")]
+    pub trees_medium: f64,
 }
 
 /// How the values of the opinions are brought to one scale, each among the candidates of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Retrieval, sentence and cross to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
+    /// Retrieval, sentence, cross and trees to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
     #[default]
     MinMax,
     /// All stay as they are.
@@ -122,6 +132,9 @@ pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec
     let quality = scale.apply(candidates.iter().map(|c| c.quality), true);
     let comparison = scale.apply(candidates.iter().map(|c| c.comparison), true);
     let side = scale.apply(candidates.iter().map(|c| c.side), true);
+    let svr_quality = scale.apply(candidates.iter().map(|c| c.svr_quality), true);
+    let [small, medium] =
+        [0, 1].map(|set: usize| scale.apply(candidates.iter().map(|c| c.trees[set]), false));
     let mut channels = [
         ("retrieval", weights.retrieval, retrieval),
         ("sentence", weights.sentence, sentence),
@@ -129,6 +142,9 @@ pub fn opinions(candidates: &[Candidate], weights: Weights, scale: Scale) -> Vec
         ("quality", weights.quality, quality),
         ("comparison", weights.comparison, comparison),
         ("side", weights.side, side),
+        ("svr-quality", weights.svr_quality, svr_quality),
+        ("trees-small", weights.trees_small, small),
+        ("trees-medium", weights.trees_medium, medium),
     ];
     let is_on =
         |weight: f64, values: &[Option<f64>]| weight > 0.0 && values.iter().any(Option::is_some);
@@ -260,6 +276,8 @@ mod tests {
             quality: Some(quality),
             comparison: None,
             side: None,
+            svr_quality: None,
+            trees: [None; 2],
         }
     }
 
@@ -359,6 +377,32 @@ mod tests {
         }
         // retrieval is saturated, so quality decides
         assert!(found[1] > found[0]);
+    }
+
+    #[test]
+    fn trees_are_scaled_and_svr_quality_is_not() {
+        let learned = |svr_quality, small, medium| Candidate {
+            svr_quality: Some(svr_quality),
+            trees: [Some(small), Some(medium)],
+            ..candidate(1.0, None, 0.5)
+        };
+        let candidates = [learned(0.3, -2.0, 1.0), learned(0.6, 2.0, 0.5)];
+        let score = |weights| {
+            let opinions = opinions(&candidates, weights, Scale::MinMax);
+            scores(&opinions, Combine::Mean)
+        };
+        let mut weights = Weights {
+            svr_quality: 1.0,
+            ..Weights::default()
+        };
+        assert_eq!(score(weights), [0.3, 0.6]);
+        weights.trees_small = 1.0;
+        assert_eq!(score(weights), [0.15, 0.8]);
+        let medium = Weights {
+            trees_medium: 1.0,
+            ..Weights::default()
+        };
+        assert_eq!(score(medium), [1.0, 0.0]);
     }
 
     #[test]

@@ -47,6 +47,8 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/deadpool.toml"),
     include_str!("../../approaches/controversial/little-foot.toml"),
     include_str!("../../approaches/controversial/gandalf.toml"),
+    include_str!("../../approaches/controversial/dread-pirate-roberts.toml"),
+    include_str!("../../approaches/controversial/dread-pirate-roberts-small.toml"),
 ];
 
 const COMPARATIVE: &[&str] = &[
@@ -392,6 +394,9 @@ impl Rerank {
             quality,
             comparison,
             side,
+            svr_quality,
+            trees_small,
+            trees_medium,
         } = self.weights;
         check_weight("retrieval", retrieval)?;
         check_weight("sentence", sentence)?;
@@ -399,6 +404,9 @@ impl Rerank {
         check_weight("quality", quality)?;
         check_weight("comparison", comparison)?;
         check_weight("side", side)?;
+        check_weight("svr-quality", svr_quality)?;
+        check_weight("trees-small", trees_small)?;
+        check_weight("trees-medium", trees_medium)?;
         self.scale.check()?;
         if self.combine != Combine::Mean {
             ensure!(

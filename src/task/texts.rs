@@ -1,5 +1,6 @@
 //! Retrieval of texts, which both text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
+mod features;
 mod rerank;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,6 +17,7 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::{Synonyms, WordNet};
 use crate::reading::Reader;
 use crate::score::select;
+use crate::score::trees::Features;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
@@ -97,6 +99,27 @@ pub fn rank(
         documents,
         explained,
     })
+}
+
+/// The documents that an approach re-ranks for a topic, each with the values of [`crate::score::trees::FEATURES`]: what `train trees` learns
+/// from. None if the approach does not re-rank.
+///
+/// # Errors
+/// As [`rank`].
+pub fn candidates(
+    topic: &Topic,
+    sources: &mut Sources,
+    settings: &Settings,
+) -> Result<Vec<(DocId, Features)>> {
+    let searches = search(topic, sources, settings)?;
+    let mut ranking = fused(&searches, settings)?;
+    let (Some(recipe), Some(corpus)) = (&settings.approach.rerank, sources.corpora.first()) else {
+        return Ok(Vec::new());
+    };
+    ranking.truncate(recipe.depth);
+    let features = rerank::features(&ranking, recipe, topic, corpus, sources.reader)?;
+    let documents = ranking.into_iter().map(|found| found.doc);
+    Ok(documents.zip(features).collect())
 }
 
 /// The results of each of the approach's retrievals.

@@ -3,13 +3,16 @@
 use anyhow::Result;
 
 use super::super::text_approach::Rerank;
+use super::features;
 use crate::index::corpus::Corpus;
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Candidate, Combine, Weights};
+use crate::score::svr;
 use crate::score::text_stance::Model;
+use crate::score::trees::{FeatureSet, Features};
 use crate::topic::question;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -41,9 +44,53 @@ pub(super) fn rerank(
         Some(_) => Kind::Argument,
         None => Kind::Passage,
     };
+    let (texts, cuts) = read_texts(top, corpus, reader)?;
+    let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
+    let mut trees = Trees::default();
+    if recipe.weights.trees_small > 0.0 || recipe.weights.trees_medium > 0.0 {
+        trees.features = features::of_candidates(top, &texts, topic, corpus, read.for_trees())?;
+    }
+    let candidates = candidates(top, &texts, kind, recipe.weights, read, &trees);
+    let opinions = rerank::opinions(&candidates, recipe.weights, recipe.scale);
+    let means = rerank::scores(&opinions, recipe.combine);
+    // sums and products are final scores: nothing is ranked after the documents that have one
+    let bases = match recipe.combine {
+        Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
+        Combine::Sum | Combine::Product => vec![0.0; means.len()],
+    };
+    let mut explained = Vec::with_capacity(top.len());
+    let documents = (0..).zip(top.iter_mut()).zip(&texts).zip(&cuts);
+    let scores = opinions.iter().zip(means.iter().zip(bases));
+    for ((((at, found), text), cuts), (opinions, (mean, base))) in documents.zip(scores) {
+        found.score = base + mean;
+        let parts = rerank::explain(opinions, recipe.combine);
+        let mut explanation = explain(found.score, base, parts, recipe.combine);
+        for part in &mut explanation.parts {
+            let of_part = match part.name.as_str() {
+                "quality" => Some(quality::explain(kind, text)),
+                "svr-quality" => Some(svr::Model::committed().explain(text)),
+                "trees-small" => trees.explain(FeatureSet::Small, at),
+                "trees-medium" => trees.explain(FeatureSet::Medium, at),
+                _ => None,
+            };
+            part.parts.extend(of_part);
+        }
+        explanation.add_cuts(cuts);
+        explained.push((found.doc.clone(), explanation));
+    }
+    scale_others(others);
+    Ok(explained)
+}
+
+/// The main texts of the documents, and what was left out of each.
+fn read_texts(
+    top: &[ScoredDoc],
+    corpus: &Corpus,
+    reader: &mut Reader,
+) -> Result<(Vec<String>, Vec<Vec<String>>)> {
     let mut texts = Vec::with_capacity(top.len());
     let mut cuts = Vec::with_capacity(top.len());
-    for found in top.iter() {
+    for found in top {
         let document = corpus.document(&found.doc)?;
         let mut text = document.texts.into_iter().next().unwrap_or_default();
         let (used, cut) = used_part(&text);
@@ -53,34 +100,23 @@ pub(super) fn rerank(
         texts.push(text);
         cuts.push(cut);
     }
-    let read = ModelScores::read(topic, &texts, recipe, reader, on_progress)?;
-    let candidates = candidates(top, &texts, kind, recipe.weights, read);
-    let opinions = rerank::opinions(&candidates, recipe.weights, recipe.scale);
-    let means = rerank::scores(&opinions, recipe.combine);
-    // sums and products are final scores: nothing is ranked after the documents that have one
-    let bases = match recipe.combine {
-        Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
-        Combine::Sum | Combine::Product => vec![0.0; means.len()],
-    };
-    let mut explained = Vec::with_capacity(top.len());
-    let documents = top.iter_mut().zip(&texts).zip(&cuts).zip(&opinions);
-    for ((((found, text), cuts), opinions), (mean, base)) in documents.zip(means.iter().zip(bases))
-    {
-        found.score = base + mean;
-        let parts = rerank::explain(opinions, recipe.combine);
-        let mut explanation = explain(found.score, base, parts, recipe.combine);
-        if let Some(quality) = explanation
-            .parts
-            .iter_mut()
-            .find(|part| part.name == "quality")
-        {
-            quality.parts.push(quality::explain(kind, text));
-        }
-        explanation.add_cuts(cuts);
-        explained.push((found.doc.clone(), explanation));
-    }
-    scale_others(others);
-    Ok(explained)
+    Ok((texts, cuts))
+}
+
+/// The values of the features that trees use, for each of these documents.
+///
+/// # Errors
+/// As [`rerank`].
+pub(super) fn features(
+    documents: &[ScoredDoc],
+    recipe: &Rerank,
+    topic: &Topic,
+    corpus: &Corpus,
+    reader: &mut Reader,
+) -> Result<Vec<Features>> {
+    let (texts, _) = read_texts(documents, corpus, reader)?;
+    let read = ModelScores::read(topic, &texts, recipe, reader, &mut |_| ())?;
+    features::of_candidates(documents, &texts, topic, corpus, read.for_trees())
 }
 
 /// For each text the scores of the models that the recipe uses; `None` for a text without words, and if a model is off.
@@ -111,16 +147,23 @@ impl ModelScores {
             cross: vec![None; texts.len()],
             side: vec![None; texts.len()],
         };
-        if weights.sentence > 0.0 {
+        if weights.sentence > 0.0 || weights.trees_medium > 0.0 {
             scores.read_likeness(&topic.title, &windows, reader, on_progress)?;
         }
         if weights.cross > 0.0 {
             scores.read_cross(&topic.title, &windows, reader, on_progress)?;
         }
-        if weights.side > 0.0 {
+        if weights.side > 0.0 || weights.trees_medium > 0.0 {
             scores.read_side(&topic.title, texts, reader, on_progress)?;
         }
         Ok(scores)
+    }
+
+    fn for_trees(&self) -> features::FromModels<'_> {
+        features::FromModels {
+            likeness: &self.likeness,
+            side: &self.side,
+        }
     }
 
     fn read_likeness(
@@ -191,25 +234,50 @@ fn best_of_windows(
         .collect()
 }
 
+/// The features of each text; empty if the recipe has no weight for trees.
+#[derive(Default)]
+struct Trees {
+    features: Vec<Features>,
+}
+
+impl Trees {
+    /// The sum over the trees for the text at this place.
+    fn score(&self, set: FeatureSet, at: usize) -> Option<f64> {
+        let features = self.features.get(at)?;
+        Some(set.committed().score(set.of(features)))
+    }
+
+    fn explain(&self, set: FeatureSet, at: usize) -> Option<Explanation> {
+        let features = self.features.get(at)?;
+        Some(set.committed().explain("trees", set.of(features)))
+    }
+}
+
 fn candidates(
     top: &[ScoredDoc],
     texts: &[String],
     kind: Kind,
     weights: Weights,
     read: ModelScores,
+    trees: &Trees,
 ) -> Vec<Candidate> {
     let models = read.likeness.into_iter().zip(read.cross).zip(read.side);
-    top.iter()
+    (0..)
+        .zip(top)
         .zip(texts)
         .zip(models)
-        .map(|((found, text), ((sentence, cross), side))| Candidate {
-            retrieval: found.score,
-            sentence,
-            cross,
-            quality: (weights.quality > 0.0).then(|| quality::quality(kind, text)),
-            comparison: (weights.comparison > 0.0).then(|| rerank::comparison(text)),
-            side,
-        })
+        .map(
+            |(((at, found), text), ((sentence, cross), side))| Candidate {
+                retrieval: found.score,
+                sentence,
+                cross,
+                quality: (weights.quality > 0.0).then(|| quality::quality(kind, text)),
+                comparison: (weights.comparison > 0.0).then(|| rerank::comparison(text)),
+                side,
+                svr_quality: (weights.svr_quality > 0.0).then(|| svr::svr_quality(text)),
+                trees: [FeatureSet::Small, FeatureSet::Medium].map(|set| trees.score(set, at)),
+            },
+        )
         .collect()
 }
 
