@@ -168,6 +168,8 @@ train:
 	$(BUILD_TRAIN)
 	$(TRAIN) text-stance --data $(DATA) -o models/own/text-stance.toml
 	$(TRAIN) object-stance --data $(DATA) -o models/own/object-stance.toml
+	$(TRAIN) trees --set small --data $(DATA) -o models/own/trees-small.txt
+	$(TRAIN) trees --set medium --data $(DATA) -o models/own/trees-medium.txt
 	$(BUILD_TRAIN)
 	$(RIPOSTE) read $(DATA)/imagearg/images/*.jpg > out/train/imagearg.jsonl
 	$(RIPOSTE) extract -q -i $(DATA)/images/sample --evidence out/train/sample.sqlite

@@ -16,6 +16,7 @@ pub mod select;
 pub mod stance;
 pub mod svr;
 pub mod text_stance;
+pub mod trees;
 
 use crate::trec::Explanation;
 

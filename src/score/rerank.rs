@@ -45,6 +45,10 @@ pub enum Channel {
     ArgumentShare,
     /// The mean cosine between the sentence vectors of the topic and of the sentences that argue.
     ArgumentCosine,
+    /// The sum over the trees of the small set ([`super::trees`]).
+    TreesSmall,
+    /// The sum over the trees of the medium set.
+    TreesMedium,
 }
 
 impl Channel {
@@ -64,6 +68,8 @@ impl Channel {
             Channel::ArgumentBm25 => ("argument-bm25", true),
             Channel::ArgumentShare => ("argument-share", true),
             Channel::ArgumentCosine => ("argument-cosine", false),
+            Channel::TreesSmall => ("trees-small", false),
+            Channel::TreesMedium => ("trees-medium", false),
         }
     }
 
@@ -97,7 +103,7 @@ impl Weights {
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Retrieval, sentence and cross to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
+    /// Retrieval, sentence, cross and trees to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
     #[default]
     MinMax,
     /// All stay as they are.
@@ -404,6 +410,24 @@ mod tests {
             score(Scale::MinMax, Combine::Mean),
             [(1.0 + 0.75) / 4.0, (0.5 + 1.5) / 4.0, 0.0]
         );
+    }
+
+    #[test]
+    fn trees_are_scaled_and_svr_quality_is_not() {
+        let known = values(&[
+            (Channel::Retrieval, [Some(1.0), Some(1.0)]),
+            (Channel::SvrQuality, [Some(0.3), Some(0.6)]),
+            (Channel::TreesSmall, [Some(-2.0), Some(2.0)]),
+            (Channel::TreesMedium, [Some(1.0), Some(0.5)]),
+        ]);
+        let score = |of: &[(Channel, f64)]| {
+            let opinions = opinions(&known, &weights(of), Scale::MinMax);
+            scores(&opinions, Combine::Mean)
+        };
+        assert_eq!(score(&[(Channel::SvrQuality, 1.0)]), [0.3, 0.6]);
+        let both = [(Channel::SvrQuality, 1.0), (Channel::TreesSmall, 1.0)];
+        assert_eq!(score(&both), [0.15, 0.8]);
+        assert_eq!(score(&[(Channel::TreesMedium, 1.0)]), [1.0, 0.0]);
     }
 
     #[test]

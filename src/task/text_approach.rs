@@ -59,6 +59,8 @@ const CONTROVERSIAL: &[&str] = &[
     include_str!("../../approaches/controversial/little-foot.toml"),
     include_str!("../../approaches/controversial/gandalf.toml"),
     include_str!("../../approaches/controversial/oscar-francois-de-jarjayes.toml"),
+    include_str!("../../approaches/controversial/dread-pirate-roberts.toml"),
+    include_str!("../../approaches/controversial/dread-pirate-roberts-small.toml"),
 ];
 
 const COMPARATIVE: &[&str] = &[

@@ -2,6 +2,7 @@
 
 mod arguing;
 pub(crate) mod dense;
+mod features;
 mod manifold;
 mod pairwise;
 mod rerank;
@@ -20,6 +21,7 @@ use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::score::select;
+use crate::score::trees::Features;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
@@ -121,6 +123,28 @@ pub fn rank(
         documents,
         explained,
     })
+}
+
+/// The documents that an approach re-ranks for a topic, each with the values of [`crate::score::trees::FEATURES`]: what `train trees` learns
+/// from. None if the approach does not re-rank.
+///
+/// # Errors
+/// As [`rank`].
+pub fn candidates(
+    topic: &Topic,
+    sources: &mut Sources,
+    settings: &Settings,
+) -> Result<Vec<(DocId, Features)>> {
+    let words = question::read(topic, settings.parts).words;
+    let searches = search(topic, &words, sources, settings)?;
+    let mut ranking = fused(&searches, None, settings)?;
+    let Some(recipe) = &settings.approach.rerank else {
+        return Ok(Vec::new());
+    };
+    ranking.truncate(recipe.depth);
+    let features = rerank::features(&ranking, recipe, topic, sources)?;
+    let documents = ranking.into_iter().map(|found| found.doc);
+    Ok(documents.zip(features).collect())
 }
 
 /// The results of each of the approach's retrievals. `words` are those of the topic.

@@ -185,7 +185,10 @@ fn every_approach_makes_a_valid_run_without_models() {
                 let line = format!("{task} -i in -o out --index kept --approach {name}");
                 let (code, _, said) = dir.run(&line);
                 assert_eq!(code, 2, "{name}: {said}");
-                assert!(said.contains("the sentence encoder is not installed"), "{said}");
+                assert!(
+                    said.contains("the sentence encoder is not installed"),
+                    "{said}"
+                );
                 continue;
             }
             let run = ranked(&dir, task, &format!("--approach {name}"));
@@ -255,6 +258,74 @@ fn explanations_add_up_to_the_scores_that_ranked() {
         );
         assert!(named("sentence").is_none(), "there is no model");
     }
+}
+
+/// The part of an explanation with this name.
+#[track_caller]
+fn part<'a>(explanation: &'a Value, name: &str) -> &'a Value {
+    let parts = explanation["parts"].as_array().unwrap();
+    let found = parts.iter().find(|part| part["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {explanation}"))
+}
+
+#[test]
+fn trees_rank_by_the_sum_of_what_each_feature_adds() {
+    let dir = with_collection(arguments_in);
+    for (approach, channel, features) in [
+        ("dread-pirate-roberts-small", "trees-small", 13),
+        ("dread-pirate-roberts", "trees-medium", 16),
+    ] {
+        let options = format!("--approach {approach} --explain why.jsonl");
+        let run = ranked(&dir, "controversial", &options);
+        let mut before = (String::new(), f64::INFINITY);
+        for why in explanations(&dir, &run) {
+            assert_adds_up(&why["score"]);
+            let trees = &part(&why["score"], channel)["parts"][0];
+            assert_adds_up(trees);
+            assert_eq!(trees["parts"].as_array().unwrap().len(), 1 + features);
+            let sum = trees["value"].as_f64().unwrap();
+            let topic = why["topic"].as_str().unwrap();
+            assert!(topic != before.0 || sum <= before.1, "{why}");
+            before = (topic.to_owned(), sum);
+            let how = |name| part(trees, name)["how"].as_str().unwrap();
+            if why["document"] == "brief" {
+                // all but "should"
+                assert_eq!(how("share of the topic's terms"), "its value is 0.7500");
+                assert_eq!(how("sentences"), "its value is 1.0000");
+            }
+            if features == 16 {
+                assert_eq!(how("likeness to the topic"), "it has no value here");
+            }
+        }
+    }
+}
+
+#[test]
+fn quality_by_words_ranks_and_is_explained_by_words() {
+    let dir = with_collection(arguments_in);
+    let dirichlet = root().join("approaches/controversial/dirichlet.toml");
+    let rerank = "[rerank]\ndepth = 1000\nscale = \"raw\"\ncombine = \"sum\"\nweights = { svr-quality = 1.0 }\n";
+    let text = fs::read_to_string(dirichlet).unwrap() + rerank;
+    fs::write(dir.path("own.toml"), text).unwrap();
+    let run = ranked(
+        &dir,
+        "controversial",
+        "--approach own.toml --explain why.jsonl",
+    );
+    for why in explanations(&dir, &run) {
+        assert_adds_up(&why["score"]);
+        let quality = &part(&why["score"], "svr-quality")["parts"][0];
+        let value = quality["value"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&value), "{why}");
+        assert!((value - why["score"]["value"].as_f64().unwrap()).abs() < 1e-12);
+        part(quality, "intercept");
+        if why["document"] == "home" {
+            part(quality, "school");
+        }
+    }
+    let order = documents(&run, "1");
+    let place = |id: &str| order.iter().position(|found| *found == id).unwrap();
+    assert!(place("ban") < place("brief"), "{run}");
 }
 
 #[test]

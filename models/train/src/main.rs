@@ -7,6 +7,7 @@ mod data;
 mod fit;
 mod heads;
 mod images;
+mod lambdamart;
 mod measures;
 mod network;
 mod object_stance;
@@ -19,6 +20,7 @@ mod tagger;
 #[cfg(test)]
 mod tests;
 mod text_stance;
+mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use riposte::score::trees::FeatureSet;
 
 #[derive(Parser)]
 #[command(
@@ -119,8 +122,31 @@ enum Command {
         #[arg(long, default_value = "dev")]
         part: String,
     },
+    /// Trees that rank arguments by relevance (LambdaMART), as Dread Pirate Roberts has them; the medium set needs all-MiniLM-L6-v2
+    Trees {
+        #[command(flatten)]
+        files: Files,
+        /// The features
+        #[arg(long)]
+        set: Set,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+        /// Write the features and grades of all candidates to this file
+        #[arg(long, value_name = "FILE")]
+        table: Option<PathBuf>,
+    },
     /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
     EvaluateHeads(heads::Options),
+}
+
+/// A set of features of trees.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Set {
+    /// Words, and statistics of the text
+    Small,
+    /// The same, and what models say
+    Medium,
 }
 
 #[derive(clap::Args)]
@@ -236,6 +262,23 @@ fn run(command: &Command) -> Result<()> {
             weights,
             part,
         } => tagger::evaluate(&treebank.data, weights, part),
+        Command::Trees {
+            files,
+            set,
+            models,
+            table,
+        } => {
+            let inputs = trees::Inputs {
+                data: &files.data,
+                set: match set {
+                    Set::Small => FeatureSet::Small,
+                    Set::Medium => FeatureSet::Medium,
+                },
+                models: models.as_deref(),
+                table: table.as_deref(),
+            };
+            files.write(trees::train(&inputs)?.as_bytes())
+        }
         Command::EvaluateHeads(options) => heads::run(options),
     }
 }

@@ -1,10 +1,11 @@
 //! `train quality`: text quality from the judged grades of arguments (Task 1) and passages (Task 2), each divided by the highest.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte::score::linear::LinearText;
+use riposte::score::linear::{Linear, LinearText};
 use riposte::score::quality::{FEATURES, features};
 use riposte::trec::TopicId;
 
@@ -70,6 +71,20 @@ fn learn(rows: &[&Row]) -> Result<LinearText> {
     let features: Vec<Vec<f64>> = rows.iter().map(|r| r.features.clone()).collect();
     let shares: Vec<f64> = rows.iter().map(|r| r.share).collect();
     fit(&FEATURES, &features, &shares, PENALTY, false)
+}
+
+/// For each topic of the arguments a model that is learned from the other topics.
+pub fn models_without_topics(dir: &Path) -> Result<BTreeMap<TopicId, Linear>> {
+    let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
+    let judged = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
+    let rows = rows(&judged);
+    let mut models = BTreeMap::new();
+    for of_topic in rows.chunk_by(|a, b| a.topic == b.topic) {
+        let topic = &of_topic[0].topic;
+        let known: Vec<&Row> = rows.iter().filter(|r| r.topic != *topic).collect();
+        models.insert(topic.clone(), model(&learn(&known)?, &FEATURES)?);
+    }
+    Ok(models)
 }
 
 /// The quality of each text by a model that is learned from the other topics.

@@ -26,7 +26,7 @@ impl Thing for Encoder {
     }
 }
 
-/// The file that `train WHAT` writes.
+/// The file that `train WHAT` writes. WHAT may have options.
 fn trained(what: &str, data: &Path) -> String {
     String::from_utf8(trained_bytes(what, data)).unwrap()
 }
@@ -35,7 +35,9 @@ fn trained_bytes(what: &str, data: &Path) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("weights.toml");
     let (data, path) = (data.to_str().unwrap(), out.to_str().unwrap());
-    run(&Cli::parse_from(["train", what, "--data", data, "-o", path]).command).unwrap();
+    let words = ["train"].into_iter().chain(what.split(' '));
+    let words = words.chain(["--data", data, "-o", path]);
+    run(&Cli::parse_from(words).command).unwrap();
     fs::read(out).unwrap()
 }
 
@@ -88,6 +90,42 @@ fn training_the_tagger_gives_the_committed_weights() {
 fn training_the_support_vector_regression_gives_the_committed_file() {
     let Some(data) = need(Data("")) else { return };
     assert_eq!(trained("svr-quality", &data), committed("svr-quality.tsv"));
+}
+
+/// The figures in the first lines of a file of trees: nDCG@5 by relevance and by quality.
+fn figures(trees: &str, of: &str) -> [f64; 2] {
+    let line = trees
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("# {of}: ")));
+    let (relevance, quality) = line.unwrap().split_once(", ").unwrap();
+    [relevance, quality].map(|figure| figure.parse().unwrap())
+}
+
+#[test]
+fn training_small_trees_gives_the_committed_file() {
+    let Some(data) = need(Data("")) else { return };
+    let made = trained("trees --set small", &data);
+    assert_eq!(made, committed("trees-small.txt"));
+    let [trees, retrieval] = ["these trees", "LMDirichlet"].map(|of| figures(&made, of));
+    assert!(trees[0] > retrieval[0] && trees[1] > retrieval[1]);
+}
+
+/// Vectors differ in their last bits between processors, and trees turn small differences into other splits.
+#[test]
+fn training_medium_trees_gives_the_committed_figures() {
+    let minutes = Request {
+        variable: "RIPOSTE_TRAIN",
+        reason: "it takes minutes",
+    };
+    let Some(_) = need(minutes) else { return };
+    let (Some(data), Some(())) = (need(Data("")), need(Encoder)) else {
+        return;
+    };
+    let made = figures(&trained("trees --set medium", &data), "these trees");
+    let committed = figures(&committed("trees-medium.txt"), "these trees");
+    for (made, committed) in made.iter().zip(committed) {
+        assert!((made - committed).abs() < 0.05, "{made} {committed}");
+    }
 }
 
 /// The numbers of a weight file, and the text between them.

@@ -40,10 +40,11 @@ pub(super) fn compare(
             });
         }
     }
+    let Documents { cuts, .. } = documents;
     // a sum of preferences is at least 0, and a document that loses to all others of these stays above the rest
     let base = others.first().map_or(0.0, |best| best.score + 1.0);
     let sums = pairwise::sums(&evidence, top.len());
-    for ((found, opinions), cuts) in top.iter_mut().zip(sums).zip(&documents.cuts) {
+    for ((found, opinions), cuts) in top.iter_mut().zip(sums).zip(&cuts) {
         if opinions.is_empty() {
             break;
         }

@@ -4,15 +4,18 @@ use anyhow::{Context, Result};
 
 use super::super::text_approach::Rerank;
 use super::arguing::Arguing;
+use super::features;
 use super::sources::Sources;
 use crate::evidence::sentiment::Vader;
+use crate::index::corpus::Corpus;
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
-use crate::score::svr::svr_quality;
+use crate::score::svr;
 use crate::score::text_stance::Model;
+use crate::score::trees::{FeatureSet, Features};
 use crate::topic::passages::Windows;
 use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
@@ -43,7 +46,11 @@ pub(super) fn rerank(
     let mut documents = Documents::open(topic, top, sources)?;
     let values = documents.best_values(recipe, sources.reader, on_progress)?;
     let Documents {
-        texts, cuts, kind, ..
+        texts,
+        cuts,
+        kind,
+        features,
+        ..
     } = documents;
     let opinions = rerank::opinions(&values, &recipe.weights, recipe.scale);
     let means = rerank::scores(&opinions, recipe.combine);
@@ -53,18 +60,25 @@ pub(super) fn rerank(
         Combine::Sum | Combine::Product | Combine::Boost => vec![0.0; means.len()],
     };
     let mut explained = Vec::with_capacity(top.len());
-    let documents = top.iter_mut().zip(&texts).zip(&cuts).zip(&opinions);
-    for ((((found, text), cuts), opinions), (mean, base)) in documents.zip(means.iter().zip(bases))
-    {
+    let documents = (0..).zip(top.iter_mut()).zip(&texts).zip(&cuts);
+    let scores = opinions.iter().zip(means.iter().zip(bases));
+    for ((((at, found), text), cuts), (opinions, (mean, base))) in documents.zip(scores) {
         found.score = base + mean;
         let parts = rerank::explain(opinions, recipe.combine);
         let mut explanation = explain(found.score, base, parts, recipe.combine);
-        if let Some(quality) = explanation
-            .parts
-            .iter_mut()
-            .find(|part| part.name == "quality")
-        {
-            quality.parts.push(quality::explain(kind, text));
+        let trees = |set: FeatureSet| {
+            let features = features.as_ref()?.get(at)?;
+            Some(set.committed().explain("trees", set.of(features)))
+        };
+        for part in &mut explanation.parts {
+            let of_part = match part.name.as_str() {
+                "quality" => Some(quality::explain(kind, text)),
+                "svr-quality" => Some(svr::Model::committed().explain(text)),
+                "trees-small" => trees(FeatureSet::Small),
+                "trees-medium" => trees(FeatureSet::Medium),
+                _ => None,
+            };
+            part.parts.extend(of_part);
         }
         explanation.add_cuts(cuts);
         explained.push((found.doc.clone(), explanation));
@@ -73,16 +87,39 @@ pub(super) fn rerank(
     Ok(explained)
 }
 
+/// The values of the features that trees use, for each of these documents: what they are learned from.
+///
+/// # Errors
+/// As [`rerank`].
+pub(super) fn features(
+    documents: &[ScoredDoc],
+    recipe: &Rerank,
+    topic: &Topic,
+    sources: &mut Sources,
+) -> Result<Vec<Features>> {
+    let set = if recipe.weights.uses(Channel::TreesMedium) {
+        FeatureSet::Medium
+    } else {
+        FeatureSet::Small
+    };
+    let mut documents = Documents::open(topic, documents, sources)?;
+    let rows = documents.features(set, recipe.windows, sources.reader, &mut |_| ())?;
+    Ok(rows.to_vec())
+}
+
 /// The documents at the top of a ranking, as channels read them.
 pub(super) struct Documents<'a> {
     topic: &'a Topic,
     kind: Kind,
-    retrieval: Vec<f64>,
+    ranked: &'a [ScoredDoc],
+    corpus: &'a Corpus,
     texts: Vec<String>,
     /// What was left out of each text.
     pub cuts: Vec<Vec<String>>,
     /// Read when it is first needed.
     arguing: Option<Arguing>,
+    /// What learned rankings use; computed when it is first needed.
+    features: Option<Vec<Features>>,
     /// How near the topic is to the cluster of each document; empty without clusters.
     clusters: Vec<Vec<f64>>,
 }
@@ -90,12 +127,12 @@ pub(super) struct Documents<'a> {
 impl<'a> Documents<'a> {
     /// # Errors
     /// The index fails.
-    pub(super) fn open(
+    pub(super) fn open<'s: 'a>(
         topic: &'a Topic,
-        ranked: &[ScoredDoc],
-        sources: &mut Sources,
+        ranked: &'a [ScoredDoc],
+        sources: &mut Sources<'s, '_>,
     ) -> Result<Self> {
-        let corpus = sources.corpora.first().context("no index is open")?;
+        let corpus = *sources.corpora.first().context("no index is open")?;
         let mut texts = Vec::with_capacity(ranked.len());
         let mut cuts = Vec::with_capacity(ranked.len());
         for found in ranked {
@@ -114,10 +151,12 @@ impl<'a> Documents<'a> {
                 Some(_) => Kind::Argument,
                 None => Kind::Passage,
             },
-            retrieval: ranked.iter().map(|found| found.score).collect(),
+            ranked,
+            corpus,
             texts,
             cuts,
             arguing: None,
+            features: None,
             clusters: match sources.clusters {
                 Some(clusters) => {
                     let value = |found: &ScoredDoc| clusters.value(&topic.title, &found.doc);
@@ -138,7 +177,7 @@ impl<'a> Documents<'a> {
     ) -> Result<Values> {
         let best = |values: Vec<f64>| values.into_iter().reduce(f64::max);
         let mut found = Values::new();
-        let retrieval = self.retrieval.iter().copied().map(Some);
+        let retrieval = self.ranked.iter().map(|found| Some(found.score));
         found.insert(Channel::Retrieval, retrieval.collect());
         for (channel, weight) in recipe.weights.iter() {
             if weight > 0.0 {
@@ -169,23 +208,67 @@ impl<'a> Documents<'a> {
             texts.map(|text| windows.split(text)).collect()
         };
         Ok(match channel {
-            Channel::Retrieval => self.retrieval.iter().map(|score| vec![*score]).collect(),
+            Channel::Retrieval => self.ranked.iter().map(|found| vec![found.score]).collect(),
             Channel::Sentence => self.likeness(&split(), reader, on_progress)?,
             Channel::Cross => self.cross(&split(), reader, on_progress)?,
             Channel::Quality => of_texts(&|text| quality::quality(self.kind, text)),
             Channel::Comparison => of_texts(&rerank::comparison),
             Channel::Side => self.side(reader, on_progress)?,
             Channel::Adjectives => of_texts(&tagger::adjectives),
-            Channel::SvrQuality => of_texts(&svr_quality),
+            Channel::SvrQuality => of_texts(&svr::svr_quality),
             Channel::Sentiment => {
                 let vader = Vader::new();
                 of_texts(&|text| vader.compound(text).abs())
             }
             Channel::Cluster => self.clusters.clone(),
+            Channel::TreesSmall => self.trees(FeatureSet::Small, windows, reader, on_progress)?,
+            Channel::TreesMedium => self.trees(FeatureSet::Medium, windows, reader, on_progress)?,
             Channel::ArgumentBm25 => self.arguing(reader, on_progress)?.bm25.clone(),
             Channel::ArgumentShare => self.arguing(reader, on_progress)?.share.clone(),
             Channel::ArgumentCosine => self.arguing(reader, on_progress)?.cosine.clone(),
         })
+    }
+
+    /// The sum over the trees of a set for each document.
+    fn trees(
+        &mut self,
+        set: FeatureSet,
+        windows: Windows,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<f64>>> {
+        let rows = self.features(set, windows, reader, on_progress)?.iter();
+        let model = set.committed();
+        Ok(rows.map(|row| vec![model.score(set.of(row))]).collect())
+    }
+
+    /// The values of [`crate::score::trees::FEATURES`] for each document; those of models only for the medium set.
+    fn features(
+        &mut self,
+        set: FeatureSet,
+        windows: Windows,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<&[Features]> {
+        if self.features.is_none() {
+            let (mut likeness, mut side) = (Vec::new(), Vec::new());
+            if set == FeatureSet::Medium {
+                let best = |values: Vec<f64>| values.into_iter().reduce(f64::max);
+                let mut read = |channel| -> Result<Vec<Option<f64>>> {
+                    let values = self.read(channel, windows, reader, on_progress)?;
+                    Ok(values.into_iter().map(best).collect())
+                };
+                (likeness, side) = (read(Channel::Sentence)?, read(Channel::Side)?);
+            }
+            let models = features::FromModels {
+                likeness: &likeness,
+                side: &side,
+            };
+            let rows =
+                features::of_candidates(self.ranked, &self.texts, self.topic, self.corpus, models)?;
+            self.features = Some(rows);
+        }
+        Ok(self.features.as_deref().unwrap_or_default())
     }
 
     fn arguing(

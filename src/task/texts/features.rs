@@ -1,0 +1,90 @@
+//! The features of a topic and the candidates for it that learned rankings use ([`crate::score::trees`]).
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::{Context, Result};
+
+use crate::index::analyzer;
+use crate::index::corpus::Corpus;
+use crate::index::search::{Part, Query};
+use crate::index::similarity::Similarity;
+use crate::score::quality::{self, Kind};
+use crate::score::trees::{self, Features};
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, ScoredDoc};
+
+/// The similarities of the first two features, with the parameters that Lucene has by default.
+const SIMILARITIES: [Similarity; 2] = [
+    Similarity::Bm25 { k1: 1.2, b: 0.75 },
+    Similarity::LuceneDirichlet { mu: 2000.0 },
+];
+
+/// What models say of each candidate; none if a model is off.
+#[derive(Clone, Copy)]
+pub(super) struct FromModels<'a> {
+    /// The largest cosine between the topic and a window of the text.
+    pub likeness: &'a [Option<f64>],
+    /// The probability that the text takes a side on the topic.
+    pub side: &'a [Option<f64>],
+}
+
+/// The values of all [`trees::FEATURES`] for each candidate. `texts` has the candidates' main texts.
+///
+/// # Errors
+/// The index fails.
+pub(super) fn of_candidates(
+    candidates: &[ScoredDoc],
+    texts: &[String],
+    topic: &Topic,
+    corpus: &Corpus,
+    models: FromModels,
+) -> Result<Vec<Features>> {
+    let mut analyzer = corpus.meta().analyzer.build();
+    let query = Query {
+        parts: vec![Part::of_text(0, 1.0, &mut analyzer, &topic.title)],
+    };
+    let mut matches = Vec::new();
+    for similarity in &SIMILARITIES {
+        matches.push(shares_of_highest(candidates, &query, similarity, corpus)?);
+    }
+    let of_topic: HashSet<&str> = query
+        .parts
+        .iter()
+        .flat_map(Part::terms)
+        .map(|(term, _)| term.as_str())
+        .collect();
+    let mut rows = Vec::with_capacity(candidates.len());
+    for (at, (candidate, text)) in candidates.iter().zip(texts).enumerate() {
+        let mut row: Features = matches
+            .iter()
+            .map(|scores| scores.get(&candidate.doc).copied())
+            .collect();
+        let own: HashSet<String> = analyzer::terms(&mut analyzer, text).into_iter().collect();
+        let shared = of_topic.iter().filter(|term| own.contains(**term)).count();
+        row.push(Some(shared as f64 / of_topic.len().max(1) as f64));
+        row.extend(trees::text_features(text));
+        row.push(models.likeness.get(at).copied().flatten());
+        row.push(models.side.get(at).copied().flatten());
+        row.push(Some(quality::quality(Kind::Argument, text)));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The score of each candidate, divided by the highest one; 0 if none is above 0.
+fn shares_of_highest(
+    candidates: &[ScoredDoc],
+    query: &Query,
+    similarity: &Similarity,
+    corpus: &Corpus,
+) -> Result<HashMap<DocId, f64>> {
+    let scored = corpus
+        .rescore(candidates.to_vec(), query, similarity)
+        .context("cannot score the candidates")?;
+    let highest = scored.iter().map(|found| found.score).fold(0.0, f64::max);
+    let share = |score: f64| if highest > 0.0 { score / highest } else { 0.0 };
+    Ok(scored
+        .into_iter()
+        .map(|found| (found.doc, share(found.score)))
+        .collect())
+}
