@@ -28,6 +28,9 @@ make_run boromir-clusters --approach boromir-clusters
 make_run boromir-afinn-clusters --approach boromir-afinn-clusters
 make_run boromir-afinn-clusters-only --approach boromir-afinn-clusters-only
 make_run jester --approach jester
+make_run aramis-neural --approach aramis-neural
+make_run aramis-neural-stance --approach aramis-neural-stance
+make_run aramis-neural-both --approach aramis-neural-both
 make_run jean-luc-picard --approach jean-luc-picard
 make_run jean-luc-picard-text --approach jean-luc-picard-text
 make_run jean-luc-picard-image-text --approach jean-luc-picard-image-text

@@ -138,6 +138,15 @@ fn stored_evidence_gives_the_golden_runs() {
             &["--approach", "boromir-afinn-clusters-only"][..],
         ),
         ("jester", &["--approach", "jester"][..]),
+        ("aramis-neural", &["--approach", "aramis-neural"][..]),
+        (
+            "aramis-neural-stance",
+            &["--approach", "aramis-neural-stance"][..],
+        ),
+        (
+            "aramis-neural-both",
+            &["--approach", "aramis-neural-both"][..],
+        ),
         ("jean-luc-picard", &["--approach", "jean-luc-picard"][..]),
         (
             "jean-luc-picard-text",
