@@ -156,7 +156,14 @@ fn no_approach_of_a_team_leaves_documents_out() {
             let keeps = approach.keep.short && approach.keep.duplicates;
             // a service leaves out what it wants
             let keeps = keeps || approach.service.is_some();
-            assert!(keeps || approach.name == "riposte", "{}", approach.name);
+            // the report of this team says that it left out short texts
+            let keeps =
+                keeps || approach.name == "oscar-francois-de-jarjayes" && approach.keep.duplicates;
+            assert!(
+                keeps || approach.name.starts_with("riposte"),
+                "{}",
+                approach.name
+            );
         }
     }
 }
