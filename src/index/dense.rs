@@ -4,6 +4,7 @@
 //! ranked. There is no approximate index: every vector is compared with every query.
 
 mod clusters;
+mod half_floats;
 mod search;
 mod store;
 #[cfg(test)]
@@ -13,12 +14,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use sha2::{Digest, Sha256};
 
 use super::corpus::{Corpus, Lock};
 use super::cut::Cut;
 use crate::topic::passages::Passages;
+use half_floats::convert;
 use store::{Store, VectorRow};
 
 pub use clusters::Clusters;
@@ -245,8 +246,12 @@ impl Vectors {
         let Some(position) = position.filter(|position| *position != u32::MAX) else {
             return Vec::new();
         };
-        let passages = self.passages(position as usize);
-        passages.map(|passage| self.vector(passage)).collect()
+        let vector = |passage| {
+            let mut vector = vec![0.0; self.dimension];
+            self.read(passage, &mut vector);
+            vector
+        };
+        self.passages(position as usize).map(vector).collect()
     }
 
     /// The passages of the document at a position.
@@ -256,14 +261,12 @@ impl Vectors {
         start..end(position)
     }
 
-    fn vector(&self, passage: usize) -> Vec<f32> {
+    /// Reads the vector of a passage, which has the length of `vector`.
+    fn read(&self, passage: usize, vector: &mut [f32]) {
         let start = passage * self.dimension;
-        let numbers = self.numbers.get(start..start + self.dimension);
-        let mut vector = vec![0.0; self.dimension];
-        if let Some(numbers) = numbers {
-            numbers.convert_to_f32_slice(&mut vector);
+        if let Some(numbers) = self.numbers.get(start..start + vector.len()) {
+            convert(numbers, vector);
         }
-        vector
     }
 }
 

@@ -1,9 +1,9 @@
 //! The clusters of a collection's documents by the sentence vectors of a field, computed once and stored beside them.
 
 use anyhow::{Context, Result};
-use half::slice::HalfFloatSliceExt;
 use sha2::{Digest, Sha256};
 
+use super::half_floats::convert;
 use super::store::Store;
 use super::{Vectors, Wanted};
 use crate::index::clusters::k_means;
@@ -64,9 +64,7 @@ impl Vectors {
         for ((id, at), row) in order.iter().zip(rows.chunks_mut(self.dimension.max(1))) {
             let start = self.passages(*at).start * self.dimension;
             let numbers = self.numbers.get(start..start + self.dimension);
-            numbers
-                .context("a document has no vector")?
-                .convert_to_f32_slice(row);
+            convert(numbers.context("a document has no vector")?, row);
             hash.update(id.as_bytes());
             hash.update([0]);
             row.iter().for_each(|x| hash.update(x.to_le_bytes()));

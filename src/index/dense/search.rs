@@ -7,15 +7,18 @@
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::Vectors;
+use super::half_floats::{convert, inner_products};
 use crate::index::vector;
-use crate::nn::transformer::packed::Linear;
+use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 
 /// Passages that are compared together, at least: few enough that their vectors stay in the nearest caches.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
+
+/// So many queries are compared one by one: the columns of a matrix product are padded to sixteen.
+const FEW_QUERIES: usize = 4;
 
 /// What is counted: the k nearest documents, each with its nearest passage, or the k nearest passages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -37,7 +40,7 @@ pub struct Near {
     pub cosine: f32,
 }
 
-/// A candidate: the position of its document, and a passage.
+/// A candidate: the position of its document, and a passage. If documents are counted, any of its passages.
 #[derive(Clone, Copy)]
 struct Candidate {
     score: f32,
@@ -68,9 +71,13 @@ impl Candidates {
         }
     }
 
-    fn push(&mut self, candidate: Candidate) {
-        if candidate.score >= self.threshold {
-            self.found.push(candidate);
+    fn push(&mut self, score: f32, position: usize, passage: usize) {
+        if score >= self.threshold {
+            self.found.push(Candidate {
+                score,
+                position: position as u32,
+                passage: passage as u32,
+            });
             if self.found.len() >= self.limit {
                 self.prune();
             }
@@ -92,19 +99,45 @@ impl Candidates {
     }
 }
 
+/// What a thread needs to compare blocks.
+struct Comparison<'q> {
+    queries: &'q [Vec<f32>],
+    /// The same as [`pack`] lays them out.
+    packed: &'q PackedWeights,
+    /// The vectors of a block.
+    vectors: Vec<f32>,
+    /// (passages, columns of `packed`)
+    scores: Vec<f32>,
+    /// For each query the best score of a document.
+    best: Vec<f32>,
+    /// What was found for each query.
+    found: Vec<Candidates>,
+}
+
+/// The queries as the right operand of a product: one in each column, and zeros in the columns that are left.
+fn pack(queries: &[Vec<f32>], dimension: usize) -> PackedWeights {
+    let columns = queries.len().max(1).next_multiple_of(CHANNEL_BLOCK);
+    let mut weights = vec![0.0; dimension * columns];
+    for (column, query) in queries.iter().enumerate() {
+        let slots = weights.iter_mut().skip(column).step_by(columns);
+        slots.zip(query).for_each(|(slot, x)| *slot = *x);
+    }
+    PackedWeights::new(&weights, vec![0.0; columns])
+}
+
 impl Vectors {
     /// For each query the k nearest documents or passages, the nearest first; equal ones in the order of `id`. Documents for which
     /// `is_included` is false are left out.
     ///
     /// # Errors
     /// A query has another length than the vectors, or a number in it is not finite.
-    pub fn nearest<'i>(
+    pub(super) fn nearest<'i>(
         &self,
         queries: &[Vec<f32>],
         k: usize,
         unit: Unit,
         is_included: &(dyn Fn(u32) -> bool + Sync),
-        id: &dyn Fn(u32) -> Option<&'i str>,
+        id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
     ) -> Result<Vec<Vec<Near>>> {
         if self.is_empty() {
             return Ok(vec![Vec::new(); queries.len()]);
@@ -133,29 +166,37 @@ impl Vectors {
         };
         let blocks = self.blocks();
         let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
-        let weights = queries.concat();
+        let packed = pack(queries, self.dimension);
         let shares = blocks.par_chunks(share).map(|blocks| {
-            let queries = Linear::new(&weights, queries.len(), None)?;
-            let mut found = empty();
+            let mut comparison = Comparison {
+                queries,
+                packed: &packed,
+                vectors: Vec::new(),
+                scores: Vec::new(),
+                best: Vec::new(),
+                found: empty(),
+            };
             for block in blocks {
-                self.compare(block, &queries, unit, is_included, &mut found)?;
+                self.compare(block, unit, is_included, &mut comparison);
             }
-            Ok(found)
+            comparison.found
         });
-        let shares: Vec<Vec<Candidates>> = shares.collect::<Result<_>>()?;
+        let shares: Vec<Vec<Candidates>> = shares.collect();
         let mut all = empty();
         for share in shares {
             for (all, found) in all.iter_mut().zip(share) {
-                found.found.into_iter().for_each(|found| all.push(found));
+                all.found.extend(found.found);
             }
         }
-        let ranked = queries.iter().zip(all);
-        Ok(ranked
+        let ranked: Vec<Vec<Near>> = queries
+            .par_iter()
+            .zip(all)
             .map(|(query, mut candidates)| {
                 candidates.prune();
                 self.rank(query, &candidates.found, k, unit, id)
             })
-            .collect())
+            .collect();
+        Ok(ranked)
     }
 
     /// The positions of the documents, in blocks of at least [`BLOCK`] passages.
@@ -175,59 +216,81 @@ impl Vectors {
     fn compare(
         &self,
         block: &Range<usize>,
-        queries: &Linear,
         unit: Unit,
         is_included: &(dyn Fn(u32) -> bool + Sync),
-        found: &mut [Candidates],
-    ) -> Result<()> {
+        comparison: &mut Comparison,
+    ) {
         let first = self.passages(block.start).start;
         let end = block.end.saturating_sub(1);
         let passages = first..self.passages(end).end;
         let from = passages.start * self.dimension..passages.end * self.dimension;
         let Some(numbers) = self.numbers.get(from).filter(|n| !n.is_empty()) else {
-            return Ok(());
+            return;
         };
-        let mut vectors = vec![0.0; numbers.len()];
-        numbers.convert_to_f32_slice(&mut vectors);
-        let scores = queries.forward(&vectors)?;
+        let Comparison {
+            queries,
+            packed,
+            vectors,
+            scores,
+            best,
+            found,
+        } = comparison;
+        let columns = packed.columns();
+        scores.resize(passages.len() * columns, 0.0);
+        if queries.len() <= FEW_QUERIES {
+            for (column, query) in queries.iter().enumerate() {
+                if let Some(scores) = scores.get_mut(column..) {
+                    inner_products(numbers, query, scores, columns);
+                }
+            }
+        } else {
+            vectors.resize(numbers.len(), 0.0);
+            convert(numbers, vectors);
+            let product = Product {
+                windows: Windows {
+                    rows: &[vectors.as_slice()],
+                    length: self.dimension,
+                    step: self.dimension,
+                    count: passages.len(),
+                },
+                weights: packed,
+                activation: Activation::None,
+                out_step: columns,
+            };
+            product.run(scores);
+        }
         let row = |passage: usize| {
-            let start = (passage - first) * queries.out();
-            scores.get(start..start + queries.out()).unwrap_or_default()
+            let start = (passage - first) * columns;
+            scores.get(start..start + queries.len()).unwrap_or_default()
         };
-        let mut best: Vec<Candidate> = Vec::new();
         for position in block.clone() {
             let document = self.documents.get(position);
             if !document.is_some_and(|document| is_included(*document)) {
                 continue;
             }
-            best.clear();
-            for passage in self.passages(position) {
-                let candidates = row(passage).iter().map(|score| Candidate {
-                    score: *score,
-                    position: position as u32,
-                    passage: passage as u32,
-                });
-                if unit == Unit::Passages || best.is_empty() {
-                    best.clear();
-                    best.extend(candidates);
-                } else {
-                    for (best, candidate) in best.iter_mut().zip(candidates) {
-                        if candidate.score > best.score {
-                            *best = candidate;
-                        }
+            let mut passages = self.passages(position);
+            if unit == Unit::Passages {
+                for passage in passages {
+                    for (found, score) in found.iter_mut().zip(row(passage)) {
+                        found.push(*score, position, passage);
                     }
                 }
-                if unit == Unit::Passages {
-                    let pairs = found.iter_mut().zip(&best);
-                    pairs.for_each(|(found, candidate)| found.push(*candidate));
+                continue;
+            }
+            let Some(only) = passages.next() else {
+                continue;
+            };
+            best.clear();
+            best.extend_from_slice(row(only));
+            for passage in passages {
+                for (best, score) in best.iter_mut().zip(row(passage)) {
+                    *best = best.max(*score);
                 }
             }
-            if unit == Unit::Documents {
-                let pairs = found.iter_mut().zip(&best);
-                pairs.for_each(|(found, candidate)| found.push(*candidate));
+            for (found, score) in found.iter_mut().zip(best.iter()) {
+                found.push(*score, position, only);
             }
         }
-        Ok(())
     }
 
     /// The k best candidates by cosines that are computed in a fixed order.
@@ -237,8 +300,9 @@ impl Vectors {
         candidates: &[Candidate],
         k: usize,
         unit: Unit,
-        id: &dyn Fn(u32) -> Option<&'i str>,
+        id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
     ) -> Vec<Near> {
+        let mut vector = vec![0.0; self.dimension];
         let mut near: Vec<Near> = candidates
             .iter()
             .filter_map(|candidate| {
@@ -250,8 +314,8 @@ impl Vectors {
                     Unit::Passages => candidate.passage as usize..candidate.passage as usize + 1,
                 };
                 let cosines = passages.map(|passage| {
-                    let cosine = vector::dot(query, &self.vector(passage));
-                    (passage, cosine)
+                    self.read(passage, &mut vector);
+                    (passage, vector::dot(query, &vector))
                 });
                 // of equal passages the first
                 let nearest = cosines.reduce(|a, b| if b.1 > a.1 { b } else { a });

@@ -43,7 +43,7 @@ pub(super) struct Blob {
 /// Rounds the vectors of a document's passages to 16-bit floats.
 ///
 /// # Errors
-/// They differ in length, or are empty.
+/// They differ in length, are empty, or have numbers that are not finite.
 pub(super) fn blob(passages: &[Vec<f32>]) -> Result<Blob> {
     let dimension = passages.first().map_or(0, Vec::len);
     let mut blob = Blob {
@@ -60,6 +60,10 @@ pub(super) fn blob(passages: &[Vec<f32>]) -> Result<Blob> {
         blob.numbers.resize(start + dimension, f16::ZERO);
         blob.numbers[start..].convert_from_f32_slice(vector);
     }
+    ensure!(
+        blob.numbers.iter().all(|number| number.is_finite()),
+        "a vector has numbers that are not finite"
+    );
     Ok(blob)
 }
 
@@ -207,7 +211,7 @@ fn failed(what: &str, path: &Path) -> String {
     )
 }
 
-/// The numbers of a blob; `None` if they are not whole vectors.
+/// The numbers of a blob; `None` if they are not whole vectors of finite numbers.
 fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
     let dimension = usize::try_from(dimension).ok()?;
     let (numbers, rest) = bytes.as_chunks::<2>();
@@ -215,10 +219,12 @@ fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
         0 => numbers.is_empty(),
         dimension => !numbers.is_empty() && numbers.len().is_multiple_of(dimension),
     };
-    (is_whole && rest.is_empty()).then(|| Blob {
+    let blob = Blob {
         dimension,
         numbers: numbers.iter().map(|b| f16::from_le_bytes(*b)).collect(),
-    })
+    };
+    let is_finite = blob.numbers.iter().all(|number| number.is_finite());
+    (is_whole && rest.is_empty() && is_finite).then_some(blob)
 }
 
 /// Centroids, and the cluster of each document.

@@ -24,7 +24,7 @@ mod dense;
 mod depthwise;
 mod fold;
 mod graph;
-mod kernel;
+pub(crate) mod kernel;
 mod lower;
 mod quantised;
 mod steps;
