@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-growth bench-text screenshots
+.PHONY: demo test approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -83,6 +83,19 @@ approaches-table:
 	  puss-in-boots=$(DATA)/passages/runs/Puss-in-Boots-run1.txt grimjack=$(DATA)/passages/runs/Grimjack-run1.txt \
 	  aldo-nadi=$(DATA)/passages/runs/Aldo-Nadi-run4.txt
 	$(PYTHON) benches/overlap_images.py $(RIPOSTE) $(DATA)/images/sample $(DATA)/images/runs $(DATA)/images/qrels-2022.txt
+
+# Families of recipes for the default approach to both text tasks, cross-validated by topic.
+choose-default:
+	$(CARGO) build --release
+	$(PYTHON) benches/choose_default.py $(RIPOSTE) controversial $(DATA)/args/argquality20 out/choose/controversial \
+	  $(DATA)/args/argquality20/relevance.qrels $(DATA)/args/argquality20/quality.qrels
+	$(PYTHON) benches/choose_default.py $(RIPOSTE) comparative $(DATA)/passages out/choose/comparative \
+	  $(DATA)/passages/relevance.qrels $(DATA)/passages/quality.qrels
+
+# Dense search beside numpy and faiss on the same vectors; needs numpy and faiss-cpu.
+bench-dense:
+	$(CARGO) build --release -p riposte -p benches -p collection-tools
+	$(PYTHON) benches/bench_dense.py target/release/riposte-bench target/release/collection-tools out/dense
 
 # Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
 screenshots:

@@ -315,7 +315,7 @@ fn a_mistyped_approach_is_answered_by_the_nearest_name() {
         ),
         (
             "controversial -i in -o out --index kept --approach nobody",
-            "there is no controversial approach named nobody: choose one of riposte, bm25",
+            "there is no controversial approach named nobody: choose one of riposte, riposte-dense, bm25",
         ),
         (
             "images -i in -o out --approach misc",

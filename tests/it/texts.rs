@@ -436,7 +436,7 @@ fn an_impossible_command_is_an_error_that_says_why() {
     for (line, why) in [
         (
             "controversial -i in -o out --approach nobody",
-            "choose one of riposte, bm25",
+            "choose one of riposte, riposte-dense, bm25",
         ),
         (
             "controversial -i in -o out --index kept --approach x.toml",
