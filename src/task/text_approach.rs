@@ -540,7 +540,9 @@ mod tests {
         }
         let error = TextApproach::find(TextTask::Controversial, "nobody").unwrap_err();
         assert!(
-            error.to_string().contains("riposte, bm25, dirichlet"),
+            error
+                .to_string()
+                .contains("riposte, riposte-dense, bm25, dirichlet"),
             "{error}"
         );
     }

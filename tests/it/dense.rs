@@ -116,10 +116,10 @@ fn documents_are_ranked_by_the_cosine_of_their_nearest_passage() {
     let Some(models) = models() else {
         return;
     };
+    let model = Sentences::load(&models.join(MINILM), "sha").unwrap();
     let models = Some(models.as_path());
     let dir = with_arguments(&ARGUMENTS);
     let run = ranked(&dir, models, "robin-hood-use");
-    let model = Sentences::load(&models.unwrap().join(MINILM), "sha").unwrap();
     for (topic, title) in [
         ("1", "Should goats be banned?"),
         ("2", "Is milk good for pupils?"),
