@@ -12,7 +12,7 @@ pub enum Tags {
     None,
     /// It decides whether the word is left out ([`LEFT_OUT`]).
     Plain,
-    /// The same, and it is a part of the term: "<NNS>felon".
+    /// The same, and it is a part of the term: `<NNS>felon`.
     Typed,
 }
 
@@ -56,7 +56,7 @@ impl<'a> TaggedWords<'a> {
         }
     }
 
-    /// Reads the next word into `word`, behind its tag if terms are typed ("<NNS>felons"). A word that is left out is empty. Returns its
+    /// Reads the next word into `word`, behind its tag if terms are typed (`<NNS>felons`). A word that is left out is empty. Returns its
     /// byte offsets; none at the end of the text.
     pub fn next(&mut self, word: &mut String) -> Option<(usize, usize)> {
         let next = match self.rest.take() {
@@ -95,7 +95,7 @@ impl<'a> TaggedWords<'a> {
     }
 }
 
-/// A typed word parted into its tag ("<NNS>") and the word itself.
+/// A typed word parted into its tag (`<NNS>`) and the word itself.
 pub(super) fn tag_and_word(typed: &str) -> (&str, &str) {
     match typed.find('>') {
         Some(end) if typed.starts_with('<') => typed.split_at(end + 1),

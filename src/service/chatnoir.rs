@@ -1,4 +1,4 @@
-//! A client of ChatNoir, the search engine for ClueWeb and Common Crawl (https://www.chatnoir.eu/docs).
+//! A client of ChatNoir, the search engine for ClueWeb and Common Crawl (<https://www.chatnoir.eu/docs>).
 
 mod answer;
 mod key;

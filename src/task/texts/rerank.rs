@@ -90,7 +90,7 @@ pub(super) fn rerank(
 /// The values of the features that trees use, for each of these documents: what they are learned from.
 ///
 /// # Errors
-/// As [`rerank`].
+/// As [`rerank()`].
 pub(super) fn features(
     documents: &[ScoredDoc],
     recipe: &Rerank,
