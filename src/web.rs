@@ -1,4 +1,4 @@
-//! How riposte speaks HTTP: proxies, certificates, and how long it takes at most to connect. `weights/` downloads models by it, and
+//! How riposte speaks HTTP: proxies, certificates, and how long it takes at most to connect. `weights/` downloads models with it, and
 //! `service/` asks search engines; nothing else may use it (`tests/it/floors.rs`).
 
 use std::env;

@@ -36,7 +36,7 @@ pub struct Options {
     /// Number of documents per topic
     #[arg(long, default_value_t = 1000)]
     top: usize,
-    /// Number of times that is searched
+    /// Number of searches that are timed
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Write documents.f32 and queries.f32, the vectors as little-endian floats, and found.json to this directory

@@ -1,4 +1,4 @@
-//! Principal components: fewer numbers for each vector, which keep as much of the distances between vectors as so many numbers can.
+//! Principal components: fewer numbers for each vector, which keep as much of the distances between vectors as that many numbers can.
 
 use rayon::prelude::*;
 

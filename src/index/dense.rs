@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::corpus::{Corpus, Lock};
 use super::cut::Cut;
+use crate::disk::hex;
 use crate::topic::passages::Passages;
 use half_floats::convert;
 use store::{Store, VectorRow};
@@ -81,7 +82,7 @@ impl Wanted {
     /// The file for these vectors. It lies beside `base`, the path that [`super::corpus::directory`] takes.
     pub fn file(&self, base: &Path) -> PathBuf {
         let hash = Sha256::digest(self.to_string());
-        let hash: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
+        let hash = hex(&hash[..4]);
         let mut name = base.file_stem().unwrap_or_default().to_owned();
         name.push(format!("-{hash}.passages.sqlite"));
         base.with_file_name(name)
@@ -284,7 +285,7 @@ impl Stored {
                     Some(document) if corpus.text_checksum(document) == Some(text) => {
                         stored.vectors.add(document, &blob)?;
                     }
-                    // it is written anew
+                    // its text has changed, so it counts as missing
                     Some(_) => {}
                     None => stored.vanished.push(id.to_owned()),
                 },

@@ -4,15 +4,15 @@ use std::vec::IntoIter;
 
 use crate::topic::tagger::{self, TaggedWord};
 
-/// What a part of speech does to a word.
+/// How parts of speech change the terms of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tags {
-    /// Nothing: words have none.
+    /// Words are not tagged.
     #[default]
     None,
-    /// It decides whether the word is left out ([`LEFT_OUT`]).
+    /// Words with some tags are left out ([`LEFT_OUT`]).
     Plain,
-    /// The same, and it is a part of the term: `<NNS>felon`.
+    /// The same, and the tag is a part of the term: `<NNS>felon`.
     Typed,
 }
 

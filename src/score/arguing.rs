@@ -1,4 +1,4 @@
-//! How much the sentences of a text that argue have of a query: BM25 as the Python package rank_bm25 has it (`BM25Okapi`), with statistics
+//! How well the sentences of a text that argue match a query: BM25 as the Python package rank_bm25 has it (`BM25Okapi`), with statistics
 //! of the compared texts alone.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,7 @@ pub(crate) struct Evidence {
     pub values: Vec<Vec<f64>>,
 }
 
-/// The share of pairs of a value of `a` and a value of `b` in which that of `a` is larger; of equal values each is half of a larger one. A
+/// The share of pairs of a value of `a` and a value of `b` in which that of `a` is larger; equal values count one half. A
 /// document without values loses to all that have some.
 fn preference(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() && b.is_empty() {

@@ -49,7 +49,7 @@ impl StoredAnswers {
 
     /// The file of the answer to a request.
     fn file<R: Serialize>(&self, address: &str, request: &R) -> Result<PathBuf> {
-        let name = hex(&serde_json::to_vec(&(address, request))?);
+        let name = digest(&serde_json::to_vec(&(address, request))?);
         Ok(self.dir.join(format!("{}.json", &name[..32])))
     }
 
@@ -97,7 +97,7 @@ impl StoredAnswers {
             answer,
         };
         let json = serde_json::to_string(&record)?;
-        let text = format!("{}\n{json}\n", hex(json.as_bytes()));
+        let text = format!("{}\n{json}\n", digest(json.as_bytes()));
         disk::replace(&path, text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     }
@@ -106,14 +106,13 @@ impl StoredAnswers {
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
     let (sum, json) = text.trim_end().split_once('\n').context("it was cut")?;
     ensure!(
-        sum == hex(json.as_bytes()),
+        sum == digest(json.as_bytes()),
         "its checksum is wrong: it is damaged"
     );
     Ok(serde_json::from_str(json)?)
 }
 
 /// The SHA-256 of some bytes.
-fn hex(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|b| format!("{b:02x}")).collect()
+fn digest(bytes: &[u8]) -> String {
+    disk::hex(&Sha256::digest(bytes))
 }

@@ -172,7 +172,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
     }
 }
 
-/// The score of a result, which the service does not open further.
+/// The score of a result, which the service does not explain further.
 fn explain(hit: &Hit, place: usize) -> Explanation {
     let mut score = Explanation::leaf("chatnoir", hit.score);
     let mut how = vec![format!("result {place} of the service")];

@@ -154,7 +154,7 @@ fn no_approach_of_a_team_leaves_documents_out() {
     for task in [TextTask::Controversial, TextTask::Comparative] {
         for approach in TextApproach::all(task).unwrap() {
             let keeps = approach.keep.short && approach.keep.duplicates;
-            // a service leaves out what it wants
+            // a service decides which documents it returns
             let keeps = keeps || approach.service.is_some();
             // the report of this team says that it left out short texts
             let keeps =

@@ -178,7 +178,7 @@ fn the_first_documents_are_ordered_by_their_sums_of_preferences() {
     let last: Vec<&str> = run.lines().last().unwrap().split(' ').collect();
     assert_eq!((last[2], last[4].parse::<f64>().unwrap()), ("far", rest));
     assert!((value(part(&found[0].2, "comparison")) - 8.0 / 3.0).abs() < 1e-9);
-    // what ranked before is opened too
+    // the score before the comparison is explained, too
     assert_eq!(value(part(&found[0].2, "point-wise")), 0.0);
     assert_eq!(parts(part(&found[0].2, "retrieval"))[0]["name"], "score");
 }

@@ -212,7 +212,7 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
     })
 }
 
-/// For each example what a network says of it that has learned from the other groups.
+/// For each example the output of a network that was trained on the other groups.
 fn held_out<L: Learner, T>(
     examples: &[Example<L::Inputs>],
     learner: &L,

@@ -12,10 +12,10 @@ use seeded_random::Random;
 const RATE: f64 = 1e-3;
 const BATCH: usize = 18;
 const PASSES: usize = 200;
-/// Training stops when the loss of the examples that are set aside has not improved in so many passes; the best weights are kept. Aramis
+/// Training stops when the loss of the examples that are set aside has not improved for this many passes; the best weights are kept. Aramis
 /// waits for 8, but a pass of ours has a fiftieth of its steps.
 const PATIENCE: usize = 30;
-/// One in so many examples is set aside.
+/// One in this many examples is set aside.
 const SET_ASIDE: usize = 6;
 /// The share of the learning rate by which weights decay in each step.
 const DECAY: f64 = 0.1;

@@ -12,7 +12,7 @@ use seeded_random::Random;
 use crate::data::{self, JudgedText};
 use crate::quality::agreement;
 
-/// A word that fewer of the judged texts have is not in the vocabulary.
+/// Words in fewer of the judged texts are left out of the vocabulary.
 const MIN_TEXTS: u64 = 3;
 /// The same for IBM-ArgQ-Rank-30k, which has 35 times as many texts, of a sentence each.
 const MIN_SENTENCES: u64 = 5;

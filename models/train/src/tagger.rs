@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte::disk::sha256_of;
 use riposte::topic::tagger::{
     FEATURES, Feature, Form, Model, TAGS, Tag, encode, features, tag_with,
 };
 use seeded_random::Random;
-use sha2::{Digest, Sha256};
 
 /// How the weights are learned.
 pub struct Recipe {
@@ -70,7 +70,7 @@ fn find(dir: &Path, part: &str) -> Result<PathBuf> {
 fn parse(text: &str) -> Result<Vec<Sentence>> {
     let mut sentences: Vec<Sentence> = Vec::new();
     let mut now = Sentence::default();
-    // the last sentence may lack its empty line
+    // the last sentence may not be followed by an empty line
     for (number, line) in (1..).zip(text.lines().chain([""])) {
         if line.is_empty() {
             let ended = std::mem::take(&mut now);
@@ -353,12 +353,8 @@ pub fn train(dir: &Path, recipe: &Recipe) -> Result<Vec<u8>> {
 
 /// The sha256 of a file, in hexadecimal digits.
 fn sha256(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let digits = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok(digits)
+    let hash = fs::File::open(path).and_then(sha256_of);
+    hash.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Prints what these weights get right in a part of the treebank: "dev" or "test".

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use super::half_floats::convert;
 use super::store::Store;
 use super::{Vectors, Wanted};
+use crate::disk::hex;
 use crate::index::clusters::k_means;
 use crate::index::corpus::{Corpus, Lock};
 use crate::index::vector;
@@ -69,10 +70,7 @@ impl Vectors {
             hash.update([0]);
             row.iter().for_each(|x| hash.update(x.to_le_bytes()));
         }
-        let key: String = hash.finalize()[..16]
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let key = hex(&hash.finalize()[..16]);
         let (centroids, members) = match store.clusters(count, &key)? {
             Some((centroids, members)) if members.len() == order.len() => (centroids, members),
             _ => {

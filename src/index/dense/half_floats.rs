@@ -1,5 +1,5 @@
-//! Loops over 16-bit floats, compiled for each set of vector instructions. The slices of the crate `half` are converted by a function call
-//! for every eight numbers, which takes several times as long.
+//! Loops over 16-bit floats that are compiled for each set of vector instructions. The crate `half` calls a function for every eight numbers
+//! of a slice.
 
 use half::f16;
 use rten_simd::{Isa, SimdOp};

@@ -1,7 +1,7 @@
 //! The passages that are nearest to queries.
 //!
-//! Vectors are compared with all queries block by block, as a matrix product, whose sums depend on the machine's instructions in their last
-//! bits. So the product only finds all passages that may be among the nearest. Their cosines are computed again in a fixed order, and
+//! Vectors are compared with all queries block by block: many queries as a matrix product, few one by one. The last bits of these sums depend on
+//! the machine's instructions, so they only find all passages that may be among the nearest. Their cosines are computed again in a fixed order, and
 //! a ranking depends neither on the machine nor on the number of threads.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product,
 /// Passages that are compared together, at least: few enough that their vectors stay in the nearest caches.
 const BLOCK: usize = 128;
 
-/// So many queries are compared one by one: the columns of a matrix product are padded to sixteen.
+/// Up to this many queries are compared one by one, because the columns of a matrix product are padded to a multiple of sixteen.
 const FEW_QUERIES: usize = 4;
 
 /// What is counted: the k nearest documents, each with its nearest passage, or the k nearest passages.
@@ -36,7 +36,7 @@ pub struct Near {
     pub document: u32,
     /// Its position among the passages of the document, from 0.
     pub passage: u32,
-    /// The cosine between query and passage, as far as 16-bit floats tell it.
+    /// The cosine between query and passage, to the precision of 16-bit floats.
     pub cosine: f32,
 }
 
@@ -94,7 +94,7 @@ impl Candidates {
             self.threshold = last.score - self.margin;
             self.found.retain(|found| found.score >= self.threshold);
         }
-        // many may be equal
+        // if many scores are equal, pruning removes few of them: the next time is put off
         self.limit = self.limit.max(2 * self.found.len());
     }
 }
@@ -102,7 +102,7 @@ impl Candidates {
 /// What a thread needs to compare blocks.
 struct Comparison<'q> {
     queries: &'q [Vec<f32>],
-    /// The same as [`pack`] lays them out.
+    /// The queries in the layout of [`pack`].
     packed: &'q PackedWeights,
     /// The vectors of a block.
     vectors: Vec<f32>,

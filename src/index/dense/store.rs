@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// Hands over all rows, in the order in which they were written.
+    /// Calls `each` for every row, in the order in which they were written.
     ///
     /// # Errors
     /// The file cannot be read, or `each` fails.
@@ -265,7 +265,7 @@ impl Store {
             .flatten())
     }
 
-    /// Stores clusters in place of those of this number.
+    /// Stores a division into `count` clusters, in place of an earlier one into as many.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -7,7 +7,7 @@ use super::*;
 use crate::index::vector;
 use crate::nn::normalise;
 
-/// As [`Vectors::nearest`], in the plainest way.
+/// The result of [`Vectors::nearest`], from a sorted list of all comparisons.
 fn all_compared(documents: &[Vec<Vec<f32>>], query: &[f32], k: usize, unit: Unit) -> Vec<Near> {
     let mut all = Vec::new();
     for (document, passages) in (0..).zip(documents) {

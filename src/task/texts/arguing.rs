@@ -1,4 +1,4 @@
-//! What the sentences of texts that argue say of a topic, after the formula of Olivier Armstrong (Touché 2022).
+//! How well the sentences of a text that argue match a topic, after the formula of Olivier Armstrong (Touché 2022).
 
 use anyhow::Result;
 

@@ -10,13 +10,13 @@ use crate::index::cut::Cut;
 use crate::index::dense::{Near, Unit};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
-/// The scale of the distances is found when the sum of the weights differs from the wanted one by less.
+/// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
 const TOLERANCE: f64 = 0.0005;
 /// The largest scale that is tried.
 const LARGEST_SCALE: f64 = 1000.0;
 /// A passage whose scale would be smaller has no weights: its neighbours are equally far.
 const SMALLEST_SCALE: f64 = 1e-16;
-/// The interval of scales is halved at most so many times.
+/// Maximum number of times that the interval of scales is halved.
 const MOST_STEPS: usize = 100;
 
 /// The scores of the neighbours of the first documents of a ranking, with the best first, and their explanations.

@@ -226,7 +226,7 @@ fn joined(word: &str) -> Option<usize> {
     found.map(|(_, first)| *first)
 }
 
-/// Splits a chunk without marks at its ends at the marks in it.
+/// Splits a chunk at the marks inside it. It neither begins nor ends with a mark.
 fn split_inside(chunk: &str, (from, to): Span, add: &mut impl FnMut(usize, usize)) {
     let mut start = from;
     let mut at = from;
