@@ -79,6 +79,7 @@ approaches-table:
 	  relevance=$(DATA)/args/argquality20/relevance.qrels quality=$(DATA)/args/argquality20/quality.qrels
 	RIPOSTE=$(RIPOSTE) sh benches/approaches_table.sh comparative $(DATA)/passages $(APPROACHES)/comparative \
 	  relevance=$(DATA)/passages/relevance.qrels quality=$(DATA)/passages/quality.qrels
+	RIPOSTE=$(RIPOSTE) sh benches/approaches_table.sh images $(DATA)/images/sample $(APPROACHES)/images $(DATA)/images/sample/qrels.txt
 	$(PYTHON) benches/overlap_texts.py $(RIPOSTE) comparative $(DATA)/passages $(DATA)/passages/topics.xml \
 	  puss-in-boots=$(DATA)/passages/runs/Puss-in-Boots-run1.txt grimjack=$(DATA)/passages/runs/Grimjack-run1.txt \
 	  aldo-nadi=$(DATA)/passages/runs/Aldo-Nadi-run4.txt

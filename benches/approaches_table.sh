@@ -1,9 +1,9 @@
 #!/bin/sh
-# Evaluates every approach to a text task on a judged collection, in one table.
+# Evaluates every approach to a task on a judged collection, in one table.
 #
-#     benches/approaches_table.sh controversial|comparative COLLECTION OUT [NAME=]QRELS…
+#     benches/approaches_table.sh controversial|comparative|images COLLECTION OUT [NAME=]QRELS…
 #
-# Runs go to OUT/<approach>, indices and vectors to OUT/kept. RIPOSTE names the program (default: target/release/riposte).
+# Runs go to OUT/<approach>, indices and vectors to OUT/kept, evidence to OUT/evidence.sqlite. RIPOSTE names the program (default: target/release/riposte).
 set -eu
 task=$1 collection=$2 out=$3
 shift 3
@@ -18,7 +18,13 @@ for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"rec
     if "$riposte" approaches show "$approach" --task "$task" | grep -q '^service'; then
         continue
     fi
-    "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" --index "$out/kept" --approach "$approach" >&2 || named
+    if [ "$task" = images ]; then
+        stored="--evidence $out/evidence.sqlite"
+    else
+        stored="--index $out/kept"
+    fi
+    # shellcheck disable=SC2086
+    "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" $stored --approach "$approach" >&2 || named
     runs="$runs $out/$approach"
 done
 more=
@@ -27,5 +33,11 @@ shift
 for qrels in "$@"; do
     more="$more --qrels $qrels"
 done
-# shellcheck disable=SC2086
-"$riposte" evaluate "$first" $runs nDCG@5 'nDCG(judged_only=True)@5' Judged@5 $more || named
+if [ "$task" = images ]; then
+    # the measures of the task: P@10 by topic, argumentativeness and stance
+    # shellcheck disable=SC2086
+    "$riposte" evaluate "$first" $runs $more || named
+else
+    # shellcheck disable=SC2086
+    "$riposte" evaluate "$first" $runs nDCG@5 'nDCG(judged_only=True)@5' Judged@5 $more || named
+fi
