@@ -163,9 +163,9 @@ bench-text:
 # same machine gives the same files. Their first lines say what they are learned from and how well they do. Each builds on the one
 # before, and they are compiled into the programs, which are therefore built in between. The pair encoder takes an hour on two cores;
 # STANCE= leaves it as it is. The variables in KEEP make the C library keep freed memory, since asking the system for it in each step
-# takes time. The tagger is learned again if TREEBANK=DIR names the directory of UD_English-EWT.
+# takes time, and candle compute each part of a batch on one thread, since several parts are computed at once. The tagger is learned again if TREEBANK=DIR names the directory of UD_English-EWT.
 TRAIN = target/release/train
-KEEP = MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_TOP_PAD_=268435456
+KEEP = RAYON_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_TOP_PAD_=268435456
 STANCE = yes
 BUILD_TRAIN = $(CARGO) build --release -p riposte -p train
 train:
@@ -175,10 +175,7 @@ train:
 	$(TRAIN) quality --data $(DATA) -o models/own/quality.toml
 	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o models/own/tagger.bin
 	$(TRAIN) svr-quality --data $(DATA) -o models/own/svr-quality.tsv
-	mkdir -p out/train
-	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o out/train/stance.safetensors
-	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) --from out/train/stance.safetensors --passes 1 --rate 4e-5 --seed 2 \
-	  -o models/own/stance.safetensors
+	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o models/own/stance.safetensors
 	$(BUILD_TRAIN)
 	$(TRAIN) text-stance --data $(DATA) -o models/own/text-stance.toml
 	$(TRAIN) object-stance --data $(DATA) -o models/own/object-stance.toml

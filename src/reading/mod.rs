@@ -18,7 +18,7 @@ use crate::nn::lazy::Lazy;
 use crate::trec::DocId;
 use cross::Cross;
 use outputs::{OutputStore, hash_key};
-use pair::{CLASSES, Logits, PairEncoder};
+use pair::{Logits, OUTPUTS, PairEncoder, PairReading};
 
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
@@ -171,13 +171,24 @@ impl<'a> Reader<'a> {
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
-    /// The pair encoder's logits of (claim, text) pairs ([`PairEncoder::logits`]), in the order given. `on_progress` and `None`: as for
+    /// The stance of (claim, text) pairs ([`PairEncoder::logits`]), in the order given. `on_progress` and `None`: as for
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_logits(
         &mut self,
         pairs: &[(&str, &str)],
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Option<Vec<Logits>>> {
+        let readings = self.pair_readings(pairs, on_progress)?;
+        Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
+    }
+
+    /// What the pair encoder says of (claim, text) pairs ([`PairEncoder::read`]), in the order given. `on_progress` and `None`: as for
+    /// [`Reader::sentence_vectors`].
+    pub(crate) fn pair_readings(
+        &mut self,
+        pairs: &[(&str, &str)],
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<PairReading>>> {
         let Some(producer) = &self.pair_producer else {
             return Ok(None);
         };
@@ -187,16 +198,16 @@ impl<'a> Reader<'a> {
             .collect();
         let compute = self.models.pairs.map(|model| {
             |batch: &[(&str, &str)]| {
-                let logits = model.get()?.logits(batch)?;
-                Ok(logits.into_iter().map(Vec::from).collect())
+                let readings = model.get()?.read(batch)?;
+                Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
             }
         });
         let outputs =
             self.outputs
-                .complete(producer, &inputs, Some(CLASSES), compute, on_progress)?;
+                .complete(producer, &inputs, Some(OUTPUTS), compute, on_progress)?;
         Ok(outputs.map(|outputs| {
-            let logits = outputs.iter().flat_map(|o| o.as_chunks::<CLASSES>().0);
-            logits.copied().collect()
+            let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
+            outputs.map(PairReading::of).collect()
         }))
     }
 

@@ -1,5 +1,5 @@
 //! The pair encoder: a MiniLM, fine-tuned to read a claim and a text together and to say whether the text supports the claim, attacks it, or does
-//! neither.
+//! neither; how good an argument it is; and whether it is about the claim at all.
 //!
 //! all-MiniLM-L6-v2, as published, is fetched through `weights`. What training changed is part of riposte: `models/own/stance.safetensors`, made
 //! by `train stance`. It contains the differences of each matrix of the six layers in steps of four bits with one scale for 64 numbers; the
@@ -40,13 +40,45 @@ pub const CLASSES: usize = 3;
 /// The logits of a pair, in the order of [`Class`].
 pub type Logits = [f32; CLASSES];
 
-/// The names of the head's two layers in the weight file: (hidden, hidden) with tanh over the row of \[CLS\], and (classes, hidden).
+/// The number of values that the network computes for a pair: the logits of the classes, of the quality and of the relevance.
+pub const OUTPUTS: usize = CLASSES + 2;
+
+/// What the network says of a claim and a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairReading {
+    /// The stance of the text.
+    pub stance: Logits,
+    /// How good an argument the text is: the logit of the share of people who would recommend it to others.
+    pub quality: f32,
+    /// Whether the text is about the claim, whatever it says of it: a logit.
+    pub relevance: f32,
+}
+
+impl PairReading {
+    /// From the [`OUTPUTS`] in their order.
+    pub fn of(outputs: &[f32; OUTPUTS]) -> PairReading {
+        let [con, pro, neither, quality, relevance] = *outputs;
+        PairReading {
+            stance: [con, pro, neither],
+            quality,
+            relevance,
+        }
+    }
+
+    /// The outputs in the order of [`PairReading::of`].
+    pub fn outputs(&self) -> [f32; OUTPUTS] {
+        let [con, pro, neither] = self.stance;
+        [con, pro, neither, self.quality, self.relevance]
+    }
+}
+
+/// The names of the head's two layers in the weight file: (hidden, hidden) with tanh over the row of \[CLS\], and (outputs, hidden).
 pub const HEAD_DENSE: &str = "head.dense";
 /// The second layer.
 pub const HEAD_OUT: &str = "head.out";
 
 /// Part of the producer's name. It changes whenever the same weights would give other logits.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The number of weights that share a scale. If a row is not a multiple of it, the row shares one.
 const GROUP: usize = 64;
@@ -119,7 +151,7 @@ impl PairEncoder {
             producer: producer_of(sha, bytes),
             tokenizer: Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?,
             dense: head(HEAD_DENSE, config.hidden_size)?,
-            out: head(HEAD_OUT, CLASSES)?,
+            out: head(HEAD_OUT, OUTPUTS)?,
             bert: Bert::read(
                 &config,
                 &BARE,
@@ -143,26 +175,36 @@ impl PairEncoder {
         &self.producer
     }
 
-    /// The logits of each (claim, text) pair, in the order given. On the CPU a pair's logits do not depend on the pairs beside it.
+    /// The stance of each (claim, text) pair, in the order given.
     ///
     /// # Errors
-    /// The tokenizer or the device fails, or a logit is not finite.
+    /// As [`PairEncoder::read`].
     pub fn logits(&self, pairs: &[(&str, &str)]) -> Result<Vec<Logits>> {
-        self.logits_of(pairs)
+        let readings = self.read(pairs)?;
+        Ok(readings.iter().map(|reading| reading.stance).collect())
+    }
+
+    /// What the network says of each (claim, text) pair, in the order given. On the CPU a pair's outputs do not depend on the pairs beside it.
+    ///
+    /// # Errors
+    /// The tokenizer or the device fails, or an output is not finite.
+    pub fn read(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairReading>> {
+        self.read_all(pairs)
             .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
 
-    fn logits_of(&self, pairs: &[(&str, &str)]) -> Result<Vec<Logits>> {
+    fn read_all(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairReading>> {
         let tokens = self.tokenizer.encode(pairs.iter().copied())?;
         self.bert.classify(&tokens, |firsts| {
             let mut hidden = self.dense.forward(firsts)?;
             hidden.iter_mut().for_each(|x| *x = x.tanh());
-            let logits = self.out.forward(&hidden)?;
+            let outputs = self.out.forward(&hidden)?;
             ensure!(
-                logits.iter().all(|logit| logit.is_finite()),
-                "a logit is not a finite number: the weights are damaged"
+                outputs.iter().all(|output| output.is_finite()),
+                "an output is not a finite number: the weights are damaged"
             );
-            Ok(logits.as_chunks::<CLASSES>().0.to_vec())
+            let pairs = outputs.as_chunks::<OUTPUTS>().0.iter();
+            Ok(pairs.map(PairReading::of).collect())
         })
     }
 }

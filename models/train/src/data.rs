@@ -1,12 +1,13 @@
 //! The development data: judged texts of the tasks, and labelled collections of stance.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
+use riposte::reading::pair::Class;
 use riposte::topic::question;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::{DocId, ObjectStance, TopicId};
@@ -24,21 +25,26 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The arguments of an `argq30k-….csv.gz` (IBM-ArgQ-Rank-30k) with their quality, in [0, 1], by the weighted average of the labels.
-pub fn argument_quality(path: &Path) -> Result<Vec<JudgedText<f64>>> {
+/// The arguments of an `argq30k-….csv.gz` (IBM-ArgQ-Rank-30k) with their stance, and their quality in [0, 1] by the weighted average of
+/// the labels.
+pub fn rated_arguments(path: &Path) -> Result<Vec<StanceExample>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut text = String::new();
     MultiGzDecoder::new(file)
         .read_to_string(&mut text)
         .with_context(|| format!("cannot read {}", path.display()))?;
-    let rows = columns_of(&text, path, ["topic", "argument", "quality_wa"])?.into_iter();
-    rows.map(|[topic, text, quality]| {
+    let names = ["topic", "argument", "stance", "quality_wa"];
+    let rows = columns_of(&text, path, names)?.into_iter();
+    rows.map(|[topic, text, stance, quality]| {
         let quality = quality.parse();
-        Ok(JudgedText {
-            topic: TopicId(topic),
+        let quality = quality
+            .with_context(|| format!("{} has a quality without a number", path.display()))?;
+        Ok(StanceExample {
+            claim: question::claims(&topic).0,
             text,
-            judgement: quality
-                .with_context(|| format!("{} has a quality without a number", path.display()))?,
+            supports: stance == "1",
+            quality: Some(quality),
+            group: topic,
         })
     })
     .collect()
@@ -178,6 +184,8 @@ pub struct StanceExample {
     pub claim: String,
     pub text: String,
     pub supports: bool,
+    /// How good an argument people thought it, in [0, 1]; none if nobody was asked.
+    pub quality: Option<f64>,
     /// Texts about the same claim or topic share a group, and are learned from or left out together.
     pub group: String,
 }
@@ -214,7 +222,8 @@ pub const TWEET_SUBJECTS: [(&str, [(&str, bool); 5]); 2] = [
     ),
 ];
 
-/// The five collections, in a fixed order. Where a collection has no development part of its own, a fifth of its topics
+/// The six collections, in a fixed order. ArgKP's arguments are a part of argq30k's, which is divided otherwise: neither is learned from where
+/// its topic is in the development part of the other, or in argq30k's test part. Where a collection has no development part of its own, a fifth of its topics
 /// becomes one, chosen by the hash of the topic.
 pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
     let stance = dir.join("stance");
@@ -233,6 +242,28 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
             dev: read("dev")?,
         })
     };
+    let mut argkp = parts("ArgKP", &|part| {
+        let mut rows = key_points(
+            &stance.join(format!("argkp-arguments-{part}.csv")),
+            "argument",
+        )?;
+        rows.extend(key_points(
+            &stance.join(format!("argkp-key_points-{part}.csv")),
+            "key_point",
+        )?);
+        Ok(rows)
+    })?;
+    let mut argq30k = parts("argq30k", &|part| {
+        rated_arguments(&stance.join(format!("argq30k-{part}.csv.gz")))
+    })?;
+    let topics = |rows: &[StanceExample]| -> HashSet<String> {
+        rows.iter().map(|row| row.group.clone()).collect()
+    };
+    let (rated, of_argkp) = (topics(&argq30k.training), topics(&argkp.dev));
+    argkp.training.retain(|row| rated.contains(&row.group));
+    argq30k
+        .training
+        .retain(|row| !of_argkp.contains(&row.group));
     Ok(vec![
         parts("Perspectrum", &|part| {
             perspectives(&stance.join(format!("perspectrum-{part}.jsonl")))
@@ -241,17 +272,8 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
             "IBM claims",
             ibm_claims(&stance.join("ibm-claim-stance-train.csv"))?,
         ),
-        parts("ArgKP", &|part| {
-            let mut rows = key_points(
-                &stance.join(format!("argkp-arguments-{part}.csv")),
-                "argument",
-            )?;
-            rows.extend(key_points(
-                &stance.join(format!("argkp-key_points-{part}.csv")),
-                "key_point",
-            )?);
-            Ok(rows)
-        })?,
+        argkp,
+        argq30k,
         split("debates", debates(&dir.join("args/args-me.json"))?),
         parts("tweets", &|part| {
             let mut rows = Vec::new();
@@ -289,6 +311,7 @@ fn perspectives(path: &Path) -> Result<Vec<StanceExample>> {
                 claim: line.claim,
                 text: line.perspective,
                 supports: line.stance == "SUPPORT",
+                quality: None,
             })
         })
         .collect()
@@ -338,6 +361,7 @@ fn ibm_claims(path: &Path) -> Result<Vec<StanceExample>> {
             claim: question::claims(&topic).0,
             text,
             supports: stance == "PRO",
+            quality: None,
             group,
         })
         .collect())
@@ -350,9 +374,80 @@ fn key_points(path: &Path, text: &str) -> Result<Vec<StanceExample>> {
             claim: question::claims(&topic).0,
             text,
             supports: stance == "1",
+            quality: None,
             group: topic,
         })
         .collect())
+}
+
+/// A key point of ArgKP with an argument of the same topic and stance, and whether the argument makes that point.
+pub struct Match {
+    pub key_point: String,
+    pub argument: String,
+    pub matches: bool,
+}
+
+/// The labelled matches of ArgKP's part `part` whose topics are among `topics`.
+pub fn matches(dir: &Path, part: &str, topics: &HashSet<&str>) -> Result<Vec<Match>> {
+    let file = |what: &str| dir.join(format!("stance/argkp-{what}-{part}.csv"));
+    let arguments: HashMap<String, (String, String)> =
+        columns(&file("arguments"), ["arg_id", "argument", "topic"])?
+            .into_iter()
+            .map(|[id, text, topic]| (id, (text, topic)))
+            .collect();
+    let points: HashMap<String, String> =
+        columns(&file("key_points"), ["key_point_id", "key_point"])?
+            .into_iter()
+            .map(|[id, text]| (id, text))
+            .collect();
+    let mut found = Vec::new();
+    for [argument, point, label] in columns(&file("labels"), ["arg_id", "key_point_id", "label"])? {
+        if let (Some((text, topic)), Some(point)) = (arguments.get(&argument), points.get(&point))
+            && topics.contains(topic.as_str())
+        {
+            found.push(Match {
+                key_point: point.clone(),
+                argument: text.clone(),
+                matches: label == "1",
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// A pair of claim and text written to be hard, with the phenomenon that makes it so.
+pub struct Challenge {
+    pub phenomenon: String,
+    pub claim: String,
+    pub text: String,
+    pub class: Class,
+}
+
+/// The pairs of `tests/it/data/stance/challenge-PART.tsv`: `learn` or `kept`.
+pub fn challenges(part: &str) -> Result<Vec<Challenge>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/it/data/stance");
+    let path = dir.join(format!("challenge-{part}.tsv"));
+    let text = read(&path)?;
+    let rows = text.lines().zip(1..).map(|(line, number)| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let place = || format!("{}, line {number}", path.display());
+        let &[phenomenon, claim, text, answer] = fields.as_slice() else {
+            bail!("{} has {} fields, not 4", place(), fields.len());
+        };
+        let class = match answer {
+            "pro" => Class::Pro,
+            "con" => Class::Con,
+            "neither" => Class::Neither,
+            _ => bail!("{} has the answer {answer:?}", place()),
+        };
+        Ok(Challenge {
+            phenomenon: phenomenon.to_owned(),
+            claim: claim.to_owned(),
+            text: text.to_owned(),
+            class,
+        })
+    });
+    rows.collect()
 }
 
 /// Premises, each with the conclusion that it supports or attacks.
@@ -385,6 +480,7 @@ fn debates(path: &Path) -> Result<Vec<StanceExample>> {
                 claim: question::claims(conclusion).0,
                 text: premise.text,
                 supports: premise.stance == "PRO",
+                quality: None,
                 group: conclusion.to_lowercase(),
             });
         }
@@ -399,6 +495,7 @@ fn tweets(path: &Path, subject: &str, claim: &str) -> Result<Vec<StanceExample>>
             claim: claim.to_owned(),
             text: without_links(&text),
             supports: stance == "support",
+            quality: None,
             group: subject.to_owned(),
         })
         .collect())

@@ -3,6 +3,7 @@
 mod aramis;
 mod aramis_learning;
 mod base_model;
+mod checkpoint;
 mod data;
 mod fit;
 mod heads;
@@ -21,6 +22,7 @@ mod tagger;
 mod tests;
 mod text_stance;
 mod trees;
+mod twins;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +81,8 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// The pair encoder: whether a text supports or attacks a claim; needs all-MiniLM-L6-v2, takes an hour
+    /// The pair encoder: whether a text supports or attacks a claim; needs all-MiniLM-L6-v2, takes some hours. A training that was stopped goes
+    /// on from its last checkpoint, which is beside the weight file
     Stance {
         #[command(flatten)]
         files: Files,
@@ -89,14 +92,11 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Passes over the pairs
-        #[arg(long, default_value_t = 3)]
+        #[arg(long, default_value_t = 4)]
         passes: usize,
         /// Learning rate of the encoder
         #[arg(long, default_value_t = 1e-4)]
         rate: f64,
-        /// Continue from these weights
-        #[arg(long, value_name = "FILE")]
-        from: Option<PathBuf>,
     },
     /// Parts of speech, from the treebank Universal Dependencies English EWT
     Tagger {
@@ -222,27 +222,15 @@ fn run(command: &Command) -> Result<()> {
             seed,
             passes,
             rate,
-            from,
         } => {
-            let from = match from {
-                Some(path) => Some(
-                    fs::read(path)
-                        .with_context(|| format!("cannot read the weights {}", path.display()))?,
-                ),
-                None => None,
-            };
             let recipe = stance::Recipe {
                 seed: *seed,
                 passes: *passes,
-                rates: match from {
-                    // a trained head learns at the encoder's rate
-                    Some(_) => [*rate; 2],
-                    None => [*rate, rate.max(HEAD_RATE)],
-                },
-                from,
+                rates: [*rate, rate.max(HEAD_RATE)],
             };
             let save = |bytes: &[u8]| files.write(bytes);
-            stance::train(&files.data, models.as_deref(), &recipe, &save)
+            let checkpoint = files.output.with_extension("checkpoint");
+            stance::train(&files.data, models.as_deref(), &recipe, &checkpoint, &save)
         }
         Command::Aramis(options) => aramis::run(options),
         Command::Tagger {

@@ -93,6 +93,34 @@ pub fn auc(items: impl Iterator<Item = (String, f64, bool)>) -> f64 {
     right / f64::max(pairs, 1.0)
 }
 
+/// Spearman's rank correlation; equal values share the mean of their ranks. 0 if one side has equal values only.
+pub fn spearman(pairs: &[(f64, f64)]) -> f64 {
+    let ranks = |values: Vec<f64>| -> Vec<f64> {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let mut ranks = vec![0.0; values.len()];
+        let mut from = 0;
+        for same in order.chunk_by(|a, b| values[*a] == values[*b]) {
+            let mean = from as f64 + (same.len() as f64 - 1.0) / 2.0;
+            same.iter().for_each(|&at| ranks[at] = mean);
+            from += same.len();
+        }
+        ranks
+    };
+    let x = ranks(pairs.iter().map(|(x, _)| *x).collect());
+    let y = ranks(pairs.iter().map(|(_, y)| *y).collect());
+    let mean = (pairs.len() as f64 - 1.0) / 2.0;
+    let sum = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    let scale = (sum(&x, &x) * sum(&y, &y)).sqrt();
+    if scale > 0.0 {
+        sum(&x, &y) / scale
+    } else {
+        0.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +140,16 @@ mod tests {
         let answers: Vec<Answer> = (0..20).map(|n| (0.75, n < 15)).collect();
         assert!(calibration_error(&answers) < 1e-12);
         assert!((calibration_error(&[(1.0, false)]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spearman_compares_ranks() {
+        let pairs = [(1.0, 10.0), (2.0, 20.0), (3.0, 1000.0)];
+        assert!((spearman(&pairs) - 1.0).abs() < 1e-12);
+        // scipy.stats.spearmanr([1, 2, 2, 4], [3, 1, 4, 5])
+        let tied = [(1.0, 3.0), (2.0, 1.0), (2.0, 4.0), (4.0, 5.0)];
+        assert!((spearman(&tied) - 0.632_455_532_033_675_9).abs() < 1e-12);
+        assert_eq!(spearman(&[(1.0, 2.0), (1.0, 3.0)]), 0.0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use riposte::nn::checkpoint::Checkpoint;
 use riposte::nn::transformer::bert::{BARE, BertConfig, typed_positions};
 use riposte::nn::transformer::candle::{BatchShape, LayerOps, MASKED, layer_forward};
 use riposte::nn::transformer::{Affine, Layer};
-use riposte::reading::pair::{CLASSES, HEAD_DENSE, HEAD_OUT};
+use riposte::reading::pair::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
 use seeded_random::Random;
 use tokenizers::Encoding;
 
@@ -45,6 +45,20 @@ pub struct Network {
     index: HashMap<String, usize>,
 }
 
+/// What is known of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Target {
+    pub class: Option<Class>,
+    /// In [0, 1].
+    pub quality: Option<f32>,
+    /// In [0, 1].
+    pub relevance: Option<f32>,
+}
+
+/// What the parts of the loss count beside the cross-entropy of the classes.
+const QUALITY_SHARE: f32 = 1.5;
+const RELEVANCE_SHARE: f32 = 0.3;
+
 /// Tokenized pairs, padded to the longest of them.
 pub struct Batch {
     shape: BatchShape,
@@ -52,13 +66,12 @@ pub struct Batch {
     positions: Vec<u32>,
     /// Added to the attention scores: 0 for a token, a large negative number for padding.
     mask: Vec<f32>,
-    /// The index of each pair's class.
-    labels: Vec<u32>,
+    targets: Vec<Target>,
 }
 
 impl Batch {
-    /// `pairs`: tokens and the index of the class; `longest`: as in [`Network::new`].
-    pub fn new(pairs: &[(&Encoding, u32)], longest: usize) -> Batch {
+    /// `longest`: as in [`Network::new`].
+    pub fn new(pairs: &[(&Encoding, Target)], longest: usize) -> Batch {
         let count = pairs.len();
         let length = pairs.iter().map(|(e, _)| e.len()).max().unwrap_or(0);
         let mut batch = Batch {
@@ -66,7 +79,7 @@ impl Batch {
             ids: vec![0; count * length],
             positions: vec![0; count * length],
             mask: vec![MASKED; count * length],
-            labels: pairs.iter().map(|(_, label)| *label).collect(),
+            targets: pairs.iter().map(|(_, target)| *target).collect(),
         };
         for (row, (encoding, _)) in pairs.iter().enumerate() {
             for (at, (&id, &kind)) in encoding
@@ -123,7 +136,7 @@ impl Network {
             let tensor = Tensor::from_vec(checkpoint.read(&name)?, shape, &device)?;
             network.add(name, tensor, false)?;
         }
-        for (name, out) in [(HEAD_DENSE, hidden), (HEAD_OUT, CLASSES)] {
+        for (name, out) in [(HEAD_DENSE, hidden), (HEAD_OUT, OUTPUTS)] {
             // uniform initial weights (Glorot and Bengio 2010)
             let reach = (6.0 / (hidden + out) as f64).sqrt();
             let weight: Vec<f32> = (0..out * hidden)
@@ -155,19 +168,45 @@ impl Network {
         Ok(self.parameters[*at].var.as_tensor().clone())
     }
 
-    /// The mean cross-entropy of a batch with label smoothing: the label has the probability `1 - smoothing`, and all classes share
-    /// the rest. Dropout is applied.
-    pub fn loss(&self, batch: &Batch, smoothing: f64, random: &mut Random) -> Result<Tensor> {
-        let logits = self.forward(batch, Some(random))?;
-        let log = candle_nn::ops::log_softmax(&logits, 1)?;
-        let labels = Tensor::from_slice(&batch.labels, batch.shape.count, &self.device)?;
-        let hit = log.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?;
-        let all = log.mean_all()?;
-        Ok(((hit * (smoothing - 1.0))? - (all * smoothing)?)?)
+    /// The loss of a batch: the cross-entropy of the class with label smoothing (the label has the probability `1 - smoothing`, and all
+    /// classes share the rest), and those of quality and relevance. It is a sum over what is known, divided by `pairs`. Dropout is applied.
+    pub fn loss(
+        &self,
+        batch: &Batch,
+        pairs: usize,
+        smoothing: f32,
+        random: &mut Random,
+    ) -> Result<Tensor> {
+        let outputs = self.forward(batch, Some(random))?;
+        let count = batch.shape.count;
+        let (mut classes, mut grades, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        for target in &batch.targets {
+            let mut row = [0.0; CLASSES];
+            if let Some(class) = target.class {
+                row = [smoothing / CLASSES as f32; CLASSES];
+                row[class as usize] += 1.0 - smoothing;
+            }
+            classes.extend(row);
+            for (grade, share) in [
+                (target.quality, QUALITY_SHARE),
+                (target.relevance, RELEVANCE_SHARE),
+            ] {
+                grades.push(grade.unwrap_or(0.0));
+                known.push(grade.map_or(0.0, |_| share));
+            }
+        }
+        let tensor = |rows: Vec<f32>| Tensor::from_vec(rows, (count, ()), &self.device);
+        let log = candle_nn::ops::log_softmax(&outputs.narrow(1, 0, CLASSES)?, 1)?;
+        let of_classes = (log * tensor(classes)?)?.sum_all()?.neg()?;
+        // -t log σ(x) - (1 - t) log(1 - σ(x)), without overflow
+        let x = outputs.narrow(1, CLASSES, OUTPUTS - CLASSES)?;
+        let softplus = (x.relu()? + (x.abs()?.neg()?.exp()? + 1.0)?.log()?)?;
+        let of_grades = ((softplus - (x * tensor(grades)?)?)? * tensor(known)?)?.sum_all()?;
+        Ok(((of_classes + of_grades)? / pairs as f64)?)
     }
 
-    /// The logits of each pair of a batch, without dropout.
-    pub fn logits(&self, batch: &Batch) -> Result<Vec<Vec<f32>>> {
+    /// The outputs for each pair of a batch, without dropout.
+    pub fn outputs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>> {
         Ok(self.forward(batch, None)?.to_vec2()?)
     }
 
@@ -222,10 +261,18 @@ mod tests {
             ("the death penalty", "no"),
         ];
         let tokens = tokenizer(&dir).unwrap().encode(pairs).unwrap();
-        let rows = [(&tokens[0], 0), (&tokens[1], 2)];
+        let target = |class| Target {
+            class,
+            quality: Some(0.4),
+            relevance: Some(1.0),
+        };
+        let rows = [
+            (&tokens[0], target(Some(Class::Con))),
+            (&tokens[1], target(None)),
+        ];
         let batch = Batch::new(&rows, longest);
 
-        let loss = network.loss(&batch, 0.1, &mut random).unwrap();
+        let loss = network.loss(&batch, 2, 0.1, &mut random).unwrap();
         let gradients = loss.backward().unwrap();
         assert!(
             network
@@ -247,9 +294,9 @@ mod tests {
             }
         }
 
-        let together = network.logits(&batch).unwrap();
+        let together = network.outputs(&batch).unwrap();
         for (row, expected) in rows.iter().zip(together) {
-            let alone = network.logits(&Batch::new(&[*row], longest)).unwrap();
+            let alone = network.outputs(&Batch::new(&[*row], longest)).unwrap();
             for (a, b) in alone[0].iter().zip(&expected) {
                 assert!((a - b).abs() < 1e-5, "{alone:?}, not {expected:?}");
             }

@@ -2,7 +2,6 @@
 
 use anyhow::{Result, ensure};
 use candle_core::Tensor;
-use candle_core::backprop::GradStore;
 use rayon::prelude::*;
 
 use crate::network::Parameter;
@@ -16,8 +15,9 @@ const BETAS: [f64; 2] = [0.9, 0.999];
 /// AdamW (Loshchilov and Hutter 2019) in one pass over the values, where candle's takes fourteen.
 pub struct Optimiser {
     /// The first and the second moment of each parameter.
-    moments: Vec<[Vec<f32>; 2]>,
-    steps: i32,
+    pub moments: Vec<[Vec<f32>; 2]>,
+    /// The steps done.
+    pub steps: i32,
 }
 
 impl Optimiser {
@@ -31,24 +31,17 @@ impl Optimiser {
         }
     }
 
-    /// One step against the gradients; `rates`: the learning rates of the encoder and of the head.
+    /// One step against the gradients, which are in the order of the parameters; `rates`: the learning rates of the encoder and of the head.
     ///
     /// # Errors
     /// A gradient is not finite.
     pub fn step(
         &mut self,
         parameters: &[Parameter],
-        grads: &GradStore,
+        grads: &[Vec<f32>],
         rates: [f64; 2],
     ) -> Result<()> {
         self.steps += 1;
-        let grads: Vec<Vec<f32>> = parameters
-            .iter()
-            .map(|p| match grads.get(p.var.as_tensor()) {
-                Some(grad) => Ok(to_vec(grad)?),
-                None => Ok(vec![0.0; p.var.elem_count()]),
-            })
-            .collect::<Result<_>>()?;
         let squares: f64 = grads
             .par_iter()
             .map(|g| g.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>())
@@ -62,7 +55,7 @@ impl Optimiser {
         parameters
             .par_iter()
             .zip(&mut self.moments)
-            .zip(&grads)
+            .zip(grads)
             .try_for_each(|((parameter, [first, second]), grad)| -> Result<()> {
                 let rate = rates[usize::from(parameter.in_head)];
                 let keep = if parameter.decays() {

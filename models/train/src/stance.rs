@@ -1,26 +1,29 @@
-//! `train stance`: the pair encoder, which is all-MiniLM-L6-v2 trained further on claims and texts. The default three passes take about
-//! an hour on two cores.
+//! `train stance`: the pair encoder, which is all-MiniLM-L6-v2 trained further on claims and texts.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use anyhow::Result;
-use candle_core::{Device, Tensor};
+use candle_core::Device;
+use rayon::prelude::*;
 use riposte::nn::tokens::Tokenizer;
 use riposte::nn::transformer::Backend;
-use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, TrainedTensor};
+use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, PairReading, TrainedTensor};
 use riposte::score::object_stance::{Objects, PREFERENCE};
-use riposte::topic::question;
+use seeded_random::Random;
 use tokenizers::Encoding;
 
 use crate::base_model::BaseModel;
-use crate::data::{self, Comparison, StanceExample, StanceSet, TWEET_SUBJECTS};
-use crate::measures::macro_f1;
-use crate::network::{Batch, Network};
+use crate::checkpoint;
+use crate::data::{self, Challenge, Comparison, Match, StanceExample, StanceSet, TWEET_SUBJECTS};
+use crate::measures::{macro_f1, spearman};
+use crate::network::{Batch, Network, Target};
 use crate::operations::to_vec;
 use crate::optimiser::Optimiser;
-use seeded_random::Random;
+use crate::twins::{self, Side};
 
 /// The settings of training. The defaults were chosen on the development parts; the card of the weights names them.
 pub struct Recipe {
@@ -28,111 +31,278 @@ pub struct Recipe {
     pub passes: usize,
     /// The highest learning rates of the encoder and of the head.
     pub rates: [f64; 2],
-    /// Weights to continue from; without them training starts from the published encoder and a random head.
-    pub from: Option<Vec<u8>>,
 }
 
 /// Pairs in a batch.
 const BATCH: usize = 32;
+/// Pairs whose gradients are computed together. Several such parts of a batch are computed at once, and added in their order, so that the weights do
+/// not depend on the number of threads.
+const PART: usize = 8;
 /// Batches are cut from chunks of this many pairs that are sorted by length, so that there is little padding.
 const CHUNK: usize = 40 * BATCH;
 /// Label smoothing: this share of the probability is spread over all classes.
-const SMOOTHING: f64 = 0.05;
+const SMOOTHING: f32 = 0.05;
 /// The share of all steps in which the learning rate rises; it falls linearly in the rest.
-const WARM_UP: f64 = 0.1;
-/// Percentage of the claims that are also shown negated, with the opposite label.
-const NEGATED: usize = 35;
-/// Percentage of the texts that are also shown with an unrelated claim.
-const UNRELATED: usize = 5;
-/// A sentence without a comparison is shown as it is with half of this percentage, else with its objects swapped with the same
-/// percentage, else not at all.
-const UNCOMPARED: usize = 50;
+const WARM_UP: f64 = 0.06;
+/// Steps between two checkpoints of training.
+const KEPT_EVERY: usize = 200;
 
-/// A claim, a text, and the stance of the text towards the claim.
+/// Percentages of the pairs of a pass.
+mod share {
+    /// Arguments of argq30k that a pass shows: there are many for each topic.
+    pub const RATED: usize = 45;
+    /// Claims that are also shown negated or otherwise reversed, with the opposite label.
+    pub const OTHER_CLAIM: usize = 30;
+    /// Texts of which a twin is shown.
+    pub const TWIN: usize = 35;
+    /// Texts that are also shown with an unrelated claim; half of these claims are chosen for sharing words with the text.
+    pub const UNRELATED: usize = 10;
+    /// Texts whose claim is also shown with a text that takes no side.
+    pub const NEUTRAL: usize = 5;
+    /// Matches of arguments and key points.
+    pub const MATCHES: usize = 8;
+    /// A sentence without a comparison is shown as it is with half of this percentage, else with its objects swapped with the same
+    /// percentage, else not at all.
+    pub const UNCOMPARED: usize = 50;
+}
+
+/// Made comparisons, and how often each hard pair is shown, in a pass.
+const MADE_COMPARISONS: usize = 600;
+const CHALLENGE_TIMES: usize = 3;
+
+/// A claim, a text, and what is known of them.
+#[derive(Clone, Debug)]
 struct Pair {
     claim: String,
     text: String,
-    class: Class,
+    target: Target,
 }
 
-/// Trains, prints the progress, and hands the weight file to `save` after each pass.
+impl Pair {
+    /// A text that takes a side, or none, on the claim that it is about.
+    fn on_topic(claim: &str, text: &str, class: Class) -> Pair {
+        Pair {
+            claim: claim.to_owned(),
+            text: text.to_owned(),
+            target: Target {
+                class: Some(class),
+                quality: None,
+                relevance: Some(1.0),
+            },
+        }
+    }
+
+    fn off_topic(claim: &str, text: &str) -> Pair {
+        let mut pair = Pair::on_topic(claim, text, Class::Neither);
+        pair.target.relevance = Some(0.0);
+        pair
+    }
+}
+
+/// What training learns from.
+struct Material {
+    sets: Vec<StanceSet>,
+    comparisons: Vec<Comparison>,
+    matches: Vec<Match>,
+    challenges: Vec<Challenge>,
+    /// The distinct claims of all sets but the tweets, with their words.
+    claims: Vec<(String, HashSet<String>)>,
+}
+
+impl Material {
+    fn read(dir: &Path) -> Result<Material> {
+        let sets = data::stance_sets(dir)?;
+        let of_argkp = sets.iter().filter(|set| set.name == "ArgKP");
+        let topics: HashSet<&str> = of_argkp
+            .flat_map(|set| set.training.iter().map(|row| row.group.as_str()))
+            .collect();
+        let matches = data::matches(dir, "train", &topics)?;
+        let mut claims: Vec<String> = sets
+            .iter()
+            .filter(|set| set.name != "tweets")
+            .flat_map(|set| set.training.iter().map(|row| row.claim.clone()))
+            .collect();
+        claims.sort_unstable();
+        claims.dedup();
+        Ok(Material {
+            comparisons: data::comparisons(&dir.join("comparative/compsent19-train.csv"))?,
+            matches,
+            challenges: data::challenges("learn")?,
+            claims: claims
+                .into_iter()
+                .map(|claim| {
+                    let words = content_words(&claim);
+                    (claim, words)
+                })
+                .collect(),
+            sets,
+        })
+    }
+}
+
+/// The words of a text that have at least four letters, by their first five.
+fn content_words(text: &str) -> HashSet<String> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| word.chars().count() >= 4 && !matches!(*word, "should" | "that" | "this"))
+        .map(|word| word.chars().take(5).collect())
+        .collect()
+}
+
+/// Trains, prints the progress, and hands the weight file to `save` after each pass. `checkpoint` is the file that training goes on from when it
+/// was stopped.
 pub fn train(
     dir: &Path,
     models: Option<&Path>,
     recipe: &Recipe,
+    checkpoint: &Path,
     save: &dyn Fn(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let base = BaseModel::find(models)?;
-    let sets = data::stance_sets(dir)?;
-    let comparisons = data::comparisons(&dir.join("comparative/compsent19-train.csv"))?;
+    let material = Material::read(dir)?;
     let dev_comparisons = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
     let tokenizer = pair::tokenizer(&base.dir)?;
     let mut random = Random::new(recipe.seed, "stance", 0);
     let network = Network::new(&base.dir, MAX_TOKENS, &mut random, device())?;
     let published: Vec<Vec<f32>> = values(&network)?;
-    if let Some(bytes) = &recipe.from {
-        for (parameter, published) in network.parameters.iter().zip(&published) {
-            let trained = pair::unpack(bytes, &base.sha256, &parameter.name, published.clone())?;
-            let (shape, device) = (parameter.var.shape(), parameter.var.device());
-            parameter
-                .var
-                .set(&Tensor::from_vec(trained, shape, device)?)?;
-        }
-    }
     let mut optimiser = Optimiser::new(&network.parameters);
-    let started = Instant::now();
-    let mut steps = 0;
-    let mut all_steps = 0.0;
-    as_written(&network, &published, &base, recipe, &sets)?;
+    let made_by = format!(
+        "{} {} {} {:?}",
+        base.sha256, recipe.seed, recipe.passes, recipe.rates
+    );
+    let done_before = checkpoint::read(checkpoint, &made_by, &network, &mut optimiser)?;
+    if done_before > 0 {
+        println!(
+            "going on from step {done_before}, which {} holds",
+            checkpoint.display()
+        );
+    }
+    let threads = rayon::ThreadPoolBuilder::new()
+        .num_threads(available_parallelism().map_or(1, usize::from))
+        .build()?;
+    let all_steps = (0..recipe.passes as u64)
+        .map(|pass| {
+            let pairs = one_pass(&material, recipe.seed, pass);
+            println!("pass {}: {} pairs", pass + 1, pairs.len());
+            // each chunk but the last is a whole number of batches
+            pairs.len().div_ceil(BATCH)
+        })
+        .sum();
+    let mut progress = Progress::new(done_before, all_steps);
+    let mut step = 0;
     for pass in 0..recipe.passes {
-        let pairs = one_pass(&sets, &comparisons, recipe.from.is_none(), &mut random);
+        let pairs = one_pass(&material, recipe.seed, pass as u64);
         let tokenized = tokenize(&tokenizer, &pairs)?;
-        let batches = batches(&tokenized, &mut random);
-        if pass == 0 {
-            all_steps = (batches.len() * recipe.passes) as f64;
-        }
-        let mut losses = 0.0;
-        for (n, batch) in batches.iter().enumerate() {
-            let rows: Vec<(&Encoding, u32)> = batch
+        let batches = batches(
+            &tokenized,
+            &mut Random::new(recipe.seed, "order", pass as u64),
+        );
+        for batch in &batches {
+            step += 1;
+            if step <= done_before {
+                continue;
+            }
+            let rows: Vec<(&Encoding, Target)> = batch
                 .iter()
-                .map(|&at| (&tokenized[at], pairs[at].class as u32))
+                .map(|&at| (&tokenized[at], pairs[at].target))
                 .collect();
-            let loss = network.loss(&Batch::new(&rows, MAX_TOKENS), SMOOTHING, &mut random)?;
-            let grads = loss.backward()?;
-            let done = f64::from(steps) / all_steps;
+            let (loss, gradients) =
+                threads.install(|| gradients(&network, &rows, recipe.seed, step as u64))?;
+            let done = (step - 1) as f64 / all_steps as f64;
             let factor = (done / WARM_UP + 1e-3)
                 .min((1.0 - done) / (1.0 - WARM_UP))
                 .max(0.0);
-            optimiser.step(
-                &network.parameters,
-                &grads,
-                recipe.rates.map(|r| r * factor),
-            )?;
-            steps += 1;
-            losses += f64::from(loss.to_scalar::<f32>()?);
-            if (n + 1) % 50 == 0 {
-                let took = started.elapsed().as_secs_f64();
-                println!(
-                    "pass {} of {}, step {} of {}, loss {:.3}, {took:.0} s, about {:.0} s left",
-                    pass + 1,
-                    recipe.passes,
-                    n + 1,
-                    batches.len(),
-                    losses / 50.0,
-                    (took * (all_steps / f64::from(steps) - 1.0)).max(0.0),
-                );
-                losses = 0.0;
+            let rates = recipe.rates.map(|rate| rate * factor);
+            threads.install(|| optimiser.step(&network.parameters, &gradients, rates))?;
+            progress.add(step, loss);
+            if step % KEPT_EVERY == 0 {
+                checkpoint::write(checkpoint, &made_by, &network, &optimiser)?;
             }
         }
-        let encoder = as_written(&network, &published, &base, recipe, &sets)?;
-        let found = on_dev(&encoder, &sets, &dev_comparisons)?;
-        println!("after pass {}: {found}", pass + 1);
-        save(&weight_file(&network, &published, &base, recipe, &found)?)?;
+        if step > done_before {
+            let encoder = as_written(&network, &published, &base, recipe, &material.sets)?;
+            let found = threads.install(|| on_dev(&encoder, &material.sets, &dev_comparisons))?;
+            println!("after pass {}: {found}", pass + 1);
+            save(&weight_file(&network, &published, &base, recipe, &found)?)?;
+        }
     }
-    Ok(())
+    checkpoint::remove(checkpoint)
 }
 
-/// The encoder as riposte will apply it. Prints how far its logits are from the network's, since it stores weights in four bits and
+/// Prints the loss and the time left, every 50 steps.
+struct Progress {
+    started: Instant,
+    from: usize,
+    all: usize,
+    losses: f64,
+}
+
+impl Progress {
+    fn new(from: usize, all: usize) -> Progress {
+        Progress {
+            started: Instant::now(),
+            from,
+            all,
+            losses: 0.0,
+        }
+    }
+
+    fn add(&mut self, step: usize, loss: f64) {
+        const EVERY: usize = 50;
+        self.losses += loss;
+        if step.is_multiple_of(EVERY) {
+            let took = self.started.elapsed().as_secs_f64();
+            let rate = took / (step - self.from) as f64;
+            println!(
+                "step {step} of {}, loss {:.3}, {took:.0} s, about {:.0} s left",
+                self.all,
+                self.losses / EVERY as f64,
+                rate * self.all.saturating_sub(step) as f64,
+            );
+            self.losses = 0.0;
+        }
+    }
+}
+
+/// The loss of a batch and its gradients, in the order of the parameters.
+fn gradients(
+    network: &Network,
+    rows: &[(&Encoding, Target)],
+    seed: u64,
+    step: u64,
+) -> Result<(f64, Vec<Vec<f32>>)> {
+    let parts: Vec<(f64, Vec<Vec<f32>>)> = rows
+        .par_chunks(PART)
+        .enumerate()
+        .map(|(n, part)| {
+            let number = step * (BATCH / PART) as u64 + n as u64;
+            let mut random = Random::new(seed, "dropout", number);
+            let batch = Batch::new(part, MAX_TOKENS);
+            let loss = network.loss(&batch, rows.len(), SMOOTHING, &mut random)?;
+            let found = loss.backward()?;
+            let gradients = network.parameters.iter().map(|parameter| {
+                match found.get(parameter.var.as_tensor()) {
+                    Some(gradient) => Ok(to_vec(gradient)?),
+                    None => Ok(vec![0.0; parameter.var.elem_count()]),
+                }
+            });
+            let gradients = gradients.collect::<Result<_>>()?;
+            Ok((f64::from(loss.to_scalar::<f32>()?), gradients))
+        })
+        .collect::<Result<_>>()?;
+    let mut parts = parts.into_iter();
+    let (mut loss, mut sums) = parts.next().unwrap_or_default();
+    for (of_part, gradients) in parts {
+        loss += of_part;
+        sums.par_iter_mut().zip(&gradients).for_each(|(sum, part)| {
+            sum.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        });
+    }
+    Ok((loss, sums))
+}
+
+/// The encoder as riposte will apply it. Prints how far its outputs are from the network's, since it stores weights in four bits and
 /// computes in another order.
 fn as_written(
     network: &Network,
@@ -145,11 +315,7 @@ fn as_written(
     let encoder = PairEncoder::load_trained(&base.dir, &base.sha256, &file, Backend::default())?;
     let rows = sets.iter().flat_map(|set| set.dev.iter().take(BATCH));
     let pairs: Vec<Pair> = rows
-        .map(|row| Pair {
-            claim: row.claim.clone(),
-            text: row.text.clone(),
-            class: class(row.supports),
-        })
+        .map(|row| Pair::on_topic(&row.claim, &row.text, class(row.supports)))
         .collect();
     let tokenized = tokenize(&pair::tokenizer(&base.dir)?, &pairs)?;
     let texts: Vec<(&str, &str)> = pairs
@@ -158,19 +324,18 @@ fn as_written(
         .collect();
     let (mut sum, mut most) = (0f32, 0f32);
     for (tokenized, texts) in tokenized.chunks(BATCH).zip(texts.chunks(BATCH)) {
-        let rows: Vec<(&Encoding, u32)> = tokenized.iter().map(|e| (e, 0)).collect();
-        let ours = network.logits(&Batch::new(&rows, MAX_TOKENS))?;
-        for (a, b) in ours
-            .iter()
-            .flatten()
-            .zip(encoder.logits(texts)?.iter().flatten())
-        {
+        let rows: Vec<(&Encoding, Target)> =
+            tokenized.iter().map(|e| (e, Target::default())).collect();
+        let ours = network.outputs(&Batch::new(&rows, MAX_TOKENS))?;
+        let written = encoder.read(texts)?;
+        let written = written.iter().flat_map(PairReading::outputs);
+        for (a, b) in ours.iter().flatten().zip(written) {
             sum += (a - b).abs();
             most = most.max((a - b).abs());
         }
     }
-    let mean = sum / (pairs.len() * pair::CLASSES) as f32;
-    println!("logits of the written weights differ by {mean:.4} on average, {most:.4} at most");
+    let mean = sum / (pairs.len() * pair::OUTPUTS) as f32;
+    println!("outputs of the written weights differ by {mean:.4} on average, {most:.4} at most");
     Ok(encoder)
 }
 
@@ -200,15 +365,9 @@ fn weight_file(
     found: &str,
 ) -> Result<Vec<u8>> {
     let card = format!(
-        "claims and texts; from Perspectrum, IBM claims, ArgKP, debates, tweets, CompSent-19; seed {}, {} passes, rate {}{}; {found}",
-        recipe.seed,
-        recipe.passes,
-        recipe.rates[0],
-        if recipe.from.is_some() {
-            ", from a trained one"
-        } else {
-            ""
-        },
+        "claims and texts; from Perspectrum, IBM claims, ArgKP, argq30k, debates, tweets, CompSent-19, and pairs of our own; CC BY-SA 4.0; \
+         seed {}, {} passes, rate {}; {found}",
+        recipe.seed, recipe.passes, recipe.rates[0],
     );
     let tensors: Vec<_> = network
         .parameters
@@ -232,83 +391,185 @@ fn class(supports: bool) -> Class {
     if supports { Class::Pro } else { Class::Con }
 }
 
-/// The pairs of one pass, in the order of the collections. In a `first` training each tweet is shown with any of the claims about its
-/// subject; in a continued one with the claim that it is labelled for, and half of the tweets also with another claim.
-fn one_pass(
-    sets: &[StanceSet],
-    comparisons: &[Comparison],
-    first: bool,
-    random: &mut Random,
-) -> Vec<Pair> {
+/// The pairs of a pass, in the order of the collections.
+fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
+    let mut random = Random::new(seed, "pairs", pass);
+    let random = &mut random;
     let mut pairs = Vec::new();
-    let claims: Vec<&str> = sets
+    let rated: HashSet<&str> = material
+        .sets
         .iter()
-        .filter(|set| set.name != "tweets")
-        .flat_map(|set| set.training.iter().map(|row| row.claim.as_str()))
+        .filter(|set| set.name == "argq30k")
+        .flat_map(|set| set.training.iter().map(|row| row.text.as_str()))
         .collect();
-    for set in sets {
+    for set in &material.sets {
         // the smallest collection, with the hardest texts, is shown twice
         let times = if set.name == "IBM claims" { 2 } else { 1 };
+        let is_tweets = set.name == "tweets";
+        let opposites = (!is_tweets).then(|| ByClaim::new(&set.training));
         for row in set.training.iter().cycle().take(times * set.training.len()) {
-            let mut own = Pair {
-                claim: row.claim.clone(),
-                text: row.text.clone(),
-                class: class(row.supports),
+            let is_skipped = match set.name {
+                "argq30k" => !random.percent(share::RATED),
+                "ArgKP" => rated.contains(row.text.as_str()),
+                _ => false,
             };
-            if set.name == "tweets" {
-                if first {
-                    own = with_subject_claim(row, 0, random).unwrap_or(own);
-                } else if random.percent(50) {
-                    pairs.extend(with_subject_claim(row, 1, random));
-                }
-            } else if random.percent(NEGATED)
-                && let Some(negated) = question::negated(&row.claim)
-            {
-                pairs.push(Pair {
-                    claim: negated,
-                    text: row.text.clone(),
-                    class: class(!row.supports),
-                });
+            if is_skipped {
+                continue;
             }
-            if random.percent(UNRELATED) {
-                pairs.push(Pair {
-                    claim: claims[random.below(claims.len())].to_owned(),
-                    text: row.text.clone(),
-                    class: Class::Neither,
-                });
-            }
+            let Some(opposites) = &opposites else {
+                pairs.extend(of_tweet(row, pass, random));
+                continue;
+            };
+            let mut own = Pair::on_topic(&row.claim, &row.text, class(row.supports));
+            own.target.quality = row.quality.map(|quality| quality as f32);
             pairs.push(own);
+            if random.percent(share::OTHER_CLAIM)
+                && let Some((claim, same)) = twins::of_claim(&row.claim, random)
+            {
+                pairs.push(Pair::on_topic(
+                    &claim,
+                    &row.text,
+                    class(row.supports == same),
+                ));
+            }
+            if random.percent(share::TWIN) {
+                let other = opposites.opposite_of(row, random);
+                if let Some((text, side)) = twins::of_text(row, other, random) {
+                    let class = match side {
+                        Side::OfA => class(row.supports),
+                        Side::AgainstA | Side::OfB => class(!row.supports),
+                        Side::Neither => Class::Neither,
+                    };
+                    pairs.push(Pair::on_topic(&row.claim, &text, class));
+                }
+            }
+            if random.percent(share::UNRELATED)
+                && let Some(claim) = other_claim(material, row, random)
+            {
+                pairs.push(Pair::off_topic(claim, &row.text));
+            }
+            if random.percent(share::NEUTRAL) {
+                let (text, is_unrelated) = twins::neutral(&row.claim, random);
+                pairs.push(if is_unrelated {
+                    Pair::off_topic(&row.claim, &text)
+                } else {
+                    Pair::on_topic(&row.claim, &text, Class::Neither)
+                });
+            }
         }
     }
-    for comparison in comparisons {
+    for row in &material.matches {
+        if random.percent(share::MATCHES) {
+            let mut pair = Pair::on_topic(&row.key_point, &row.argument, Class::Pro);
+            if !row.matches {
+                // whether it supports another point of the same side is not known
+                pair.target.class = None;
+                pair.target.relevance = Some(0.0);
+            }
+            pairs.push(pair);
+        }
+    }
+    for row in &material.challenges {
+        for _ in 0..CHALLENGE_TIMES {
+            let mut pair = Pair::on_topic(&row.claim, &row.text, row.class);
+            if row.class == Class::Neither {
+                // some of them are about the claim
+                pair.target.relevance = None;
+            }
+            pairs.push(pair);
+        }
+    }
+    for comparison in &material.comparisons {
         let [as_is, swapped] = masked(comparison);
         let sentences = match comparison.first_is_better {
             Some(better) => vec![(as_is, class(better)), (swapped, class(!better))],
-            None if random.percent(UNCOMPARED / 2) => vec![(as_is, Class::Neither)],
-            None if random.percent(UNCOMPARED / 2) => vec![(swapped, Class::Neither)],
+            None if random.percent(share::UNCOMPARED / 2) => vec![(as_is, Class::Neither)],
+            None if random.percent(share::UNCOMPARED / 2) => vec![(swapped, Class::Neither)],
             None => Vec::new(),
         };
-        pairs.extend(sentences.into_iter().map(|(text, class)| Pair {
-            claim: PREFERENCE.to_owned(),
-            text,
-            class,
-        }));
+        pairs.extend(
+            sentences
+                .iter()
+                .map(|(text, class)| of_objects(text, *class)),
+        );
+    }
+    for _ in 0..MADE_COMPARISONS {
+        let (text, first_is_better) = twins::comparison(random);
+        pairs.push(of_objects(
+            &text,
+            first_is_better.map_or(Class::Neither, class),
+        ));
     }
     pairs
 }
 
-/// A tweet with a random claim about its subject, from the claim with index `from` on. Claims for and against the subject keep the
-/// encoder from learning the two subjects by heart.
-fn with_subject_claim(row: &StanceExample, from: usize, random: &mut Random) -> Option<Pair> {
-    let (_, claims) = TWEET_SUBJECTS
+/// A sentence about OBJA and OBJB.
+fn of_objects(text: &str, class: Class) -> Pair {
+    let mut pair = Pair::on_topic(PREFERENCE, text, class);
+    pair.target.relevance = None;
+    pair
+}
+
+/// A tweet with any of the claims about its subject. Claims for and against the subject keep the encoder from learning the two subjects by heart.
+/// From the third pass on, it is shown with the claim that it is labelled for too.
+fn of_tweet(row: &StanceExample, pass: u64, random: &mut Random) -> Vec<Pair> {
+    let subject = TWEET_SUBJECTS
         .iter()
-        .find(|(subject, _)| *subject == row.group)?;
-    let (claim, agrees) = claims[from + random.below(claims.len() - from)];
-    Some(Pair {
-        claim: claim.to_owned(),
-        text: row.text.clone(),
-        class: class(row.supports == agrees),
-    })
+        .find(|(subject, _)| *subject == row.group);
+    let Some((_, claims)) = subject else {
+        return Vec::new();
+    };
+    let (claim, agrees) = claims[random.below(claims.len())];
+    let mut pairs = vec![Pair::on_topic(
+        claim,
+        &row.text,
+        class(row.supports == agrees),
+    )];
+    if pass >= 2 {
+        pairs.push(Pair::on_topic(&row.claim, &row.text, class(row.supports)));
+    }
+    pairs
+}
+
+/// The rows of a collection by claim and stance.
+struct ByClaim<'a>(HashMap<(&'a str, bool), Vec<&'a StanceExample>>);
+
+impl<'a> ByClaim<'a> {
+    fn new(rows: &'a [StanceExample]) -> ByClaim<'a> {
+        let mut by_claim: HashMap<_, Vec<&StanceExample>> = HashMap::new();
+        for row in rows {
+            let key = (row.claim.as_str(), row.supports);
+            by_claim.entry(key).or_default().push(row);
+        }
+        ByClaim(by_claim)
+    }
+
+    /// A text about the same claim with the opposite stance.
+    fn opposite_of(&self, row: &StanceExample, random: &mut Random) -> Option<&'a StanceExample> {
+        let rows = self.0.get(&(row.claim.as_str(), !row.supports))?;
+        rows.get(random.below(rows.len())).copied()
+    }
+}
+
+/// A claim that the text is not about: any, or of some the one that shares most words with the text. Claims that share a word with the text's own claim
+/// are left out.
+fn other_claim<'m>(
+    material: &'m Material,
+    row: &StanceExample,
+    random: &mut Random,
+) -> Option<&'m str> {
+    const LOOKED_AT: usize = 40;
+    let (own, text) = (content_words(&row.claim), content_words(&row.text));
+    let looked_at = if random.percent(50) { 1 } else { LOOKED_AT };
+    let mut best: Option<(usize, &str)> = None;
+    for _ in 0..looked_at {
+        let (claim, words) = &material.claims[random.below(material.claims.len())];
+        let shared = words.intersection(&text).count();
+        if words.is_disjoint(&own) && best.is_none_or(|(most, _)| shared > most) {
+            best = Some((shared, claim));
+        }
+    }
+    best.map(|(_, claim)| claim)
 }
 
 /// The comparison with its objects replaced by OBJA and OBJB, and with the two swapped. Of several sentences, the one that names both
@@ -352,7 +613,8 @@ fn on_dev(encoder: &PairEncoder, sets: &[StanceSet], comparisons: &[Comparison])
             .iter()
             .map(|row| (row.claim.as_str(), row.text.as_str()))
             .collect();
-        let logits = encoder.logits(&pairs)?;
+        let readings = encoder.read(&pairs)?;
+        let logits: Vec<_> = readings.iter().map(|reading| reading.stance).collect();
         let f1 = macro_f1(
             set.dev.iter().map(|row| row.supports),
             logits.iter().map(|[con, pro, _]| pro > con),
@@ -363,6 +625,15 @@ fn on_dev(encoder: &PairEncoder, sets: &[StanceSet], comparisons: &[Comparison])
             .count();
         let share = neither as f64 / logits.len().max(1) as f64;
         let _ = write!(line, "{} {f1:.3} ({share:.3} neither), ", set.name);
+        let qualities: Vec<(f64, f64)> = set
+            .dev
+            .iter()
+            .zip(&readings)
+            .filter_map(|(row, reading)| Some((f64::from(reading.quality), row.quality?)))
+            .collect();
+        if !qualities.is_empty() {
+            let _ = write!(line, "quality {:.3}, ", spearman(&qualities));
+        }
     }
     let _ = write!(
         line,

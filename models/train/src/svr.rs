@@ -150,9 +150,14 @@ pub fn train(dir: &Path) -> Result<String> {
     }
     let mut sentences = Vec::new();
     for part in ["train", "dev"] {
-        sentences.extend(data::argument_quality(
-            &dir.join(format!("stance/argq30k-{part}.csv.gz")),
-        )?);
+        let path = dir.join(format!("stance/argq30k-{part}.csv.gz"));
+        sentences.extend(data::rated_arguments(&path)?.into_iter().filter_map(|row| {
+            Some(JudgedText {
+                topic: TopicId(row.group),
+                text: row.text,
+                judgement: row.quality?,
+            })
+        }));
     }
     let sentences: Vec<&JudgedText<f64>> = sentences.iter().collect();
     let mut head = String::from(
