@@ -13,9 +13,11 @@ mod files;
 mod images;
 mod index;
 mod inspect;
+mod lines;
 mod parse;
 mod probe;
 mod progress;
+mod quality;
 mod stance;
 mod texts;
 mod verify;
@@ -59,6 +61,8 @@ enum Command {
     Read(ReadArgs),
     /// Detect the stance of texts towards a topic or two objects, and print it as one JSON object per text
     Stance(StanceArgs),
+    /// Rate texts as arguments on a topic, from 0 to 1, and print it as one JSON object per text
+    Quality(QualityArgs),
     /// Merge the evidence of shards into one store
     Merge(MergeArgs),
     /// List or download models
@@ -301,6 +305,25 @@ struct StanceArgs {
 }
 
 #[derive(Args)]
+struct QualityArgs {
+    /// Topic: a question, a motion, a claim or a subject
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<String>,
+    /// Text that is rated
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Many texts (- for stdin), on lines of {"topic": …, "text": …}
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "text"])]
+    jsonl: Option<PathBuf>,
+    /// Explain each answer
+    #[arg(long)]
+    explain: bool,
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct MergeArgs {
     /// Evidence store that receives the others, created if necessary
     #[arg(value_name = "FILE")]
@@ -519,6 +542,7 @@ pub fn run() -> Result<u8> {
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),
         Command::Stance(args) => stance::stance(&args),
+        Command::Quality(args) => quality::quality(&args),
         Command::Merge(args) => images::merge(&args),
         Command::Models(command) => models(command),
         Command::Approaches(args) => approaches::approaches(&args),

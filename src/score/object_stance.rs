@@ -19,7 +19,10 @@ pub(crate) use features::{LEANING, ONE_SIDED, PREFERRING, SUREST, TAKES, WHICH};
 pub use mentions::Objects;
 
 use super::linear::{Linear, LinearText};
+use super::text_stance::is_sentence;
 use crate::reading::pair::Logits;
+use crate::topic::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
+use crate::topic::words::{count, tokens};
 use crate::trec::{Explanation, ObjectStance};
 
 /// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
@@ -192,8 +195,14 @@ impl Model {
         passage: &str,
         logits: Option<&[MaskedLogits]>,
     ) -> Belief {
-        if let Some(sentence) = short_text_reading(passage, logits) {
-            return sentence_belief(sentence);
+        if !is_sentence(passage) {
+            return Belief {
+                probabilities: [0.0, 0.0, 0.0, 1.0],
+                decision: ObjectStance::No,
+            };
+        }
+        if let Some(short) = short_text_reading(passage, logits) {
+            return short.belief();
         }
         let (cascade, features) = self.read(objects, passage, logits);
         cascade.belief(&features)
@@ -206,8 +215,16 @@ impl Model {
         passage: &str,
         logits: Option<&[MaskedLogits]>,
     ) -> Explanation {
-        if let Some(sentence) = short_text_reading(passage, logits) {
-            return explain_sentence(sentence);
+        if !is_sentence(passage) {
+            return Explanation {
+                name: format!("stance {}", ObjectStance::No),
+                value: 1.0,
+                how: "by rule: not a sentence".into(),
+                parts: Vec::new(),
+            };
+        }
+        if let Some(short) = short_text_reading(passage, logits) {
+            return short.explain();
         }
         let (cascade, features) = self.read(objects, passage, logits);
         let belief = cascade.belief(&features);
@@ -273,44 +290,105 @@ fn softmax(logits: &Logits) -> [f64; 3] {
     powers.map(|x| x / sum)
 }
 
-/// Maximum number of words of a text for which the pair encoder alone decides. A text as short as a sentence or two either prefers an
-/// object or does not; passages, which weigh objects against each other, are longer.
+/// Maximum number of words of a text for which the pair encoder alone decides. A text as short as a sentence or two prefers an object, weighs both
+/// in a word or two, or does neither; passages, which weigh objects at length, are longer.
 const MAX_SENTENCE_WORDS: usize = 60;
 
-/// The reading of the sentence that most probably prefers an object, if the text is short and the encoder read it.
-fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Reading> {
+/// What the pair encoder read in a short text, and the words that weigh the objects against each other.
+struct ShortText {
+    /// The sentence that most probably prefers an object.
+    surest: Reading,
+    /// The probability that another sentence prefers the other object.
+    opposed: f64,
+    /// Whether the text weighs one thing against another ("slower, but easier to read"; "as good as").
+    weighs: bool,
+}
+
+/// The probability that a short text which prefers neither object is neutral, not silent about the choice: with and without words that weigh. No
+/// collection of short texts tells the two apart, so that these are set by hand.
+const NEUTRAL_IF_WEIGHED: f64 = 0.85;
+const NEUTRAL_ELSE: f64 = 0.1;
+
+/// A short text as the encoder read it; none if the text is long, names no object, or was not read.
+fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<ShortText> {
     let words = text.split_whitespace().take(MAX_SENTENCE_WORDS + 1).count();
-    let readings = logits?.iter().map(reading);
-    readings
-        .filter(|_| words <= MAX_SENTENCE_WORDS)
-        .max_by(|a, b| a.prefers.total_cmp(&b.prefers))
-}
-
-/// The stance of a short text, from the reading of its sentence.
-fn sentence_belief(sentence: Reading) -> Belief {
-    let probabilities = [
-        sentence.prefers * super::logistic(sentence.leaning),
-        sentence.prefers * super::logistic(-sentence.leaning),
-        0.0,
-        1.0 - sentence.prefers,
-    ];
-    Belief {
-        decision: decide(&probabilities, [1.0, 1.0]),
-        probabilities,
+    if words > MAX_SENTENCE_WORDS {
+        return None;
     }
+    let readings: Vec<Reading> = logits?.iter().map(reading).collect();
+    let prefers = |a: &&Reading, b: &&Reading| a.prefers.total_cmp(&b.prefers);
+    let surest = *readings.iter().max_by(prefers)?;
+    let against = |other: &Reading| {
+        let side = -surest.leaning.signum();
+        other.prefers * super::logistic(side * other.leaning)
+    };
+    let others = readings.iter().filter(|other| **other != surest);
+    Some(ShortText {
+        surest,
+        opposed: others.map(against).fold(0.0, f64::max),
+        weighs: weighs(text),
+    })
 }
 
-fn explain_sentence(sentence: Reading) -> Explanation {
-    let belief = sentence_belief(sentence);
-    let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
-    let decided = named.filter(|(stance, _)| *stance == belief.decision);
-    Explanation {
-        name: format!("stance {}", belief.decision),
-        value: decided.map(|(_, p)| p).sum(),
-        how: "a sentence, read by the pair encoder".into(),
-        parts: vec![
-            Explanation::leaf("prefers an object", sentence.prefers),
-            Explanation::leaf("log-odds of the first, if it prefers one", sentence.leaning),
-        ],
+/// Whether a text contrasts two things or calls them alike.
+fn weighs(text: &str) -> bool {
+    let tokens = tokens(text);
+    let equals = tokens.windows(3).any(|three| {
+        let [first, middle, last] = three else {
+            return false;
+        };
+        first.lower == "as" && last.lower == "as" && middle.word
+    });
+    equals
+        || [CONTRASTS, ALIKE, PROS_AND_CONS]
+            .iter()
+            .any(|list| count(&tokens, list) > 0.0)
+}
+
+impl ShortText {
+    /// A preference that another sentence takes back is neutral, as is a text without a preference that weighs the objects.
+    fn belief(&self) -> Belief {
+        let ShortText {
+            surest,
+            opposed,
+            weighs,
+        } = self;
+        let one = surest.prefers * (1.0 - opposed);
+        let neutral = if *weighs {
+            NEUTRAL_IF_WEIGHED
+        } else {
+            NEUTRAL_ELSE
+        };
+        let none = 1.0 - surest.prefers;
+        let probabilities = [
+            one * super::logistic(surest.leaning),
+            one * super::logistic(-surest.leaning),
+            surest.prefers * opposed + none * neutral,
+            none * (1.0 - neutral),
+        ];
+        Belief {
+            decision: decide(&probabilities, [1.0, 1.0]),
+            probabilities,
+        }
+    }
+
+    fn explain(&self) -> Explanation {
+        let belief = self.belief();
+        let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
+        let decided = named.filter(|(stance, _)| *stance == belief.decision);
+        Explanation {
+            name: format!("stance {}", belief.decision),
+            value: decided.map(|(_, p)| p).sum(),
+            how: "a short text, read by the pair encoder".into(),
+            parts: vec![
+                Explanation::leaf("prefers an object", self.surest.prefers),
+                Explanation::leaf(
+                    "log-odds of the first, if it prefers one",
+                    self.surest.leaning,
+                ),
+                Explanation::leaf("another sentence prefers the other", self.opposed),
+                Explanation::leaf("weighs one against the other", f64::from(self.weighs)),
+            ],
+        }
     }
 }

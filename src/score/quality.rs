@@ -3,6 +3,9 @@
 //!
 //! A logistic model of a few features that a reader can check and that do not depend on the topic. `train quality` learns
 //! its weights from quality judgements.
+//!
+//! [`rating`] answers another question: how good is a short text as an argument on a topic? Its models are learned from IBM-ArgQ-Rank-30k,
+//! whose annotators said whether they would recommend an argument to a friend who is to speak on the topic.
 
 mod lists;
 
@@ -12,6 +15,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
+use super::text_stance::is_sentence;
+use crate::reading::pair::PairReading;
 use crate::topic::words::{Sentence, Token, count, sentences};
 use crate::trec::Explanation;
 use lists::{
@@ -42,6 +47,27 @@ pub const FEATURES: [&str; 20] = [
     "talk about the debate",
     "second person",
 ];
+
+/// The name of the feature that the pair encoder adds to [`FEATURES`] in the model of ratings: the mean of its logits of quality over the
+/// pieces of the text.
+pub const READ: &str = "as the pair encoder reads it";
+
+/// The names of the features of ratings, with or without the pair encoder.
+pub fn rating_names(encoder: bool) -> Vec<&'static str> {
+    let read = encoder.then_some(READ);
+    FEATURES.into_iter().chain(read).collect()
+}
+
+/// The features of a rating, in the order of [`rating_names`]. `readings`: what the pair encoder says of the pieces of the text; none without
+/// an encoder.
+pub fn rating_features(text: &str, readings: Option<&[PairReading]>) -> Vec<f64> {
+    let mut features = features(text);
+    features.extend(readings.map(|readings| {
+        let sum: f64 = readings.iter().map(|r| f64::from(r.quality)).sum();
+        sum / readings.len().max(1) as f64
+    }));
+    features
+}
 
 /// Number of words beyond which more words no longer raise the feature "length".
 const LONG: f64 = 400.0;
@@ -177,11 +203,13 @@ pub enum Kind {
     Passage,
 }
 
-/// The learned weights, one model for each kind of text.
+/// The learned weights, one model for each kind of text, and the two of ratings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     arguments: Linear,
     passages: Linear,
+    ratings: Linear,
+    ratings_by_words: Linear,
 }
 
 #[derive(Deserialize)]
@@ -189,6 +217,8 @@ pub struct Model {
 struct ModelText {
     arguments: LinearText,
     passages: LinearText,
+    ratings: LinearText,
+    ratings_by_words: LinearText,
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
@@ -207,7 +237,18 @@ impl Model {
         Ok(Model {
             arguments: Linear::new(text.arguments, &FEATURES).context("arguments")?,
             passages: Linear::new(text.passages, &FEATURES).context("passages")?,
+            ratings: Linear::new(text.ratings, &rating_names(true)).context("ratings")?,
+            ratings_by_words: Linear::new(text.ratings_by_words, &rating_names(false))
+                .context("ratings by words")?,
         })
+    }
+
+    fn of_ratings(&self, encoder: bool) -> &Linear {
+        if encoder {
+            &self.ratings
+        } else {
+            &self.ratings_by_words
+        }
     }
 
     fn of(&self, kind: Kind) -> &Linear {
@@ -226,4 +267,31 @@ pub fn quality(kind: Kind, text: &str) -> f64 {
 /// The same number with the contribution of each feature.
 pub fn explain(kind: Kind, text: &str) -> Explanation {
     COMMITTED.of(kind).explain("quality", &features(text))
+}
+
+/// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
+/// IBM-ArgQ-Rank-30k). `readings`: what the pair encoder says of the topic's claim with each of the text's [`pieces`]; without an encoder the
+/// words decide alone. A text that is no sentence has 0.
+///
+/// [`pieces`]: crate::reading::pieces::pieces
+pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
+    if !is_sentence(text) {
+        return 0.0;
+    }
+    let model = COMMITTED.of_ratings(readings.is_some());
+    model.probability(&rating_features(text, readings))
+}
+
+/// The same number with the contribution of each feature.
+pub fn explain_rating(text: &str, readings: Option<&[PairReading]>) -> Explanation {
+    if !is_sentence(text) {
+        return Explanation {
+            name: "quality".into(),
+            value: 0.0,
+            how: "0, by rule: not a sentence".into(),
+            parts: Vec::new(),
+        };
+    }
+    let model = COMMITTED.of_ratings(readings.is_some());
+    model.explain("quality", &rating_features(text, readings))
 }

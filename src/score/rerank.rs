@@ -31,6 +31,8 @@ pub enum Channel {
     Comparison,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
     Side,
+    /// The log-odds that a piece of the text is about the topic, by the pair encoder: the highest of its pieces.
+    Relevance,
     /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
     Adjectives,
     /// How well the text is written by the words in it, in [0, 1] ([`super::svr`]).
@@ -61,6 +63,7 @@ impl Channel {
             Channel::Quality => ("quality", true),
             Channel::Comparison => ("comparison", true),
             Channel::Side => ("side", true),
+            Channel::Relevance => ("relevance", false),
             Channel::Adjectives => ("adjectives", true),
             Channel::SvrQuality => ("svr-quality", true),
             Channel::Sentiment => ("sentiment", true),
@@ -103,7 +106,7 @@ impl Weights {
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Retrieval, sentence, cross and trees to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
+    /// Retrieval, sentence, cross, relevance and trees to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
     #[default]
     MinMax,
     /// All stay as they are.

@@ -2,8 +2,9 @@
 //!
 //! The pair encoder reads the beginning of the text as a whole and its first sentences one by one: arguments begin with what they argue
 //! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are
-//! added with weights that were fitted on the development parts of the labelled collections, so that the results are calibrated
-//! probabilities. Without the encoder the words decide alone. `train text-stance` learns all weights.
+//! added with weights that were fitted on the development parts of the labelled collections, for each [`TextKind`] apart, so that the results
+//! are calibrated probabilities. Without the encoder the words decide alone. `train text-stance` learns all weights. A text that is no
+//! sentence of a language is "neither" by rule ([`is_sentence`]).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -48,6 +49,22 @@ pub struct Stances {
 }
 
 impl Stances {
+    /// The stance of a text that is no sentence.
+    pub const NEITHER: Stances = Stances {
+        pro: 0.0,
+        con: 0.0,
+        neither: 1.0,
+    };
+
+    /// The probability of PRO if the text takes a side.
+    pub fn pro_of_sides(&self) -> f64 {
+        if self.neither < 1.0 {
+            self.pro / (self.pro + self.con)
+        } else {
+            0.5
+        }
+    }
+
     /// P(pro) - P(con), in [-1, 1].
     pub fn balance(&self) -> f64 {
         self.pro - self.con
@@ -114,10 +131,62 @@ fn shared_words(claim: &str, text: &str) -> f64 {
     of_claim.intersection(&of_text).count() as f64 / of_claim.len().max(1) as f64
 }
 
+/// Kinds of texts for which the encoder is differently sure of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// A single piece, such as a claim, a headline or a line in a picture.
+    Sentence,
+    /// Several sentences that are also read one by one.
+    Passage,
+    /// A post in a social network: it has a hashtag or addresses somebody by `@name`.
+    Post,
+}
+
+impl TextKind {
+    pub const ALL: [TextKind; 3] = [TextKind::Sentence, TextKind::Passage, TextKind::Post];
+
+    /// The kind of a text.
+    pub fn of(text: &str) -> TextKind {
+        let is_mark = |word: &str| {
+            let rest = word.strip_prefix(['#', '@']);
+            rest.is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+        };
+        if beginning(text).split_whitespace().any(is_mark) {
+            TextKind::Post
+        } else if pieces(text).len() > 1 {
+            TextKind::Passage
+        } else {
+            TextKind::Sentence
+        }
+    }
+}
+
+/// Fewer words of a language make no sentence.
+const MIN_WORDS: usize = 2;
+/// In a text with a smaller share of letters among all characters but blanks, letters are noise.
+const MIN_LETTERS: f64 = 0.5;
+
+/// Whether a text has at least two words in Latin letters, each of at least two letters with a vowel among them, and letters are at least half of its characters.
+/// Nothing else can take a side in English: no empty text, no number, no noise of text recognition.
+pub fn is_sentence(text: &str) -> bool {
+    let text = beginning(text);
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let marks = text.chars().filter(|c| !c.is_whitespace()).count();
+    let is_word = |word: &&str| {
+        let lower = word.to_lowercase();
+        lower.chars().count() >= 2
+            && lower.chars().all(|c| c.is_ascii_alphabetic())
+            && lower.contains(['a', 'e', 'i', 'o', 'u', 'y'])
+    };
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    letters as f64 >= MIN_LETTERS * marks as f64
+        && words.filter(is_word).take(MIN_WORDS).count() == MIN_WORDS
+}
+
 /// The learned weights.
 #[derive(Clone, Debug)]
 pub struct Model {
-    weights: Weights,
+    weights: KindWeights,
     sides: Linear,
     neither: Linear,
 }
@@ -138,11 +207,31 @@ pub struct Weights {
     pub neither_bias: f64,
 }
 
+/// The weights for each kind of text.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindWeights {
+    pub sentence: Weights,
+    pub passage: Weights,
+    pub post: Weights,
+}
+
+impl KindWeights {
+    /// Those for one kind.
+    pub fn of(&self, kind: TextKind) -> &Weights {
+        match kind {
+            TextKind::Sentence => &self.sentence,
+            TextKind::Passage => &self.passage,
+            TextKind::Post => &self.post,
+        }
+    }
+}
+
 /// The layout of the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelText {
-    pub weights: Weights,
+    pub weights: KindWeights,
     pub sides: LinearText,
     pub neither: LinearText,
 }
@@ -224,15 +313,24 @@ impl Model {
     /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in their order; none
     /// without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
+        if !is_sentence(text) {
+            return Stances::NEITHER;
+        }
         let (sides, rest) = features(claim, text);
-        self.stances_of(&sides, &rest, logits)
+        self.stances_of(TextKind::of(text), &sides, &rest, logits)
     }
 
-    fn stances_of(&self, sides: &[f64], rest: &[f64], logits: Option<&[Logits]>) -> Stances {
+    fn stances_of(
+        &self,
+        kind: TextKind,
+        sides: &[f64],
+        rest: &[f64],
+        logits: Option<&[Logits]>,
+    ) -> Stances {
         let words = self.sides.log_odds(sides);
         let (pro, neither) = match logits.and_then(EncoderLogOdds::of) {
             Some(o) => {
-                let w = &self.weights;
+                let w = self.weights.of(kind);
                 (
                     w.whole * o.whole + w.sentences * o.sentences + w.words * words,
                     w.neither * o.neither + w.neither_bias,
@@ -268,10 +366,20 @@ impl Model {
         text: &str,
         logits: Option<&[Logits]>,
     ) -> (Stances, Explanation) {
+        if !is_sentence(text) {
+            let explanation = Explanation {
+                name: name.to_owned(),
+                value: 0.0,
+                how: "neither, by rule: not a sentence".into(),
+                parts: vec![Explanation::leaf("neither", 1.0)],
+            };
+            return (Stances::NEITHER, explanation);
+        }
+        let kind = TextKind::of(text);
         let (sides, rest) = features(claim, text);
-        let stances = self.stances_of(&sides, &rest, logits);
+        let stances = self.stances_of(kind, &sides, &rest, logits);
         let sum = self.sides.log_odds(&sides);
-        let w = &self.weights;
+        let w = self.weights.of(kind);
         let mut parts = Vec::new();
         if let (Some(logits), Some(opinions)) = (logits, logits.and_then(EncoderLogOdds::of)) {
             let texts = pieces(text);
@@ -319,7 +427,7 @@ impl Model {
             parts.push(words);
             parts.push(self.neither.explain("neither", &rest));
         }
-        let share = stances.pro / (stances.pro + stances.con);
+        let share = stances.pro_of_sides();
         let explanation = Explanation {
             name: name.to_owned(),
             value: stances.balance(),
@@ -402,6 +510,44 @@ mod tests {
             let pro = (1.0 - stances.neither) * logistic(sum);
             assert!((pro - stances.pro).abs() < 1e-9, "{explained:?}");
         }
+    }
+
+    #[test]
+    fn what_is_no_sentence_takes_no_side() {
+        let model = Model::committed();
+        let sure: &[Logits] = &[[-9.0, 9.0, -9.0]];
+        for text in [
+            "",
+            " \n",
+            "Yes.",
+            "42",
+            "10 20 30",
+            "|| ~~ .,",
+            "xkcd grmpf",
+            "l1 I0 |o ,.",
+            "原子力 発電",
+        ] {
+            assert_eq!(
+                model.stances("zoos should be closed", text, Some(sure)),
+                Stances::NEITHER,
+                "{text}"
+            );
+            let explained = model.explain("text", "zoos should be closed", text, Some(sure));
+            assert_eq!(explained.value, 0.0);
+        }
+        for text in ["Ban guns!", "No, never", "NO MORE ZOOS", "50% fewer zoos"] {
+            assert!(is_sentence(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_have_kinds() {
+        assert_eq!(TextKind::of("Ban all guns"), TextKind::Sentence);
+        assert_eq!(TextKind::of("Enough! #NeverAgain"), TextKind::Post);
+        assert_eq!(TextKind::of("We are number # 1"), TextKind::Sentence);
+        let one =
+            "It is high time that young people were heard in the halls of power, said the mayor.";
+        assert_eq!(TextKind::of(&format!("{one} {one}")), TextKind::Passage);
     }
 
     proptest! {

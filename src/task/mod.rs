@@ -8,6 +8,7 @@ pub(crate) mod image_run;
 pub mod images;
 pub mod likeness;
 pub mod models;
+pub mod quality;
 pub mod recipe;
 pub(crate) mod service_run;
 pub mod stance;

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::pair::{Class, PairEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
-use riposte::score::text_stance::Model;
+use riposte::score::text_stance::{Model, TextKind};
 use riposte::trec::ObjectStance;
 use riposte::weights::{ModelStatus, Models};
 
 use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
 use crate::fit::logistic_regression;
-use crate::measures::{Answer, calibration_error, macro_f1, reliability};
+use crate::measures::{Answer, calibration_error, macro_f1, reliability, spearman};
 use crate::stance::{masked, on_comparisons};
 use crate::text_stance::read;
 
@@ -55,6 +55,7 @@ pub fn run(options: &Options) -> Result<()> {
          |---|---|---|---|---|---|---|---|---|---|"
     );
     let mut all = Vec::new();
+    let mut kinds = [(); 3].map(|()| Vec::new());
     for set in data::stance_sets(&options.data)? {
         let mut row = format!("| {} | {} |", set.name, set.dev.len());
         let mut column = |found: Option<Vec<bool>>| {
@@ -90,18 +91,111 @@ pub fn run(options: &Options) -> Result<()> {
             .map(|reading| {
                 let example = &reading.example;
                 let s = model.stances(&example.claim, &example.text, Some(&reading.logits));
-                (s.pro / (s.pro + s.con), example.supports)
+                (s.pro_of_sides(), example.supports)
             })
             .collect();
         let together = answers.iter().map(|(probability, _)| *probability > 0.5);
         column(Some(together.collect()));
         println!("{row} {:.3} |", calibration_error(&answers));
+        for (reading, answer) in readings.iter().zip(&answers) {
+            let at = TextKind::ALL
+                .iter()
+                .position(|kind| *kind == TextKind::of(&reading.example.text));
+            kinds[at.unwrap_or_default()].push(*answer);
+        }
         all.extend(answers);
     }
     comparisons(&options.data, &encoder)?;
+    by_kind(&kinds);
+    qualities(&options.data, &encoder)?;
+    challenges(&encoder, model)?;
     if let Some(path) = &options.plot {
         fs::write(path, plot(&all)).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    Ok(())
+}
+
+/// Prints the calibration of PRO against CON for each kind of text.
+fn by_kind(kinds: &[Vec<Answer>; 3]) {
+    println!("\n| kind of text | texts | ECE |\n|---|---|---|");
+    for (kind, answers) in TextKind::ALL.iter().zip(kinds) {
+        println!(
+            "| {} | {} | {:.3} |",
+            format!("{kind:?}").to_lowercase(),
+            answers.len(),
+            calibration_error(answers)
+        );
+    }
+}
+
+/// Prints how the encoder's quality agrees with people's on arguments about topics that it has not seen.
+fn qualities(dir: &Path, encoder: &PairEncoder) -> Result<()> {
+    let dev = data::rated_arguments(&dir.join("stance/argq30k-dev.csv.gz"))?;
+    let pairs: Vec<(&str, &str)> = dev
+        .iter()
+        .map(|row| (row.claim.as_str(), row.text.as_str()))
+        .collect();
+    let readings = encoder.read(&pairs)?;
+    let pairs: Vec<(f64, f64)> = dev
+        .iter()
+        .zip(&readings)
+        .filter_map(|(row, reading)| Some((f64::from(reading.quality), row.quality?)))
+        .collect();
+    println!(
+        "\nQuality of {} arguments of argq30k, Spearman: {:.3}",
+        pairs.len(),
+        spearman(&pairs)
+    );
+    Ok(())
+}
+
+/// Prints the macro-F1 over the three answers on pairs that are hard, by phenomenon. Training may have seen those to learn from.
+fn challenges(encoder: &PairEncoder, model: &Model) -> Result<()> {
+    println!(
+        "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
+    );
+    let mut parts: Vec<Vec<(String, Class, Class)>> = Vec::new();
+    for part in ["learn", "kept"] {
+        let rows = data::challenges(part)?;
+        let pairs: Vec<(&str, &str)> = rows
+            .iter()
+            .map(|row| (row.claim.as_str(), row.text.as_str()))
+            .collect();
+        let logits = encoder.logits(&pairs)?;
+        let answers = rows.iter().zip(&logits).map(|(row, logits)| {
+            let s = model.stances(&row.claim, &row.text, Some(std::slice::from_ref(logits)));
+            let found = if s.neither >= s.pro.max(s.con) {
+                Class::Neither
+            } else if s.pro > s.con {
+                Class::Pro
+            } else {
+                Class::Con
+            };
+            (row.phenomenon.clone(), row.class, found)
+        });
+        parts.push(answers.collect());
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (name, ..) in parts.iter().flatten() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let cells = |keeps: &dyn Fn(&str) -> bool| -> String {
+        let cell = |answers: &Vec<(String, Class, Class)>| {
+            let kept: Vec<_> = answers.iter().filter(|(name, ..)| keeps(name)).collect();
+            let f1 = macro_f1(
+                kept.iter().map(|(_, truth, _)| *truth),
+                kept.iter().map(|(.., found)| *found),
+            );
+            format!(" {} | {f1:.3} |", kept.len())
+        };
+        parts.iter().map(cell).collect()
+    };
+    for name in &names {
+        println!("| {name} |{}", cells(&|other| other == name));
+    }
+    println!("| all |{}", cells(&|_| true));
     Ok(())
 }
 

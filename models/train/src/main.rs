@@ -45,8 +45,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Text quality
-    Quality(Files),
+    /// Text quality, and ratings of arguments; needs all-MiniLM-L6-v2 and the weights of `stance`
+    Quality {
+        #[command(flatten)]
+        files: Files,
+        /// Directory of the models
+        #[arg(long)]
+        models: Option<PathBuf>,
+    },
     /// Text quality by a linear support vector regression over words, as Heimdall has it
     SvrQuality(Files),
     /// Which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
@@ -195,7 +201,9 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<()> {
     match command {
         Command::SvrQuality(files) => files.write(svr::train(&files.data)?.as_bytes()),
-        Command::Quality(files) => files.write(quality::train(&files.data)?.as_bytes()),
+        Command::Quality { files, models } => {
+            files.write(quality::train(&files.data, models.as_deref())?.as_bytes())
+        }
         Command::ObjectStance { files, models } => {
             files.write(object_stance::train(&files.data, models.as_deref())?.as_bytes())
         }

@@ -1,16 +1,23 @@
-//! `train quality`: text quality from the judged grades of arguments (Task 1) and passages (Task 2), each divided by the highest.
+//! `train quality`: text quality from the judged grades of arguments (Task 1) and passages (Task 2), each divided by the highest, and the
+//! ratings of arguments from IBM-ArgQ-Rank-30k.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use riposte::collection::read_topics;
+use riposte::reading::pair::{PairEncoder, PairReading};
+use riposte::reading::pieces::pieces;
 use riposte::score::linear::{Linear, LinearText};
-use riposte::score::quality::{FEATURES, features};
+use riposte::score::quality::{FEATURES, features, rating_features, rating_names};
+use riposte::topic::question;
 use riposte::trec::TopicId;
 
-use crate::data::{self, JudgedText};
+use crate::base_model::BaseModel;
+use crate::data::{self, JudgedText, StanceExample};
 use crate::fit::{fit, model, table};
+use crate::measures::spearman;
 
 /// Of the weights, which are log-odds per standard deviation of a feature.
 const PENALTY: f64 = 3.0;
@@ -24,14 +31,26 @@ struct Row {
 }
 
 /// The weight file, with the figures of cross-validation in its first lines.
-pub fn train(dir: &Path) -> Result<String> {
+pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
+    let base = BaseModel::find(models)?;
+    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let topics = |path: &str| -> Result<HashMap<TopicId, String>> {
+        let topics = read_topics(&dir.join(path))?.into_iter();
+        Ok(topics
+            .map(|t| (t.id, question::claims(&t.title).0))
+            .collect())
+    };
+    let claims = [
+        topics("args/argquality20/topics.xml")?,
+        topics("passages/topics.xml")?,
+    ];
     let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
     let arguments = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
     let passages = data::passages(&dir.join("passages/passages.jsonl.gz"))?;
     let passages = data::grades(&dir.join("passages/quality.qrels"), &passages)?;
     let sets = [
-        ("arguments", rows(&arguments)),
-        ("passages", rows(&passages)),
+        ("arguments", rows(&arguments), &arguments),
+        ("passages", rows(&passages), &passages),
     ];
     let mut head = String::from(
         "# Text quality: weights of src/score/quality.rs.\n\
@@ -41,19 +60,139 @@ pub fn train(dir: &Path) -> Result<String> {
          # right order, and Kendall's tau-b (mean of the topics):\n",
     );
     let mut tables = String::new();
-    for (name, rows) in &sets {
-        let of_model = cross_validated(rows)?;
+    for ((name, rows, judged), claims) in sets.iter().zip(&claims) {
+        let of_model = cross_validated(rows, &FEATURES)?;
         let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
-        for (what, scores) in [("this model", of_model), ("length alone", length)] {
+        let read = with_encoder(rows, judged, claims, &encoder)?;
+        let of_encoder = read.iter().map(|r| r.features[FEATURES.len()]).collect();
+        let with_encoder = cross_validated(&read, &rating_names(true))?;
+        for (what, scores) in [
+            ("this model", of_model),
+            ("length alone", length),
+            ("the pair encoder alone (not used)", of_encoder),
+            ("this model with the pair encoder (not used)", with_encoder),
+        ] {
             let truth: Vec<(&TopicId, f64)> = rows.iter().map(|r| (&r.topic, r.share)).collect();
             let (pairs, tau) = agreement(&truth, &scores);
             let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
         }
         let all: Vec<&Row> = rows.iter().collect();
-        tables += &table(name, &learn(&all)?, &FEATURES);
+        tables += &table(name, &learn(&all, &FEATURES)?, &FEATURES);
     }
+    let (figures, of_ratings) = ratings(dir, &encoder)?;
+    head += &figures;
+    tables += &of_ratings;
     print!("{head}");
     Ok(head + &tables)
+}
+
+/// The same rows, each with what the pair encoder says of its text.
+fn with_encoder(
+    rows: &[Row],
+    judged: &[JudgedText<f64>],
+    claims: &HashMap<TopicId, String>,
+    encoder: &PairEncoder,
+) -> Result<Vec<Row>> {
+    let texts = judged.iter().map(|of| {
+        let claim = claims.get(&of.topic);
+        let claim = claim.with_context(|| format!("topic {} has no question", of.topic))?;
+        Ok((claim.as_str(), of.text.as_str()))
+    });
+    let features = read_features(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
+    Ok(rows
+        .iter()
+        .zip(features)
+        .map(|(row, features)| Row {
+            topic: row.topic.clone(),
+            features,
+            share: row.share,
+        })
+        .collect())
+}
+
+/// The features of each (claim, text) with the pair encoder.
+fn read_features(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Vec<f64>>> {
+    let parts: Vec<Vec<&str>> = texts.iter().map(|(_, text)| pieces(text)).collect();
+    let pairs: Vec<(&str, &str)> = texts
+        .iter()
+        .zip(&parts)
+        .flat_map(|((claim, _), parts)| parts.iter().map(|part| (*claim, *part)))
+        .collect();
+    let mut readings = encoder.read(&pairs)?.into_iter();
+    Ok(texts
+        .iter()
+        .zip(&parts)
+        .map(|((_, text), parts)| {
+            let of_text: Vec<PairReading> = readings.by_ref().take(parts.len()).collect();
+            rating_features(text, Some(&of_text))
+        })
+        .collect())
+}
+
+/// The two models of ratings, and their figures. The pair encoder has learned from the training part, so that the model with it is learned from
+/// the development part.
+fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
+    let [training, dev] = ["train", "dev"]
+        .map(|part| data::rated_arguments(&dir.join(format!("stance/argq30k-{part}.csv.gz"))));
+    let (training, dev) = (training?, dev?);
+    let row = |of: &StanceExample, features: Vec<f64>| Row {
+        topic: TopicId(of.group.clone()),
+        features,
+        share: of.quality.unwrap_or_default(),
+    };
+    let texts: Vec<(&str, &str)> = dev
+        .iter()
+        .map(|of| (of.claim.as_str(), of.text.as_str()))
+        .collect();
+    let mut read: Vec<Row> = dev
+        .iter()
+        .zip(read_features(&texts, encoder)?)
+        .map(|(of, features)| row(of, features))
+        .collect();
+    read.sort_by(|a, b| a.topic.cmp(&b.topic));
+    let by_words: Vec<Row> = training
+        .iter()
+        .map(|of| row(of, features(&of.text)))
+        .collect();
+    let by_words: Vec<&Row> = by_words.iter().collect();
+    let learned = learn(&by_words, &FEATURES)?;
+    let of_words = model(&learned, &FEATURES)?;
+    let words = read
+        .iter()
+        .map(|r| of_words.probability(&r.features[..FEATURES.len()]));
+    let alone = read.iter().map(|r| r.features[FEATURES.len()]).collect();
+    let together = cross_validated(&read, &rating_names(true))?;
+    let mut head = String::from(
+        "# Ratings of the 3,208 arguments in the development part of argq30k (7 topics): Spearman's correlation over all, and its mean over\n\
+         # the topics. The model of words has learned from the training part, as has the encoder; the model of both from the other\n\
+         # topics of the development part:\n",
+    );
+    for (what, scores) in [
+        ("words", words.collect()),
+        ("the pair encoder alone", alone),
+        ("both", together),
+    ] {
+        let scores: Vec<f64> = scores;
+        let pairs: Vec<(f64, f64)> = read.iter().map(|r| r.share).zip(scores).collect();
+        let mut by_topic = Vec::new();
+        let mut rest = pairs.as_slice();
+        for of_topic in read.chunk_by(|a, b| a.topic == b.topic) {
+            let (these, others) = rest.split_at(of_topic.len());
+            by_topic.push(spearman(these));
+            rest = others;
+        }
+        let mean = by_topic.iter().sum::<f64>() / by_topic.len() as f64;
+        let _ = writeln!(
+            head,
+            "# ratings by {what}: {:.3}, {mean:.3}",
+            spearman(&pairs)
+        );
+    }
+    let all: Vec<&Row> = read.iter().collect();
+    let names = rating_names(true);
+    let tables = table("ratings", &learn(&all, &names)?, &names)
+        + &table("ratings_by_words", &learned, &FEATURES);
+    Ok((head, tables))
 }
 
 fn rows(judged: &[JudgedText<f64>]) -> Vec<Row> {
@@ -67,10 +206,10 @@ fn rows(judged: &[JudgedText<f64>]) -> Vec<Row> {
     judged.iter().map(row).collect()
 }
 
-fn learn(rows: &[&Row]) -> Result<LinearText> {
+fn learn(rows: &[&Row], names: &[&'static str]) -> Result<LinearText> {
     let features: Vec<Vec<f64>> = rows.iter().map(|r| r.features.clone()).collect();
     let shares: Vec<f64> = rows.iter().map(|r| r.share).collect();
-    fit(&FEATURES, &features, &shares, PENALTY, false)
+    fit(names, &features, &shares, PENALTY, false)
 }
 
 /// For each topic of the arguments a model that is learned from the other topics.
@@ -82,19 +221,19 @@ pub fn models_without_topics(dir: &Path) -> Result<BTreeMap<TopicId, Linear>> {
     for of_topic in rows.chunk_by(|a, b| a.topic == b.topic) {
         let topic = &of_topic[0].topic;
         let known: Vec<&Row> = rows.iter().filter(|r| r.topic != *topic).collect();
-        models.insert(topic.clone(), model(&learn(&known)?, &FEATURES)?);
+        models.insert(topic.clone(), model(&learn(&known, &FEATURES)?, &FEATURES)?);
     }
     Ok(models)
 }
 
 /// The quality of each text by a model that is learned from the other topics.
-fn cross_validated(rows: &[Row]) -> Result<Vec<f64>> {
+fn cross_validated(rows: &[Row], names: &[&'static str]) -> Result<Vec<f64>> {
     let mut scores = vec![0.0; rows.len()];
     let mut topics: Vec<&TopicId> = rows.iter().map(|r| &r.topic).collect();
     topics.dedup();
     for topic in topics {
         let known: Vec<&Row> = rows.iter().filter(|r| r.topic != *topic).collect();
-        let model = model(&learn(&known)?, &FEATURES)?;
+        let model = model(&learn(&known, names)?, names)?;
         for (score, row) in scores
             .iter_mut()
             .zip(rows)

@@ -4,12 +4,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use riposte::reading::pair::{Logits, PairEncoder};
 use riposte::reading::pieces::pieces;
 use riposte::score::linear::LinearText;
 use riposte::score::text_stance::{
-    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Weights, features,
+    EncoderLogOdds, KindWeights, Model, ModelText, NEITHER, SIDES, TextKind, Weights, features,
+    is_sentence,
 };
 
 use crate::base_model::BaseModel;
@@ -59,8 +60,8 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
          # train text-stance --data DATA -o models/own/text-stance.toml\n\
-         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, debates and tweets, the weights\n\
-         # from 240 texts of each development part. On the development parts, each half with the weights of the other: macro-F1 and\n\
+         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets, the\n\
+         # weights for each kind of text from at most 240 texts of each development part. On the development parts, each half with the weights of the other: macro-F1 and\n\
          # calibration error (ten bins) of PRO against CON; the same without the encoder; and the share of texts for which neither was\n\
          # the likeliest:\n",
     );
@@ -84,7 +85,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
                     let example = &reading.example;
                     let model = &crossed[half(n, readings.len())];
                     let s = model.stances(&example.claim, &example.text, logits);
-                    (s.pro / (s.pro + s.con), example.supports)
+                    (s.pro_of_sides(), example.supports)
                 })
                 .collect();
             let f1 = macro_f1(
@@ -103,12 +104,17 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     );
     print!("{head}");
     let all = model([true, true])?;
-    let w = &all.weights;
-    let _ = write!(
-        head,
-        "\n[weights]\nwhole = {}\nsentences = {}\nwords = {}\nneither = {}\nneither_bias = {}\n",
-        w.whole, w.sentences, w.words, w.neither, w.neither_bias
-    );
+    for (name, w) in [
+        ("sentence", &all.weights.sentence),
+        ("passage", &all.weights.passage),
+        ("post", &all.weights.post),
+    ] {
+        let _ = write!(
+            head,
+            "\n[weights.{name}]\nwhole = {}\nsentences = {}\nwords = {}\nneither = {}\nneither_bias = {}\n",
+            w.whole, w.sentences, w.words, w.neither, w.neither_bias
+        );
+    }
     Ok(head + &table("sides", &all.sides, &SIDES) + &table("neither", &all.neither, &NEITHER))
 }
 
@@ -135,7 +141,7 @@ pub fn read(encoder: &PairEncoder, examples: Vec<StanceExample>) -> Result<Vec<R
 /// Texts of the development parts, each with the claim of another group.
 fn unrelated(encoder: &PairEncoder, sets: &[StanceSet]) -> Result<Vec<Reading>> {
     let mut rows = Vec::new();
-    for set in sets.iter().filter(|set| set.name != "tweets") {
+    for set in sets {
         let shift = set.dev.len() / 2;
         for (n, row) in set.dev.iter().enumerate().step_by(ONE_UNRELATED_IN) {
             let other = &set.dev[(n + shift) % set.dev.len()];
@@ -193,7 +199,7 @@ fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
     ))
 }
 
-/// The weights of the encoder and the models of words, fitted on texts with a related and with an unrelated claim.
+/// The weights of the encoder and the models of words, fitted for each kind on texts with a related and with an unrelated claim.
 fn combine(
     sides: &LinearText,
     neither: &LinearText,
@@ -212,36 +218,52 @@ fn combine(
         neither: 0.0,
         neither_bias: 0.0,
     };
-    let words = Model::new(text(none))?;
-    let (mut opinions, mut supports) = (Vec::new(), Vec::new());
-    let (mut says_neither, mut targets) = (Vec::new(), Vec::new());
-    for (reading, is_unrelated) in related
-        .iter()
-        .map(|reading| (reading, false))
-        .chain(unrelated.iter().map(|reading| (reading, true)))
-    {
-        let Some(o) = EncoderLogOdds::of(&reading.logits) else {
-            continue;
-        };
-        says_neither.push(vec![o.neither]);
-        targets.push(f64::from(is_unrelated));
-        if !is_unrelated {
+    let words = Model::new(text(KindWeights {
+        sentence: none,
+        passage: none,
+        post: none,
+    }))?;
+    let fit = |kind: TextKind| -> Result<Weights> {
+        let (mut opinions, mut supports) = (Vec::new(), Vec::new());
+        let (mut says_neither, mut targets) = (Vec::new(), Vec::new());
+        for (reading, is_unrelated) in related
+            .iter()
+            .map(|reading| (reading, false))
+            .chain(unrelated.iter().map(|reading| (reading, true)))
+        {
             let example = &reading.example;
-            opinions.push(vec![
-                o.whole,
-                o.sentences,
-                words.words(&example.claim, &example.text),
-            ]);
-            supports.push(f64::from(example.supports));
+            let Some(o) = EncoderLogOdds::of(&reading.logits) else {
+                continue;
+            };
+            if TextKind::of(&example.text) != kind || !is_sentence(&example.text) {
+                continue;
+            }
+            says_neither.push(vec![o.neither]);
+            targets.push(f64::from(is_unrelated));
+            if !is_unrelated {
+                opinions.push(vec![
+                    o.whole,
+                    o.sentences,
+                    words.words(&example.claim, &example.text),
+                ]);
+                supports.push(f64::from(example.supports));
+            }
         }
-    }
-    let (_, w) = logistic_regression(&opinions, &supports, WEIGHTS_PENALTY, false)?;
-    let (bias, n) = logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true)?;
-    Ok(text(Weights {
-        whole: rounded(w[0]),
-        sentences: rounded(w[1]),
-        words: rounded(w[2]),
-        neither: rounded(n[0]),
-        neither_bias: rounded(bias),
+        let (_, w) = logistic_regression(&opinions, &supports, WEIGHTS_PENALTY, false)
+            .with_context(|| format!("{kind:?}: PRO against CON"))?;
+        let (bias, n) = logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true)
+            .with_context(|| format!("{kind:?}: neither"))?;
+        Ok(Weights {
+            whole: rounded(w[0]),
+            sentences: rounded(w[1]),
+            words: rounded(w[2]),
+            neither: rounded(n[0]),
+            neither_bias: rounded(bias),
+        })
+    };
+    Ok(text(KindWeights {
+        sentence: fit(TextKind::Sentence)?,
+        passage: fit(TextKind::Passage)?,
+        post: fit(TextKind::Post)?,
     }))
 }

@@ -10,7 +10,7 @@ use crate::evidence::sentiment::Vader;
 use crate::index::corpus::Corpus;
 use crate::index::vector;
 use crate::reading::Reader;
-use crate::reading::pieces::{beginning, used_part};
+use crate::reading::pieces::{beginning, pieces, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
 use crate::score::svr;
@@ -214,6 +214,7 @@ impl<'a> Documents<'a> {
             Channel::Quality => of_texts(&|text| quality::quality(self.kind, text)),
             Channel::Comparison => of_texts(&rerank::comparison),
             Channel::Side => self.side(reader, on_progress)?,
+            Channel::Relevance => self.relevance(reader, on_progress)?,
             Channel::Adjectives => of_texts(&tagger::adjectives),
             Channel::SvrQuality => of_texts(&svr::svr_quality),
             Channel::Sentiment => {
@@ -313,6 +314,40 @@ impl<'a> Documents<'a> {
             return Ok(Vec::new());
         };
         Ok(of_windows(windows, scores.into_iter().map(f64::from)))
+    }
+
+    /// The log-odds that each piece of a text is about the topic; none for a text without words.
+    fn relevance(
+        &self,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<f64>>> {
+        let (claim, _) = question::claims(&self.topic.title);
+        let parts: Vec<Vec<&str>> = self.texts.iter().map(|text| pieces(text)).collect();
+        let pairs: Vec<(&str, &str)> = parts
+            .iter()
+            .flatten()
+            .map(|part| (claim.as_str(), *part))
+            .collect();
+        let Some(readings) = reader.pair_readings(&pairs, on_progress)? else {
+            return Ok(Vec::new());
+        };
+        let mut readings = readings.iter();
+        Ok(self
+            .texts
+            .iter()
+            .zip(&parts)
+            .map(|(text, parts)| {
+                let of_text = readings.by_ref().take(parts.len());
+                let values = of_text.map(|reading| f64::from(reading.relevance));
+                let values: Vec<f64> = values.collect();
+                if text.trim().is_empty() {
+                    Vec::new()
+                } else {
+                    values
+                }
+            })
+            .collect())
     }
 
     /// The probability that each text takes a side on the topic; none for a text without words.

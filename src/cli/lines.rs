@@ -1,0 +1,131 @@
+//! Files of one question a line, answered by one JSON object a line (`stance`, `quality`).
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, stdin};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+
+use super::print;
+use crate::trec::escaped;
+
+/// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
+const BATCH: usize = 512;
+
+/// A longer line is a fault. Lines are answered together until they have this many bytes.
+const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// Answers a file, or standard input if the path is `-`, line by line in the same order. The answer to a line that cannot be read is null; an
+/// error names the line, and the exit code is 1. `read` reads a line, `cuts` says what is not read of a question, in words, and `answer` answers
+/// several questions.
+///
+/// # Errors
+/// The file cannot be read, no line can be answered, or `answer` fails.
+pub(super) fn answer_file<Q>(
+    path: &Path,
+    read: impl Fn(&[u8]) -> Result<Q>,
+    cuts: impl Fn(&Q) -> Vec<String>,
+    answer: impl Fn(&[Q]) -> Result<Vec<Value>>,
+) -> Result<u8> {
+    let reading = || format!("cannot read {}", path.display());
+    let input: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).with_context(reading)?))
+    };
+    let name = path.to_string_lossy();
+    let mut lines = BoundedLines { input, number: 0 };
+    let (mut answered, mut broken) = (0, 0);
+    loop {
+        let mut questions = Vec::new();
+        let mut numbers = Vec::new();
+        let mut validity = Vec::new();
+        let mut bytes = 0;
+        while validity.len() < BATCH && bytes < MAX_LINE_BYTES {
+            let Some(line) = lines.next().with_context(reading)? else {
+                break;
+            };
+            let question = line.and_then(|line| {
+                bytes += line.len();
+                read(&line)
+            });
+            match question {
+                Ok(question) => {
+                    questions.push(question);
+                    numbers.push(lines.number);
+                    validity.push(true);
+                }
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    say!("{}:{}: {}", escaped(&name), lines.number, escaped(&error));
+                    validity.push(false);
+                    broken += 1;
+                }
+            }
+        }
+        if validity.is_empty() {
+            break;
+        }
+        answered += questions.len();
+        for (question, number) in questions.iter().zip(numbers) {
+            for cut in cuts(question) {
+                say!("note: {}:{number}: {cut}", escaped(&name));
+            }
+        }
+        let mut answers = answer(&questions)?.into_iter();
+        for is_valid in validity {
+            let answer = is_valid.then(|| answers.next()).flatten();
+            print(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
+        }
+    }
+    ensure!(
+        answered > 0,
+        "there is no line to answer in {}",
+        path.display()
+    );
+    Ok(u8::from(broken > 0))
+}
+
+/// Lines that are not blank, without a byte order mark at the beginning of the first.
+struct BoundedLines {
+    input: Box<dyn BufRead>,
+    /// The number of the last line, from 1.
+    number: u64,
+}
+
+impl BoundedLines {
+    /// The next line; `None` at the end. The inner error is that of a line that is too long.
+    fn next(&mut self) -> std::io::Result<Option<Result<Vec<u8>>>> {
+        loop {
+            self.number += 1;
+            let mut line = Vec::new();
+            let limit = MAX_LINE_BYTES as u64 + 1;
+            let mut read = self
+                .input
+                .by_ref()
+                .take(limit)
+                .read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if read > MAX_LINE_BYTES {
+                while read > 0 && line.last() != Some(&b'\n') {
+                    line.clear();
+                    read = self
+                        .input
+                        .by_ref()
+                        .take(limit)
+                        .read_until(b'\n', &mut line)?;
+                }
+                return Ok(Some(Err(anyhow!("a line of more than 16 MiB"))));
+            }
+            if self.number == 1 && line.starts_with(b"\xef\xbb\xbf") {
+                line.drain(..3);
+            }
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(Ok(line)));
+            }
+        }
+    }
+}

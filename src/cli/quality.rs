@@ -1,0 +1,74 @@
+//! `quality`: rates one text as an argument on a topic, or each line of a file.
+
+use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::lines::answer_file;
+use super::{QualityArgs, print};
+use crate::nn::lazy::Lazy;
+use crate::reading::pair::PairEncoder;
+use crate::task::models;
+use crate::task::quality::{QualityQuestion, rate};
+use crate::weights::{Models, Role};
+
+/// A line of a `--jsonl` file.
+#[derive(Debug, Deserialize)]
+struct QualityLine {
+    topic: String,
+    text: String,
+}
+
+impl QualityLine {
+    /// # Errors
+    /// The topic is empty.
+    fn question(self) -> Result<QualityQuestion> {
+        ensure!(!self.topic.trim().is_empty(), "the topic is empty");
+        Ok(QualityQuestion::new(&self.topic, self.text))
+    }
+}
+
+/// `riposte quality`.
+pub fn quality(args: &QualityArgs) -> Result<u8> {
+    let models = Models::at(args.models.as_deref())?;
+    let encoder = match models::find(&models, Role::Sentence, None)? {
+        Ok(model) => models::pair_encoder(&model)?,
+        Err(why) => Err(format!("quality goes by words alone: {why}")),
+    };
+    let encoder = encoder.map_err(|note| say!("note: {note}")).ok();
+    let encoder = encoder.as_ref();
+    if let Some(path) = &args.jsonl {
+        return answer_file(
+            path,
+            |line| serde_json::from_slice::<QualityLine>(line)?.question(),
+            |_| Vec::new(),
+            |questions| answers(questions, encoder, args.explain),
+        );
+    }
+    let (Some(topic), Some(text)) = (args.topic.clone(), args.text.clone()) else {
+        bail!("give --topic and --text, or give --jsonl");
+    };
+    let question = QualityLine { topic, text }.question()?;
+    for answer in answers(&[question], encoder, args.explain)? {
+        print(&format_args!("{answer}\n"))?;
+    }
+    Ok(0)
+}
+
+/// The answers as JSON, in the order of the questions.
+fn answers(
+    questions: &[QualityQuestion],
+    encoder: Option<&Lazy<PairEncoder>>,
+    explain: bool,
+) -> Result<Vec<Value>> {
+    let answers = rate(questions, encoder)?.into_iter();
+    Ok(answers
+        .map(|explanation| {
+            let mut object = json!({ "quality": explanation.value });
+            if explain {
+                object["explanation"] = json!(explanation);
+            }
+            object
+        })
+        .collect())
+}
