@@ -181,6 +181,31 @@ fn the_encoder_changes_probabilities_and_swaps_with_the_objects() {
 }
 
 #[test]
+fn a_short_text_that_praises_each_object_for_something_is_neutral() {
+    let Some(model) = real() else { return };
+    let objects = Objects::new("Python", "Java");
+    for (passage, decision) in [
+        ("Python is slower, but easier to read.", Neutral),
+        ("Java is faster, while Python is easier to learn.", Neutral),
+        ("Python is easier to learn. Java is faster.", Neutral),
+        ("Python is as good as Java.", Neutral),
+        ("Python is slower than Java.", Second),
+        ("Python is faster and easier to read than Java.", First),
+        ("Java is slower and harder to learn than Python.", First),
+        ("", No),
+        ("1.2 / 3.4", No),
+        ("Python and Java were released in the nineties.", No),
+    ] {
+        let found = belief_by_encoder(&model, &objects, passage);
+        assert_eq!(found.decision, decision, "{passage} {found:?}");
+        let sum: f64 = found.probabilities.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{passage} {found:?}");
+        let other = belief_by_encoder(&model, &objects.swapped(), passage);
+        assert_eq!(other, swapped(&found), "{passage}");
+    }
+}
+
+#[test]
 fn weights_that_would_favour_an_object_are_refused() {
     let weights = include_str!("../../models/own/object-stance.toml");
     let biased = weights.replacen(

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use riposte::nn::transformer::Backend;
-use riposte::reading::pair::{CLASSES, PairEncoder, TrainedTensor, pack};
+use riposte::reading::pair::{OUTPUTS, PairEncoder, PairReading, TrainedTensor, pack};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,7 +19,8 @@ use crate::support::{message, reference};
 struct Pair {
     claim: String,
     text: String,
-    logits: [f32; CLASSES],
+    /// Con, pro, neither, quality, relevance.
+    logits: [f32; OUTPUTS],
 }
 
 fn pairs(name: &str) -> Vec<Pair> {
@@ -48,9 +49,11 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
         .iter()
         .map(|pair| (pair.claim.as_str(), pair.text.as_str()))
         .collect();
-    let logits = model.logits(&pairs).unwrap();
-    assert_eq!(logits.len(), expected.len());
-    for (logits, expected) in logits.iter().zip(expected) {
+    let readings = model.read(&pairs).unwrap();
+    assert_eq!(readings.len(), expected.len());
+    for (reading, expected) in readings.iter().zip(expected) {
+        let logits = reading.outputs();
+        assert_eq!(PairReading::of(&logits), *reading);
         for (found, wanted) in logits.iter().zip(expected.logits) {
             assert!(
                 (found - wanted).abs() < tolerance,
@@ -108,8 +111,8 @@ fn trained_changes_are_packed_and_loaded() {
         let mut tensors = vec![
             head("head.dense.weight", vec![32, 32]),
             head("head.dense.bias", vec![32]),
-            head("head.out.weight", vec![3, 32]),
-            head("head.out.bias", vec![3]),
+            head("head.out.weight", vec![OUTPUTS, 32]),
+            head("head.out.bias", vec![OUTPUTS]),
         ];
         if change {
             tensors.push(TrainedTensor {
@@ -165,10 +168,12 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
         "{said}"
     );
     assert!(said.contains("asked.jsonl:6: the topic is empty"), "{said}");
-    assert!(said.contains("asked.jsonl:7: the text is empty"), "{said}");
     assert_eq!(answers.len(), 6);
     assert_eq!(answers[0]["stance"], "PRO");
-    for unanswered in [1, 3, 4, 5] {
+    // an empty text takes no side
+    assert_eq!(answers[5]["stance"], "NEITHER");
+    assert_eq!(answers[5]["neither"], 1.0);
+    for unanswered in [1, 3, 4] {
         assert_eq!(answers[unanswered], Value::Null);
     }
     assert_eq!(answers[2]["stance"], "FIRST");
@@ -192,6 +197,16 @@ fn stance_is_read_towards_the_topic_and_not_by_sentiment() {
     let home = tempfile::tempdir().unwrap();
     let text = "Smoking kills millions of people every year.";
     for (topic, text, stance) in [
+        (
+            "Should the voting age be lowered?",
+            "It is not true that teenagers are too immature to vote.",
+            "PRO",
+        ),
+        (
+            "Should nuclear power be banned?",
+            "Nuclear plants kill fewer people than coal.",
+            "CON",
+        ),
         ("Should smoking be banned?", text, "PRO"),
         ("Should smoking be allowed in restaurants?", text, "CON"),
         (

@@ -1,7 +1,15 @@
 //! How well a text is written, as a reader would judge it (src/score/quality.rs).
 
+use std::fs;
+
 use proptest::prelude::*;
 use riposte::score::quality::{self, Kind};
+use serde_json::{Value, json};
+
+use crate::sentence::MINILM;
+use crate::support::files::{json_lines, text as path_text};
+use crate::support::need::{Model, need};
+use crate::support::program::{code, riposte, stderr, stdout};
 
 const GOOD: &str = "Raising the minimum wage would help working families. According to a study by the \
     university of Washington, wages rose by 3 percent after the increase, while the number of jobs stayed the same. \
@@ -68,4 +76,65 @@ proptest! {
             prop_assert!(value > 0.0 && value < 1.0, "{value}");
         }
     }
+}
+
+#[test]
+fn ratings_answer_line_by_line_in_the_same_order() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("asked.jsonl");
+    let topic = "We should raise the minimum wage";
+    let lines = [
+        json!({"topic": topic, "text": GOOD}).to_string(),
+        json!({"text": "no topic"}).to_string(),
+        json!({"topic": topic, "text": ""}).to_string(),
+        json!({"topic": topic, "text": "its good"}).to_string(),
+    ];
+    fs::write(&file, lines.join("\n")).unwrap();
+    let output = riposte(home.path(), &["quality", "--jsonl", path_text(&file)])
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    assert!(said.contains("goes by words alone"), "{said}");
+    assert!(
+        said.contains("asked.jsonl:2: missing field `topic`"),
+        "{said}"
+    );
+    let answers = json_lines(&stdout(&output));
+    assert_eq!(answers.len(), 4);
+    assert_eq!(answers[1], Value::Null);
+    assert_eq!(answers[2]["quality"], 0.0);
+    let of = |n: usize| answers[n]["quality"].as_f64().unwrap();
+    assert!(0.0 < of(3) && of(3) < of(0) && of(0) < 1.0, "{answers:?}");
+    let output = riposte(home.path(), &["quality", "--topic", topic])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("give --topic and --text"));
+}
+
+#[test]
+fn the_encoder_rates_a_reason_above_a_mere_opinion() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let rate = |topic: &str, text: &str| -> Value {
+        let args = ["quality", "--topic", topic, "--text", text, "--explain"];
+        let mut command = riposte(home.path(), &args);
+        command.env("RIPOSTE_MODELS", minilm.dir.parent().unwrap());
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        json_lines(&stdout(&output)).remove(0)
+    };
+    let topic = "We should subsidize public libraries";
+    let good = "Public libraries give everyone, however poor, access to books and knowledge, and so they pay for themselves many times over.";
+    let answer = rate(topic, good);
+    let quality = |answer: &Value| answer["quality"].as_f64().unwrap();
+    assert!(
+        answer["explanation"].to_string().contains(quality::READ),
+        "{answer}"
+    );
+    let poor = rate(topic, "libraries is good i like it so much yes");
+    assert!(quality(&poor) < quality(&answer) - 0.05, "{poor} {answer}");
 }

@@ -292,7 +292,7 @@ def tiny_pair():
             changes[name + ".scales"] = random.uniform(0, 0.05, (out, 1)).astype(np.float16)
         elif name.startswith("encoder."):
             changes[name] = (tensor.numpy() + random.normal(0, 0.1, tensor.shape)).astype(np.float32)
-    for name, shape in [("dense", (32, 32)), ("out", (3, 32))]:
+    for name, shape in [("dense", (32, 32)), ("out", (5, 32))]:
         changes[f"head.{name}.weight"] = random.normal(0, 0.3, shape).astype(np.float16)
         changes[f"head.{name}.bias"] = random.normal(0, 0.3, shape[:1]).astype(np.float32)
     path = HERE / "tiny-pair.safetensors"
