@@ -78,7 +78,7 @@ pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
     let lean = leaning(text).unwrap_or(0.0);
     let valence = Vader::new().compound(text);
     let shared = shared_words(claim, text);
-    let agrees = question::polarity(text).sign() * sign;
+    let agrees = question::polarity_of_words(text).sign() * sign;
     (
         vec![lean * sign, valence * sign, agrees, agrees * shared],
         vec![

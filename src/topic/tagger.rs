@@ -81,6 +81,13 @@ pub fn tag(text: &str) -> Vec<TaggedWord<'_>> {
     tag_with(&COMMITTED, text)
 }
 
+/// How much a word by itself is more of a verb in its base form than a noun or an adjective: positive for "create", negative for "crime".
+/// Many English verbs are nouns, too, so only the difference between two words says something.
+pub fn verb_preference(word: &str) -> i32 {
+    let tag = |name| Tag::find(name).unwrap_or(Tag(0));
+    COMMITTED.preference(&Form::of(word), tag("VB"), &["NN", "NNS", "JJ"].map(tag))
+}
+
 /// The same by other weights.
 pub fn tag_with<'a>(model: &Model, text: &'a str) -> Vec<TaggedWord<'a>> {
     let mut tagged = Vec::new();

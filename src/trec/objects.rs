@@ -6,10 +6,22 @@ const ENDS: &str = " is are was were do does did should could would can will sha
     better best worse worst healthier cheaper more less most least really any \
     buy think take learn study prefer choose use get eat drink major read like want own pick \
     a an the this that and but than for in at on to with from of between as by if about while \
-    different equal compared regarding concerning ";
+    different equal same compare compared regarding concerning \
+    bigger faster stronger safer easier harder cheapest first important \
+    join win won buying choosing ";
+
+/// Verbs that two things are chosen by, and that are themselves compared in "Should I buy or rent?".
+const CHOICES: [&str; 10] = [
+    "buy", "take", "learn", "study", "use", "get", "eat", "drink", "read", "own",
+];
 
 /// Verbs between an object and a comparative: "cheese taste better than …".
 const SENSES: [&str; 6] = ["taste", "tastes", "work", "works", "perform", "performs"];
+
+/// Words that stand for an object and name none.
+const STAND_INS: [&str; 9] = [
+    "its", "his", "her", "their", "these", "those", "ones", "others", "another",
+];
 
 /// Words between two objects that are named side by side.
 const SIDE_BY_SIDE: [&str; 5] = ["or", "vs", "vs.", "versus", "v."];
@@ -55,18 +67,24 @@ pub fn from_title(title: &str) -> Option<[String; 2]> {
     between(&words)
         .or_else(|| side_by_side(&words))
         .or_else(|| compared(&words))
+        .or_else(|| alike(&words))
 }
 
-/// "the difference between X and Y".
+/// "the difference between X and Y", "the similarities of", "Who is better between X and Y?".
 fn between(words: &[Word]) -> Option<[String; 2]> {
-    let start = words
+    let at = words.iter().position(|w| w.lower == "between")?;
+    let before = words.get(..at)?;
+    let compares = |w: &Word| {
+        [
+            "differ", "similar", "choose", "choice", "better", "compar", "decid",
+        ]
         .iter()
-        .position(|w| w.lower.starts_with("differ"))
-        .and_then(|at| {
-            let next = words.get(at + 1)?;
-            (next.lower == "between").then_some(at + 2)
-        })?;
-    let rest = words.get(start..)?;
+        .any(|stem| w.lower.starts_with(stem))
+    };
+    if !before.iter().any(compares) {
+        return None;
+    }
+    let rest = words.get(at + 1..)?;
     let at = rest
         .iter()
         .position(|w| w.lower == "and" || SIDE_BY_SIDE.contains(&w.lower.as_str()) || w.closes)?;
@@ -74,6 +92,38 @@ fn between(words: &[Word]) -> Option<[String; 2]> {
         return None;
     }
     both(rest.get(..at)?, reading(rest.get(at + 1..)?))
+}
+
+/// "Are X and Y the same?".
+fn alike(words: &[Word]) -> Option<[String; 2]> {
+    let (verb, rest) = words.split_first()?;
+    if !matches!(verb.lower.as_str(), "is" | "are") {
+        return None;
+    }
+    let and = rest.iter().position(|w| w.lower == "and")?;
+    let after = rest.get(and + 1..)?;
+    let end = after.iter().position(|w| {
+        matches!(
+            w.lower.as_str(),
+            "same" | "different" | "similar" | "alike" | "equal"
+        )
+    })?;
+    let after = match after.get(..end)? {
+        [second @ .., the] if the.lower == "the" => second,
+        second => second,
+    };
+    let (first, second) = (rest.get(..and)?, reading(after));
+    let whole = first.iter().skip(1).chain(second).all(|w| !ends(w))
+        && second.len() == reading_length(after);
+    if whole { pair(first, second) } else { None }
+}
+
+/// The number of words without an article before them.
+fn reading_length(words: &[Word]) -> usize {
+    let article = words
+        .first()
+        .is_some_and(|w| ["a", "an", "the"].contains(&w.lower.as_str()) && !name(w));
+    words.len() - usize::from(article)
 }
 
 /// "X or Y", "X vs. Y".
@@ -90,10 +140,28 @@ fn side_by_side(words: &[Word]) -> Option<[String; 2]> {
     }) {
         return None;
     }
-    both(back(left), reading(words.get(at + 1..)?))
+    let right = match words.get(at + 1..)? {
+        [to, rest @ ..] if to.lower == "to" => rest,
+        right => right,
+    };
+    verbs(left, right).or_else(|| both(back(left), reading(right)))
 }
 
-/// "X is better than Y", "X over Y", "X different from Y", "X equal to Y".
+/// "Should I buy or rent?": two verbs without objects.
+fn verbs(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
+    let [.., subject, first] = left else {
+        return None;
+    };
+    let [second] = right else {
+        return None;
+    };
+    let is_choice = |w: &Word| CHOICES.contains(&w.lower.as_str());
+    let chooses = matches!(subject.lower.as_str(), "i" | "you" | "we" | "one" | "to");
+    (chooses && (is_choice(first) || is_choice(second)))
+        .then(|| [first.text.to_owned(), second.text.to_owned()])
+}
+
+/// "X is better than Y", "X over Y", "X different from Y", "X equal to Y", "X the same as Y", "X compared to Y", "X instead of Y".
 fn compared(words: &[Word]) -> Option<[String; 2]> {
     for (at, word) in words.iter().enumerate() {
         let after = words.get(at + 1..)?;
@@ -101,17 +169,31 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
         let (left, right) = match word.lower.as_str() {
             "than" => (before_comparative(before)?, after),
             "over" => (back(before), after),
-            "different" | "equal" => {
-                let (next, rest) = after.split_first()?;
-                if !["from", "to", "than"].contains(&next.lower.as_str()) {
+            "different" | "equal" | "compare" | "compared" | "differ" | "differs" | "instead"
+            | "same" => {
+                let Some((next, rest)) = after.split_first() else {
+                    continue;
+                };
+                if !["from", "to", "than", "with", "of", "as"].contains(&next.lower.as_str()) {
                     continue;
                 }
+                let before = match before {
+                    [before @ .., the] if the.lower == "the" => before,
+                    before => before,
+                };
                 (back(before), rest)
             }
             _ => continue,
         };
         let right = match right {
             [to, rest @ ..] if to.lower == "to" => rest,
+            // "higher than that of MIT"
+            [that, of, rest @ ..]
+                if matches!(that.lower.as_str(), "that" | "those")
+                    && matches!(of.lower.as_str(), "of" | "in") =>
+            {
+                rest
+            }
             other => other,
         };
         if let Some(found) = pair(left, reading(right)) {
@@ -134,7 +216,10 @@ fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> 
             last.lower.ends_with("ly") || ["any", "much", "even"].contains(&last.lower.as_str());
         if !adverb
             && !SENSES.contains(&last.lower.as_str())
-            && !matches!(last.lower.as_str(), "is" | "are")
+            && !matches!(
+                last.lower.as_str(),
+                "is" | "are" | "be" | "a" | "an" | "have" | "has" | "get" | "gets"
+            )
         {
             break;
         }
@@ -171,14 +256,26 @@ fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
         .position(|w| !(ends(w) && ["a", "an", "the"].contains(&w.lower.as_str())))
         .unwrap_or(words.len());
     let words = words.get(start..).unwrap_or_default();
-    let end = words
-        .iter()
-        .enumerate()
-        .find_map(|(at, w)| match (ends(w), w.closes) {
-            (true, _) => Some(at),
-            (false, true) => Some(at + 1),
-            _ => None,
+    // "code written in Scala"
+    let goes_on = |at: usize, w: &Word| {
+        let last = at.checked_sub(1).and_then(|at| words.get(at));
+        let participle = last.is_some_and(|w| {
+            w.lower.len() > 4
+                && ["ten", "ed", "made"]
+                    .iter()
+                    .any(|end| w.lower.ends_with(end))
         });
+        participle && matches!(w.lower.as_str(), "in" | "by" | "from")
+    };
+    let end =
+        words
+            .iter()
+            .enumerate()
+            .find_map(|(at, w)| match (ends(w) && !goes_on(at, w), w.closes) {
+                (true, _) => Some(at),
+                (false, true) => Some(at + 1),
+                _ => None,
+            });
     words.get(..end.unwrap_or(words.len())).unwrap_or_default()
 }
 
@@ -189,6 +286,12 @@ fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
         let words: Vec<&str> = words.iter().map(|w| w.text).collect();
         words.join(" ")
     };
+    // "how does its history compare to those": these stand for objects that are named elsewhere
+    let stands_for_another =
+        |word: Option<&Word>| word.is_some_and(|w| STAND_INS.contains(&w.lower.as_str()));
+    if stands_for_another(left.get(start)) || stands_for_another(right.first()) {
+        return None;
+    }
     right.first()?;
     Some([text(left.get(start..)?), text(right)])
 }
@@ -207,7 +310,20 @@ fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
 /// first object is a name or already contains them ("quicksort or merge sort").
 fn shared<'a, 'b>(left: &[Word], right: &'b [Word<'a>]) -> &'b [Word<'a>] {
     let common = |w: &Word| w.text == w.lower;
+    // "LED or LCD displays": two kinds of what follows
+    let acronym = |w: &Word| w.text.len() > 1 && w.text.chars().all(char::is_uppercase);
     match (left, right) {
+        ([.., one], [other, rest @ ..])
+            if acronym(one)
+                && acronym(other)
+                && left
+                    .len()
+                    .checked_sub(2)
+                    .and_then(|at| left.get(at))
+                    .is_none_or(ends) =>
+        {
+            rest
+        }
         ([one], [_, more @ .., head])
             if common(one) && common(head) && !one.lower.contains(head.lower.as_str()) =>
         {

@@ -5,6 +5,7 @@ mod arguments;
 mod at_once;
 mod bounds;
 mod chatnoir;
+mod claims;
 mod clip;
 mod cross;
 mod damaged_arguments;

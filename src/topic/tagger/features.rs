@@ -126,6 +126,17 @@ fn mix(template: u32, a: u32, b: u32) -> Feature {
     hash ^ (hash >> 16)
 }
 
+/// The features of a word by itself, whatever stands beside it: the same ones that [`features`] has of it.
+pub fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
+    let parts = [word.word]
+        .into_iter()
+        .chain(word.suffixes)
+        .chain(word.prefixes);
+    parts
+        .zip(1..)
+        .map(|(part, template)| mix(template, part, 0))
+}
+
 /// The features of the word at `at` in a sentence. `before` has the tags of the word before it and of the one before that.
 pub fn features(sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> [Feature; FEATURES] {
     let form = |offset: isize| {

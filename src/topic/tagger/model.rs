@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::features::{Feature, Form, features};
+use super::features::{Feature, Form, features, own_features};
 use super::{TAGS, Tag};
 
 /// Maximum size of the uncompressed weights in bytes.
@@ -122,6 +122,20 @@ impl Model {
             }
         }
         Tag(best as u8)
+    }
+
+    /// How much a word by itself speaks for one tag rather than for the best of others.
+    pub fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
+        let mut scores = [0_i32; TAGS.len()];
+        for feature in own_features(word) {
+            for (tag, weight) in self.weights(feature) {
+                if let Some(score) = scores.get_mut(tag.index()) {
+                    *score += i32::from(*weight);
+                }
+            }
+        }
+        let score = |tag: &Tag| scores.get(tag.index()).copied().unwrap_or_default();
+        score(&tag) - others.iter().map(score).max().unwrap_or_default()
     }
 
     /// Reads a weight file.

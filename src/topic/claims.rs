@@ -1,0 +1,197 @@
+//! The claims of both sides of a topic: the statement that its title asks about, and the negation of this statement.
+//!
+//! The tagger ([`super::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed
+//! their sentence | be allowed …") or the predicate ("Is drinking milk | healthy …"). Each place where it could end is tried, and the question's
+//! words are tagged again as the statement that would follow from it: "cause" is a verb behind "poverty will", and "crime" is none. In a
+//! statement, the finite verb is the first one outside of relative clauses that agrees with what stands before it.
+//!
+//! A negation has the scope that "no" as an answer has: "not all museums should", "feminism is no longer needed", "there is no God", "voting
+//! does not have to be compulsory".
+
+mod choice;
+mod clause;
+mod nouns;
+mod openings;
+mod question;
+mod statement;
+mod verbs;
+mod words;
+
+use self::clause::Clause;
+use self::nouns::is_plural;
+use self::openings::Asked;
+use self::words::{Word, capitalised, in_headline_case, is_headline, read, text, uncapitalised};
+use crate::trec::objects;
+
+/// Maximum number of words of a title that is read as a sentence. A longer one is its own claim.
+const MAX_WORDS: usize = 80;
+
+/// The claims of both sides of a title: the statement that a yes-no question asks about, and its negation.
+///
+/// | title | claim | counter-claim |
+/// |---|---|---|
+/// | yes-no question, motion, statement | what it asks, demands or says | its negation |
+/// | question with "why", "how" | what it takes for granted | its negation |
+/// | choice of two objects | one is better | the other is better |
+/// | "pros and cons of …" | the pros outweigh the cons | the cons outweigh the pros |
+/// | subject without a verb | it is good | it is bad |
+/// | other question ("Which is the best pet?") | the title itself | empty |
+///
+/// Words keep their capitals, except that the first one of a statement that is put behind others begins with a small letter. Both claims are
+/// empty if the title has no word.
+pub fn claims(title: &str) -> (String, String) {
+    let bare = without_end_mark(title);
+    if !bare.contains(char::is_alphanumeric) {
+        return (String::new(), String::new());
+    }
+    if bare.split_whitespace().count() > MAX_WORDS {
+        return (bare.to_owned(), String::new());
+    }
+    let words = read(bare);
+    let [claim, counter] = of_words(bare, title.trim().ends_with('?'), &words);
+    if is_headline(bare) {
+        return (in_headline_case(&claim), in_headline_case(&counter));
+    }
+    (claim, counter)
+}
+
+fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
+    if let Some(sentence) = last_question(words) {
+        let asked = openings::read(sentence);
+        if let Asked::Question(clause) = asked {
+            return sides(title, words, &clause);
+        }
+    }
+    let objects = || objects::from_title(title);
+    match openings::read(words) {
+        Asked::Question(clause) => sides(title, words, &clause),
+        Asked::Open => {
+            // "Whose salary is higher": what is compared has no name
+            if let Some(objects) = objects()
+                && !words.iter().any(|word| word.lower == "whose")
+            {
+                return choice::comparison(words, &objects, None);
+            }
+            choice::weighed(words).unwrap_or_else(|| [title.to_owned(), String::new()])
+        }
+        Asked::Statement(statement) => {
+            let claim = text(&statement);
+            let asks = statement
+                .iter()
+                .any(|word| matches!(word.tag, "WP" | "WDT") && word.is(&["which", "what", "who"]));
+            if is_question && asks {
+                let objects = objects().map(|objects| choice::comparison(words, &objects, None));
+                return objects.unwrap_or_else(|| [claim, String::new()]);
+            }
+            if let Some(clause) = statement::clause(&statement) {
+                let counter = clause.negated().map(|words| text(&words));
+                return [claim, counter.unwrap_or_else(|| not_true(&statement))];
+            }
+            if let Some(objects) = objects() {
+                return choice::comparison(words, &objects, None);
+            }
+            choice::weighed(&statement)
+                .or_else(|| valued(&statement))
+                .unwrap_or_else(|| {
+                    let counter = not_true(&statement);
+                    [claim, counter]
+                })
+        }
+    }
+}
+
+/// The last sentence of a text of several sentences, without the ones before it.
+fn last_question(words: &[Word]) -> Option<&[Word]> {
+    let end = words
+        .iter()
+        .rposition(|word| matches!(word.text.as_str(), "?" | "." | "!"))?;
+    words.get(end + 1..).filter(|rest| rest.len() > 1)
+}
+
+/// The claims of a yes-no question.
+fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
+    if let Some(both) = choice::alternatives(clause) {
+        return both.map(|clause| text(&clause.stated()));
+    }
+    if choice::is_choice(clause)
+        && let Some(objects) = objects::from_title(title)
+    {
+        return choice::comparison(words, &objects, Some(clause));
+    }
+    let mut positive = clause.clone();
+    positive.assert_indefinites();
+    let positive = positive.stated();
+    let counter = clause.negated().map(|words| text(&words));
+    [
+        text(&positive),
+        counter.unwrap_or_else(|| not_true(&positive)),
+    ]
+}
+
+/// A subject without a verb, as what people say for and against it.
+fn valued(words: &[Word]) -> Option<[String; 2]> {
+    let first = words.first()?;
+    let begins = first.is_noun()
+        || matches!(
+            first.tag,
+            "DT" | "JJ" | "JJR" | "JJS" | "VBG" | "VBN" | "PRP$" | "CD" | "RB" | "FW" | "GW"
+        );
+    let is_phrase = words.iter().all(|word| {
+        !matches!(
+            word.text.as_str(),
+            ":" | ";" | "," | "–" | "—" | "?" | "." | "!"
+        )
+    });
+    let has_noun = words.iter().any(|word| word.is_noun() || word.tag == "VBG");
+    let has_verb = words
+        .iter()
+        .skip(1)
+        .any(|word| matches!(word.tag, "MD" | "VBZ" | "VBP"));
+    if !(begins && is_phrase && has_noun) || has_verb {
+        return None;
+    }
+    let verb = if is_plural(words) { "are" } else { "is" };
+    let subject = text(words);
+    Some(["good", "bad"].map(|value| format!("{subject} {verb} {value}")))
+}
+
+/// A sentence without the marks at its end. The full stop of an abbreviation ("U.S.") stays.
+fn without_end_mark(sentence: &str) -> &str {
+    let bare = sentence.trim().trim_end_matches(['?', '!', ' ', '…']);
+    let last = bare.rsplit(' ').next().unwrap_or_default();
+    let is_abbreviation = last.trim_end_matches('.').contains('.');
+    if is_abbreviation {
+        bare
+    } else {
+        bare.trim_end_matches(['.', '?', '!', ' '])
+    }
+}
+
+fn not_true(words: &[Word]) -> String {
+    format!("it is not true that {}", text(&uncapitalised(words)))
+}
+
+/// The opposite of a statement: without its negation or, if it has none, with one. `None` if it has no finite verb, or several main clauses,
+/// and for texts of several sentences.
+pub fn negated(claim: &str) -> Option<String> {
+    let bare = without_end_mark(claim);
+    if bare.split_whitespace().count() > MAX_WORDS {
+        return None;
+    }
+    let words = read(bare);
+    if last_question(&words).is_some() {
+        return None;
+    }
+    let words = statement::clause(&words)?.negated()?;
+    let words = if bare.starts_with(char::is_uppercase) {
+        capitalised(&words)
+    } else {
+        words
+    };
+    let text = text(&words);
+    Some(if is_headline(bare) {
+        in_headline_case(&text)
+    } else {
+        text
+    })
+}

@@ -1,0 +1,562 @@
+//! A sentence as subject, finite verb and rest, so that it can be stated and negated.
+
+use super::nouns::{article, head, is_plural, is_uncountable};
+use super::verbs::{past, plural, third_person};
+use super::words::{Word, capitalised, uncapitalised};
+
+/// What the finite verb of a clause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// "should", "can".
+    Modal,
+    Be,
+    /// "have" with a participle.
+    Have,
+    /// "do" with a verb in its base form, also where a statement has the verb alone ("causes" is "does cause").
+    Do,
+}
+
+/// A clause with its finite verb parted from its subject and from the rest.
+#[derive(Clone, Debug)]
+pub(super) struct Clause {
+    /// What stands before the subject ("In a democracy,"); often empty.
+    pub before: Vec<Word>,
+    /// Empty in an imperative.
+    pub subject: Vec<Word>,
+    /// The finite verb in the form that agrees with the subject: "do", "does" or "did" with [`Kind::Do`].
+    pub finite: Word,
+    pub kind: Kind,
+    /// Adverbs and "not", the verb, and what follows it.
+    pub rest: Vec<Word>,
+    /// Whether it was a question, where "any" means some.
+    pub is_asked: bool,
+}
+
+/// Adverbs before which a negation does not stand: "clearly does not", "is probably not".
+const OF_SENTENCES: [&str; 10] = [
+    "certainly",
+    "clearly",
+    "definitely",
+    "obviously",
+    "probably",
+    "surely",
+    "undoubtedly",
+    "perhaps",
+    "evidently",
+    "presumably",
+];
+
+impl Clause {
+    /// The number of words of `rest` before its verb: adverbs, "not", "all" in "we all need".
+    fn adverbs(&self) -> usize {
+        let mut at = 0;
+        while let Some(word) = self.rest.get(at) {
+            let floats = word.is(&["all", "both", "each"]) && self.kind != Kind::Be;
+            let no_longer = self.is_at(at, &["no", "longer"]);
+            if no_longer {
+                at += 2;
+            } else if word.is_adverb() || floats {
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        // "well" and the like alone are the predicate
+        at.min(self.rest.len())
+    }
+
+    /// Whether `rest` has these words at a place.
+    fn is_at(&self, at: usize, words: &[&str]) -> bool {
+        let found = self.rest.get(at..at + words.len());
+        found.is_some_and(|found| found.iter().zip(words).all(|(word, is)| word.lower == *is))
+    }
+
+    /// The clause as a statement.
+    pub fn stated(&self) -> Vec<Word> {
+        let mut words = self.before.clone();
+        words.extend(self.subject.iter().cloned());
+        let negated = self.rest.iter().take(self.adverbs()).any(Word::negates);
+        if self.kind != Kind::Do || negated {
+            words.extend((!self.finite.text.is_empty()).then(|| self.finite.clone()));
+            words.extend(self.rest.iter().cloned());
+            return words;
+        }
+        if self.subject.is_empty() {
+            words.extend(self.rest.iter().cloned());
+            return capitalised(&words);
+        }
+        let inflected = |word: &Word| match self.finite.lower.as_str() {
+            "does" => word.replaced(&third_person(&word.text)),
+            "did" => word.replaced(&past(&word.text)),
+            _ => word.clone(),
+        };
+        let verb = self.adverbs();
+        for (at, word) in self.rest.iter().enumerate() {
+            words.push(
+                if at == verb || at > verb && self.is_second_verb(verb, at) {
+                    inflected(word)
+                } else {
+                    word.clone()
+                },
+            );
+        }
+        words
+    }
+
+    /// Whether the word at a place of `rest` is a verb that is coordinated with the one at `verb` ("cause cancer and kill people").
+    fn is_second_verb(&self, verb: usize, at: usize) -> bool {
+        let Some(between) = self.rest.get(verb + 1..at) else {
+            return false;
+        };
+        let joined = between
+            .last()
+            .is_some_and(|word| word.is(&["and", "or", "but"]));
+        let is_base = self
+            .rest
+            .get(at)
+            .is_some_and(|word| matches!(word.tag, "VB" | "VBP"));
+        let is_inside = between
+            .iter()
+            .any(|word| matches!(word.tag, "TO" | "MD" | "WDT" | "WP") || word.is(&["that"]));
+        joined && is_base && !is_inside
+    }
+
+    /// The negation of the clause; `None` if it is not clear what would negate it.
+    pub fn negated(&self) -> Option<Vec<Word>> {
+        // "can and should"
+        let has_two_verbs = self.finite.text.contains(' ');
+        if has_two_verbs
+            || self
+                .subject
+                .first()
+                .is_some_and(|word| word.is(&["neither"]))
+        {
+            return None;
+        }
+        self.without_negation()
+            .or_else(|| self.with_other_subject())
+            .or_else(|| self.with_other_adverb())
+            .or_else(|| self.without_no())
+            .or_else(|| self.without_existence())
+            .or_else(|| Some(self.with_not()))
+    }
+
+    /// The clause with other words in place of some of `rest`.
+    fn with_rest(&self, start: usize, count: usize, words: &[Word]) -> Clause {
+        let mut clause = self.clone();
+        let end = (start + count).min(clause.rest.len());
+        clause
+            .rest
+            .splice(start.min(end)..end, words.iter().cloned());
+        clause
+    }
+
+    fn adverb(text: &str) -> [Word; 1] {
+        [Word::new(text, "RB")]
+    }
+
+    /// Without the negation at its verb.
+    fn without_negation(&self) -> Option<Vec<Word>> {
+        let adverbs = self.adverbs();
+        for at in 0..adverbs {
+            let word = self.rest.get(at)?;
+            if word.negates() {
+                let yet = self.is_at(at + 1, &["yet"]);
+                let mut clause = if yet {
+                    self.with_rest(at, 2, &Self::adverb("already"))
+                } else {
+                    self.with_rest(at, 1, &[])
+                };
+                clause.drop_any_more(at);
+                clause.assert_indefinites();
+                clause.permit();
+                if clause.finite.is(&["ought"]) && !clause.is_at(at, &["to"]) {
+                    clause.rest.insert(at, Word::new("to", "TO"));
+                }
+                clause.replace_quantifier("some", "all");
+                return Some(clause.stated());
+            }
+            let replacement = match word.lower.as_str() {
+                "never" if self.is_deontic() => "",
+                "never" => "sometimes",
+                "rarely" | "seldom" => "often",
+                "hardly" | "scarcely" if self.is_at(at + 1, &["ever"]) => "often",
+                "hardly" | "scarcely" | "barely" => "",
+                "no" if self.is_at(at, &["no", "longer"]) => "still",
+                _ => continue,
+            };
+            let count = if matches!(word.lower.as_str(), "no") || self.is_at(at + 1, &["ever"]) {
+                2
+            } else {
+                1
+            };
+            if replacement.is_empty() {
+                let mut clause = self.with_rest(at, count, &[]);
+                clause.permit();
+                return Some(clause.stated());
+            }
+            let words = Self::adverb(replacement);
+            return Some(self.with_rest(at, count, &words).stated());
+        }
+        None
+    }
+
+    /// "may", the opposite of "must not".
+    fn permit(&mut self) {
+        if self.finite.is(&["must"]) {
+            self.finite = self.finite.replaced("may");
+        }
+    }
+
+    /// Whether "never" says what must not be, and not how often something is.
+    fn is_deontic(&self) -> bool {
+        self.finite
+            .is(&["should", "must", "shall", "ought", "will", "would"])
+            || self.subject.is_empty()
+    }
+
+    /// "any" as "some", where neither a question nor a negation licenses it any more.
+    pub fn assert_indefinites(&mut self) {
+        let chooses_freely = self.chooses_freely();
+        // "any better"
+        let mut at = 0;
+        while at < self.rest.len() {
+            let compares = self
+                .rest
+                .get(at + 1)
+                .is_some_and(|next| matches!(next.tag, "JJR" | "RBR"));
+            if self.is_at(at, &["any"]) && compares {
+                self.rest.remove(at);
+            }
+            at += 1;
+        }
+        // "is sometimes justified", but "will replace"
+        let once = matches!(
+            self.finite.lower.as_str(),
+            "will" | "would" | "can" | "could" | "may" | "might" | "did" | "has" | "have" | "had"
+        );
+        let often = if once { "" } else { "sometimes" };
+        let of_subject = self.subject.iter_mut().take(usize::from(!chooses_freely));
+        for word in of_subject.chain(&mut self.rest) {
+            let positive = match word.lower.as_str() {
+                "ever" => often,
+                "any" => "some",
+                "anyone" => "someone",
+                "anybody" => "somebody",
+                "anything" => "something",
+                _ => continue,
+            };
+            *word = word.replaced(positive);
+        }
+        self.rest.retain(|word| !word.text.is_empty());
+    }
+
+    /// Whether "any" at the beginning of the subject means each one: "any child can", and not "any children can".
+    fn chooses_freely(&self) -> bool {
+        let permits = self.finite.is(&["can", "could", "may", "might", "should"]);
+        if self.is_asked && !permits {
+            return false;
+        }
+        match self.subject.first().map_or("", |word| word.lower.as_str()) {
+            "any" => {
+                !is_plural(&self.subject)
+                    && self.subject.get(1).is_some_and(|word| word.lower != "of")
+            }
+            "anyone" | "anybody" | "anything" => permits,
+            _ => false,
+        }
+    }
+
+    /// "is needed any more" without its negation: "is still needed".
+    fn drop_any_more(&mut self, at: usize) {
+        let count = if self.rest.last().is_some_and(|word| word.is(&["anymore"])) {
+            1
+        } else if self.rest.len() >= 2 && self.is_at(self.rest.len() - 2, &["any", "more"]) {
+            2
+        } else {
+            return;
+        };
+        self.rest.truncate(self.rest.len() - count);
+        self.rest.insert(at, Word::new("still", "RB"));
+    }
+
+    /// Puts another word in place of the one that begins the subject, if it is this one.
+    fn replace_quantifier(&mut self, old: &str, new: &str) {
+        if let Some(first) = self.subject.first_mut()
+            && first.lower == old
+        {
+            *first = first.replaced(&like(first, new));
+        }
+    }
+
+    /// With the opposite of the quantifier that begins the subject.
+    fn with_other_subject(&self) -> Option<Vec<Word>> {
+        let first = self.subject.first()?;
+        let second = self.subject.get(1);
+        let mut clause = self.clone();
+        let other = match first.lower.as_str() {
+            "each" if second.is_some_and(|word| !word.is(&["of"])) => {
+                clause.replace_quantifier("each", "every");
+                clause.negate_subject();
+                return Some(clause.stated());
+            }
+            "all" | "every" | "everyone" | "everybody" | "everything" | "everywhere" | "both"
+            | "many" | "only" | "each" => {
+                clause.negate_subject();
+                return Some(clause.stated());
+            }
+            "not" => {
+                clause.subject.remove(0);
+                if first.text == "Not" {
+                    clause.subject = capitalised(&clause.subject);
+                }
+                return Some(clause.stated());
+            }
+            "any" | "anyone" | "anybody" | "anything" if self.chooses_freely() => {
+                let every = first.lower.replace("any", "every");
+                clause.replace_quantifier(&first.lower, &every);
+                clause.negate_subject();
+                return Some(clause.stated());
+            }
+            "any" | "some" if second.is_some_and(|word| word.is(&["of"])) => "none",
+            "some"
+                if second.is_some_and(|word| word.is(&["people"])) && self.subject.len() == 2 =>
+            {
+                clause.subject.truncate(1);
+                clause.make_singular();
+                "no one"
+            }
+            "any" | "some" => "no",
+            "anyone" | "someone" => "no one",
+            "anybody" | "somebody" => "nobody",
+            "anything" | "something" => "nothing",
+            "nobody" => "somebody",
+            "nothing" => "something",
+            "none" => "some",
+            "few" => "many",
+            "no" if second.is_some_and(|word| word.is(&["one"])) => {
+                clause.subject.remove(1);
+                "someone"
+            }
+            "no" => {
+                clause.make_plural();
+                "some"
+            }
+            _ => return None,
+        };
+        clause.replace_quantifier(&first.lower, other);
+        Some(clause.stated())
+    }
+
+    /// "All museums" as "Not all museums".
+    fn negate_subject(&mut self) {
+        let capital = self
+            .subject
+            .first()
+            .is_some_and(|word| word.text.starts_with(char::is_uppercase));
+        let mut subject = vec![Word::new(if capital { "Not" } else { "not" }, "RB")];
+        subject.extend(uncapitalised(&self.subject));
+        self.subject = subject;
+    }
+
+    /// A subject in the plural, with its verb ("No animal is" becomes "Some animals are").
+    fn make_plural(&mut self) {
+        if is_plural(&self.subject) {
+            return;
+        }
+        let head = head(&self.subject);
+        let Some(noun) = head.and_then(|at| self.subject.get_mut(at)) else {
+            return;
+        };
+        if is_uncountable(&noun.lower) {
+            return;
+        }
+        *noun = noun.replaced(&plural(&noun.text));
+        let finite = match self.finite.lower.as_str() {
+            "is" => "are",
+            "was" => "were",
+            "has" => "have",
+            "does" => "do",
+            _ => return,
+        };
+        self.finite = self.finite.replaced(finite);
+    }
+
+    /// The verb in the singular.
+    fn make_singular(&mut self) {
+        let finite = match self.finite.lower.as_str() {
+            "are" => "is",
+            "were" => "was",
+            "have" => "has",
+            "do" => "does",
+            _ => return,
+        };
+        self.finite = self.finite.replaced(finite);
+    }
+
+    /// With the opposite of an adverb at the verb.
+    fn with_other_adverb(&self) -> Option<Vec<Word>> {
+        let mut clause = self.clone();
+        clause.rest = self.rest.clone();
+        let adverbs = self.adverbs();
+        if let Some(at) = self
+            .rest
+            .iter()
+            .take(adverbs)
+            .position(|word| word.is(&["also"]))
+        {
+            return self.with_rest(at, 1, &[]).negated();
+        }
+        let region = self.rest.iter().take(adverbs).enumerate();
+        for (at, word) in region {
+            let other = match word.lower.as_str() {
+                "still" => "no longer",
+                "sometimes" | "occasionally" | "ever" => "never",
+                "already" => "not yet",
+                _ => continue,
+            };
+            let words = Self::adverb(other);
+            let clause = self.with_rest(at, 1, &words);
+            return Some(if other == "not yet" {
+                // "does not yet cause"
+                let [yet] = Self::adverb("yet");
+                self.with_rest(at, 1, &[yet]).with_not()
+            } else {
+                clause.stated()
+            });
+        }
+        None
+    }
+
+    /// The place behind the verb: behind "be" or a participle after an auxiliary.
+    fn behind_verb(&self) -> usize {
+        let mut at = self.adverbs();
+        if self.kind != Kind::Be {
+            at += 1;
+            if self.is_at(at.saturating_sub(1), &["have"]) && self.is_at(at, &["been"]) {
+                at += 1;
+            }
+        }
+        at
+    }
+
+    /// Without the "no" behind its verb: "have no right" as "have a right".
+    fn without_no(&self) -> Option<Vec<Word>> {
+        let at = self.behind_verb();
+        let word = self.rest.get(at)?;
+        let positive = match word.lower.as_str() {
+            "no" if self.is_at(at + 1, &["one"]) => {
+                let clause = self.with_rest(at, 2, &[Word::new("someone", "NN")]);
+                return Some(clause.stated());
+            }
+            "no" => article(self.rest.get(at + 1..)?),
+            "nothing" => Some("something"),
+            "nobody" => Some("somebody"),
+            _ => return None,
+        };
+        let words: Vec<Word> = positive
+            .map(|text| Word::new(text, "DT"))
+            .into_iter()
+            .collect();
+        Some(self.with_rest(at, 1, &words).stated())
+    }
+
+    /// "there is a God" as "there is no God".
+    fn without_existence(&self) -> Option<Vec<Word>> {
+        let [there] = self.subject.as_slice() else {
+            return None;
+        };
+        if !there.is(&["there"]) || self.kind != Kind::Be {
+            return None;
+        }
+        let at = self.adverbs();
+        let word = self.rest.get(at)?;
+        let next_is = |words: &[&str]| self.rest.get(at + 1).is_some_and(|word| word.is(words));
+        let no = [Word::new("no", "DT")];
+        let clause = match word.lower.as_str() {
+            "a" | "an" if !next_is(&["lot", "few", "little", "great", "huge"]) => {
+                self.with_rest(at, 1, &no)
+            }
+            "any" | "some" => self.with_rest(at, 1, &no),
+            "something" => self.with_rest(at, 1, &[Word::new("nothing", "NN")]),
+            "such" if next_is(&["a", "an"]) => {
+                self.with_rest(at, 2, &[Word::new("no", "DT"), Word::new("such", "JJ")])
+            }
+            "such" => self.with_rest(at, 0, &no),
+            "more" | "enough" | "many" | "much" | "too" | "most" | "several" | "only" => {
+                return None;
+            }
+            _ if word.is_noun() || word.tag == "JJ" || word.tag == "VBG" => {
+                self.with_rest(at, 0, &no)
+            }
+            _ => return None,
+        };
+        Some(clause.stated())
+    }
+
+    /// With "not" at the verb.
+    fn with_not(&self) -> Vec<Word> {
+        let [not] = Self::adverb("not");
+        let mut words = self.before.clone();
+        if self.subject.is_empty() {
+            let is_joint = !self.before.is_empty() && self.kind == Kind::Modal;
+            words.extend((!is_joint).then(|| Word::new("Do", "VBP")));
+            words.push(not);
+            words.extend(uncapitalised(&self.rest));
+            return words;
+        }
+        words.extend(self.subject.iter().cloned());
+        let of_sentence = self.rest.iter().take_while(|word| word.is(&OF_SENTENCES));
+        let preferring = usize::from(
+            self.finite.is(&["had", "would"])
+                && (self.is_at(0, &["better"]) || self.is_at(0, &["rather"])),
+        );
+        let kept = of_sentence.count().max(preferring);
+        let (adverbs, rest) = self.rest.split_at(kept.min(self.rest.len()));
+        match self.finite.lower.as_str() {
+            "can" if kept == 0 => words.push(self.finite.replaced("cannot")),
+            // "must not" forbids; what is no duty does not have to be done
+            "must" => {
+                let often = rest.iter().take_while(|word| word.is_adverb()).count();
+                let (often, rest) = rest.split_at(often);
+                let plural = is_plural(&self.subject) || is_first_or_second(&self.subject);
+                words.extend(adverbs.iter().cloned());
+                words.extend([Word::new(if plural { "do" } else { "does" }, "VBP"), not]);
+                words.extend(often.iter().cloned());
+                words.extend([Word::new("have", "VB"), Word::new("to", "TO")]);
+                words.extend(rest.iter().cloned());
+                return words;
+            }
+            _ if self.kind == Kind::Do => {
+                words.extend(adverbs.iter().cloned());
+                words.extend([self.finite.clone(), not]);
+                words.extend(rest.iter().cloned());
+                return words;
+            }
+            _ => {
+                words.push(self.finite.clone());
+                words.extend(adverbs.iter().cloned());
+                words.push(not);
+                words.extend(rest.iter().cloned());
+                return words;
+            }
+        }
+        words.extend(rest.iter().cloned());
+        words
+    }
+}
+
+/// A word with a capital if another one has it.
+fn like(other: &Word, word: &str) -> String {
+    let mut letters = word.chars();
+    match letters.next() {
+        Some(first) if other.text.starts_with(char::is_uppercase) => {
+            first.to_uppercase().chain(letters).collect()
+        }
+        _ => word.to_owned(),
+    }
+}
+
+fn is_first_or_second(subject: &[Word]) -> bool {
+    matches!(subject, [one] if one.is(&["i", "we", "you", "they", "these", "those"]))
+}

@@ -1,0 +1,240 @@
+//! Words before the question or statement itself: "This house would …", "Why should …", "Do you think that …".
+
+use super::clause::{Clause, Kind};
+use super::question::{self, auxiliary};
+use super::statement::{self, tagged_again};
+use super::verbs::base_of_third_person;
+use super::words::{Word, uncapitalised};
+
+/// What a title says or asks.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// A yes-no question, or a question that takes a statement for granted ("Why is homework bad?").
+    Question(Clause),
+    /// A statement, or words without a verb.
+    Statement(Vec<Word>),
+    /// A question that no statement answers with yes: "Which is the best pet?".
+    Open,
+}
+
+fn begins(words: &[Word], with: &[&str]) -> bool {
+    words.len() >= with.len()
+        && words
+            .iter()
+            .zip(with)
+            .all(|(word, with)| word.lower == *with)
+}
+
+/// What a title asks, without the words before it.
+pub(super) fn read(words: &[Word]) -> Asked {
+    let words = without_or_not(words);
+    if let Some(statement) = motion(words) {
+        return Asked::Statement(tagged_again(statement));
+    }
+    for opening in [
+        &["do", "you"] as &[&str],
+        &["would", "you"],
+        &["don't", "you"],
+    ] {
+        if begins(words, opening)
+            && words
+                .get(2)
+                .is_some_and(|word| word.is(&["think", "believe", "agree", "say"]))
+            && let Some(rest) = opinion(&words[3..])
+        {
+            return Asked::Statement(rest);
+        }
+    }
+    for opening in [
+        &["is", "it", "true", "that"] as &[&str],
+        &["is", "it", "the", "case", "that"],
+        &["whether", "or", "not"],
+        &["whether"],
+    ] {
+        if begins(words, opening) {
+            return Asked::Statement(tagged_again(words[opening.len()..].to_vec()));
+        }
+    }
+    if let Some(clause) = plain(words) {
+        return Asked::Question(clause);
+    }
+    if let Some(asked) = with_question_word(words) {
+        return asked;
+    }
+    behind_heading(words).unwrap_or_else(|| Asked::Statement(words.to_vec()))
+}
+
+/// A yes-no question that begins with its auxiliary verb.
+fn plain(words: &[Word]) -> Option<Clause> {
+    let (mut verb, kind, mut count) = auxiliary(words)?;
+    // "Can and should we …"
+    if words.get(count).is_some_and(|word| word.tag == "CC")
+        && let Some(rest) = words.get(count + 1..)
+        && let Some((second, Kind::Modal, more)) = auxiliary(rest)
+    {
+        let both = format!("{} {} {}", verb.text, words[count].text, second.text);
+        verb = Word::new(&both, "MD");
+        count += 1 + more;
+    }
+    let rest = words.get(count..)?;
+    // "Do not ban guns", "Don't ban guns"
+    let negated = count == 2 || rest.first().is_some_and(Word::negates);
+    let verb_at = usize::from(count == 1);
+    let imperative =
+        kind == Kind::Do && negated && rest.get(verb_at).is_some_and(|word| word.tag == "VB");
+    (!imperative).then(|| question::clause(&verb, kind, rest))
+}
+
+/// The statement behind "Do you think"; `None` if what follows is none ("Do you believe in God?").
+fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
+    let rest = match rest {
+        [that, rest @ ..] if that.is(&["that"]) => rest,
+        rest => rest,
+    };
+    let rest = tagged_again(rest.to_vec());
+    statement::clause(&rest).map(|_| rest)
+}
+
+/// Without "or not" at the end.
+fn without_or_not(words: &[Word]) -> &[Word] {
+    match words {
+        [rest @ .., or, not] if or.lower == "or" && not.is(&["not", "no"]) => match rest {
+            [rest @ .., comma] if comma.text == "," => rest,
+            _ => rest,
+        },
+        _ => words,
+    }
+}
+
+/// A motion of a parliamentary debate as the statement that it is about ("This house would ban boxing": "we should ban boxing").
+fn motion(words: &[Word]) -> Option<Vec<Word>> {
+    let first = words.first()?;
+    let we = |verb: &[&str], rest: &[Word]| {
+        let mut statement = vec![Word::new("we", "PRP")];
+        statement.extend(verb.iter().map(|verb| {
+            let tag = if *verb == "should" { "MD" } else { "VBP" };
+            Word::new(verb, tag)
+        }));
+        statement.extend(rest.iter().cloned());
+        statement
+    };
+    if first.is(&["resolved", "motion", "that"]) {
+        let marks = words
+            .iter()
+            .skip(1)
+            .take_while(|word| word.is_mark())
+            .count();
+        let rest = words.get(1 + marks..)?;
+        let rest = if begins(rest, &["that"]) {
+            &rest[1..]
+        } else {
+            rest
+        };
+        let is_statement = first.lower != "that" && marks > 0
+            || first.lower == "that"
+                && rest.len() > 2
+                && statement::clause(rest)
+                    .is_some_and(|clause| clause.subject.len() > 1 || clause.kind == Kind::Modal);
+        return is_statement.then(|| rest.to_vec());
+    }
+    let rest = match first.lower.as_str() {
+        "thw" => return Some(we(&["should"], &words[1..])),
+        "ths" => return Some(we(&["support"], &words[1..])),
+        "tho" => return Some(we(&["oppose"], &words[1..])),
+        "thr" => return Some(we(&["regret"], &words[1..])),
+        "thp" => return Some(we(&["prefer"], &words[1..])),
+        "thbt" => return Some(words[1..].to_vec()),
+        "thb" => return Some(words[if begins(&words[1..], &["that"]) { 2 } else { 1 }..].to_vec()),
+        "this" if begins(words, &["this", "house"]) => &words[2..],
+        _ => return None,
+    };
+    // "This house, as a parent, would …"
+    let rest = match rest.first() {
+        Some(comma) if comma.text == "," => {
+            let end = rest.iter().skip(1).position(|word| word.text == ",")?;
+            rest.get(end + 2..)?
+        }
+        _ => rest,
+    };
+    let (verb, rest) = rest.split_first()?;
+    Some(match verb.lower.as_str() {
+        "believes" if begins(rest, &["that"]) => rest[1..].to_vec(),
+        "believes" if begins(rest, &["in"]) => we(&["believe"], rest),
+        "believes" => rest.to_vec(),
+        "would" | "should" => we(&["should"], rest),
+        "is" => we(&["are"], rest),
+        "was" => we(&["were"], rest),
+        lower if verb.is_third_person() => we(&[&base_of_third_person(lower)], rest),
+        _ => we(&[&verb.text], rest),
+    })
+}
+
+/// A question with "why", "how", "when" or "where": what it takes for granted. Other questions are open.
+fn with_question_word(words: &[Word]) -> Option<Asked> {
+    let (first, rest) = words.split_first()?;
+    let asks = first.is(&[
+        "which", "what", "who", "whose", "whom", "why", "how", "when", "where",
+    ]);
+    if !asks && !begins(words, &["to", "what"]) {
+        return None;
+    }
+    let of_extent = ["extent", "degree"];
+    let (question, adjective) =
+        if first.lower == "to" && words.get(2).is_some_and(|word| word.is(&of_extent)) {
+            (words.get(3..)?, None)
+        } else if !first.is(&["why", "how", "when", "where"]) {
+            return Some(Asked::Open);
+        } else if first.lower == "how" && rest.first().is_some_and(is_degree) {
+            (rest.get(1..)?, rest.first())
+        } else {
+            (rest, None)
+        };
+    if let Some((verb, kind, count)) = auxiliary(question) {
+        let mut clause = question::clause(&verb, kind, question.get(count..)?);
+        // "Why isn't it legal?" takes for granted that it is not
+        if count == 2 {
+            clause.rest.insert(0, Word::new("not", "RB"));
+        }
+        clause.rest.extend(adjective.cloned());
+        return Some(if clause.rest.is_empty() {
+            Asked::Open
+        } else {
+            Asked::Question(clause)
+        });
+    }
+    // "Why homework should be banned"
+    let is_statement = first.lower == "why"
+        && statement::clause(rest).is_some_and(|clause| !clause.subject.is_empty());
+    Some(if is_statement {
+        Asked::Statement(rest.to_vec())
+    } else {
+        Asked::Open
+    })
+}
+
+/// An adjective that a question asks for the degree of: "How dangerous is …".
+fn is_degree(word: &Word) -> bool {
+    word.is_adjective() && !word.is(&["much", "many", "long", "old", "big", "far"])
+}
+
+/// A question behind a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
+fn behind_heading(words: &[Word]) -> Option<Asked> {
+    let mark = words
+        .iter()
+        .position(|word| matches!(word.text.as_str(), "," | ":" | "–" | "—" | "?"))?;
+    let (heading, rest) = (words.get(..mark)?, words.get(mark + 1..)?);
+    let mut clause = plain(rest)?;
+    if heading.iter().any(Word::is_finite)
+        && !heading.first().is_some_and(|word| word.is(&["if", "when"]))
+    {
+        return None;
+    }
+    if words.get(mark)?.text == "," {
+        clause.before = uncapitalised(words.get(..=mark)?);
+    } else if let [subject] = clause.subject.as_slice()
+        && subject.is(&["it", "they", "this", "these"])
+    {
+        clause.subject = uncapitalised(heading);
+    }
+    Some(Asked::Question(clause))
+}

@@ -1,0 +1,571 @@
+//! Finds the finite verb of a statement.
+
+use super::clause::{Clause, Kind};
+use super::nouns::{head, is_plural};
+use super::verbs::{base_of_past, base_of_third_person};
+use super::words::{Word, read, text};
+
+/// Words that open a clause at the beginning of a sentence, which ends with a comma.
+const OPENINGS: [&str; 9] = [
+    "if", "when", "although", "because", "while", "since", "unless", "though", "whereas",
+];
+
+/// The clause that a statement is; `None` if it has no finite verb, or several main clauses.
+pub(super) fn clause(words: &[Word]) -> Option<Clause> {
+    let start = subject_start(words)?;
+    let (before, main) = words.split_at(start);
+    if let Some(clause) = imperative(before, main) {
+        return Some(clause);
+    }
+    let at = finite(main)?;
+    if is_followed_by_another_clause(main.get(at + 1..)?) {
+        return None;
+    }
+    let (subject, rest) = main.split_at(at);
+    let (finite, rest) = rest.split_first()?;
+    // "often rely", "also is": these adverbs go with the verb
+    let adverbs = subject
+        .iter()
+        .rev()
+        .take_while(|word| is_mid_adverb(word))
+        .count();
+    let (subject, adverbs) = subject.split_at(subject.len() - adverbs);
+    if subject.is_empty() {
+        return None;
+    }
+    clause_of(before, subject, adverbs, finite, rest)
+}
+
+/// Adverbs that stand before the verb they go with; others end a subject ("time outdoors").
+fn is_mid_adverb(word: &Word) -> bool {
+    word.is_adverb() && word.lower.ends_with("ly") && !word.is(&["early", "daily", "only"])
+        || word.is(&[
+            "often",
+            "also",
+            "still",
+            "never",
+            "always",
+            "sometimes",
+            "seldom",
+            "just",
+            "even",
+            "ever",
+            "already",
+            "soon",
+            "no",
+            "longer",
+            "n't",
+            "cannot",
+        ]) && !word.is_noun()
+}
+
+/// The clause with this finite verb.
+fn clause_of(
+    before: &[Word],
+    subject: &[Word],
+    adverbs: &[Word],
+    finite: &Word,
+    rest: &[Word],
+) -> Option<Clause> {
+    let place = adverbs.len();
+    let mut rest = [adverbs, rest].concat();
+    let verb_is = |tags: &[&str]| {
+        rest.iter()
+            .find(|word| !word.is_adverb())
+            .is_some_and(|word| tags.contains(&word.tag))
+    };
+    let adverbs = rest.iter().take_while(|word| word.is_adverb()).count();
+    let next = rest.get(adverbs);
+    // "can and should"
+    if finite.tag == "MD" && next.is_some_and(|next| next.tag == "CC") {
+        return None;
+    }
+    let (finite, kind) = match finite.lower.as_str() {
+        "ca" => (Word::new("can", "MD"), Kind::Modal),
+        "wo" => (Word::new("will", "MD"), Kind::Modal),
+        "'ll" => (Word::new("will", "MD"), Kind::Modal),
+        "'d" => (Word::new("would", "MD"), Kind::Modal),
+        "cannot" => {
+            rest.insert(0, Word::new("not", "RB"));
+            (finite.replaced("can"), Kind::Modal)
+        }
+        "can" if rest.first().is_some_and(|word| word.lower == "not") => {
+            (finite.replaced("can"), Kind::Modal)
+        }
+        _ if finite.tag == "MD" => (finite.clone(), Kind::Modal),
+        "'s" if verb_is(&["VBN"])
+            && next.is_some_and(|word| word.is(&["been", "become", "gone", "had"])) =>
+        {
+            (Word::new("has", "VBZ"), Kind::Have)
+        }
+        "'s" => (Word::new("is", "VBZ"), Kind::Be),
+        "'re" => (Word::new("are", "VBP"), Kind::Be),
+        "'m" => (Word::new("am", "VBP"), Kind::Be),
+        "'ve" => (Word::new("have", "VBP"), Kind::Have),
+        "is" | "are" | "was" | "were" | "am" => (finite.clone(), Kind::Be),
+        // "it be used" as "it should be used"
+        "be" => {
+            rest.insert(place, finite.clone());
+            (Word::new("should", "MD"), Kind::Modal)
+        }
+        "had" if next.is_some_and(|word| word.is(&["better"])) => (finite.clone(), Kind::Have),
+        "has" | "have" | "had" if verb_is(&["VBN", "VBD"]) => (finite.clone(), Kind::Have),
+        // "hurt", "cut": the present has the same form
+        lower if finite.tag == "VBD" && base_of_past(lower).as_deref() == Some(lower) => {
+            rest.insert(place, finite.clone());
+            (Word::new("do", "VBP"), Kind::Do)
+        }
+        "do" | "does" | "did"
+            if verb_is(&["VB", "VBP"]) || rest.get(place).is_some_and(Word::negates) =>
+        {
+            (finite.clone(), Kind::Do)
+        }
+        lower => {
+            let (auxiliary, base) = match finite.tag {
+                "VBD" => ("did", base_of_past(lower)?),
+                _ if finite.is_third_person() => ("does", base_of_third_person(lower)),
+                _ => ("do", lower.to_owned()),
+            };
+            rest.insert(place, Word::new(&base, "VB"));
+            (Word::new(auxiliary, finite.tag), Kind::Do)
+        }
+    };
+    Some(Clause {
+        before: before.to_vec(),
+        subject: subject.to_vec(),
+        finite,
+        kind,
+        rest,
+        is_asked: false,
+    })
+}
+
+/// Verbs that begin demands, and that are taken for names there.
+const DEMANDS: [&str; 13] = [
+    "ban",
+    "abolish",
+    "stop",
+    "repeal",
+    "legalize",
+    "legalise",
+    "prohibit",
+    "eliminate",
+    "deny",
+    "allow",
+    "protect",
+    "outlaw",
+    "boycott",
+];
+
+/// An imperative: "Ban guns", "Don't ban guns".
+fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
+    let clause = |rest: &[Word]| Clause {
+        before: before.to_vec(),
+        subject: Vec::new(),
+        finite: Word::new("do", "VBP"),
+        kind: Kind::Do,
+        rest: rest.to_vec(),
+        is_asked: false,
+    };
+    match main {
+        // "Let's ban cars"
+        [verb, us, rest @ ..] if verb.lower == "let" && us.is(&["'s", "us"]) => {
+            let mut clause = clause(rest);
+            clause.before.extend([verb.clone(), us.clone()]);
+            clause.kind = Kind::Modal;
+            clause.finite = Word::new("", "MD");
+            Some(clause)
+        }
+        [verb, not, rest @ ..] if verb.lower == "do" && not.negates() => {
+            let is_base = rest.first().is_some_and(|word| word.tag == "VB");
+            is_base.then(|| clause(&main[1..]))
+        }
+        [verb, rest @ ..]
+            if verb.is(&DEMANDS)
+                && rest
+                    .first()
+                    .is_some_and(|next| !next.is_finite() && !matches!(next.tag, "IN" | "CC")) =>
+        {
+            Some(clause(main))
+        }
+        [never, verb, ..] if never.lower == "never" && verb.tag.starts_with("VB") => {
+            Some(clause(main))
+        }
+        [verb, second, ..] if verb.tag == "VB" && !verb.is(&["let"]) => {
+            // "Travel is fun" has a verb behind the word that looks like one
+            let is_object = !second.is_finite() && second.tag != "VB";
+            let breaks = |word: &Word| matches!(word.tag, "WDT" | "WP" | "IN" | "," | "CC" | "PRP");
+            let has_finite = (2..main.len())
+                .take_while(|at| !breaks(&main[*at]))
+                .any(|at| {
+                    let next = main.get(at + 1).map_or("", |next| next.tag);
+                    let follows_noun = main.get(at - 1).is_some_and(Word::is_noun);
+                    let causes = verb.is(&["let", "make", "help", "have", "see", "watch"]);
+                    is_auxiliary(&main[at])
+                        || matches!(main[at].tag, "VB" | "VBP") && follows_noun && !causes
+                        || matches!(main[at].tag, "VBZ" | "NNS") && matches!(next, "DT" | "PRP$")
+                        || main[at].tag == "VBZ" && next.starts_with("NN")
+                });
+            (is_object && !has_finite).then(|| clause(main))
+        }
+        _ => None,
+    }
+}
+
+/// The place of the subject's first word: behind a clause with "if", a phrase with a preposition, or a heading; `None` if a clause with "if" has
+/// no end.
+fn subject_start(words: &[Word]) -> Option<usize> {
+    let first = words.first()?;
+    let comma = words.iter().position(|word| word.text == ",");
+    if first.is(&OPENINGS) {
+        return comma.map(|at| at + 1).filter(|at| *at < words.len());
+    }
+    let begins_with_phrase = first.tag == "IN" || first.tag == "RB";
+    let heading = words
+        .iter()
+        .position(|word| matches!(word.text.as_str(), ":" | "–" | "—"));
+    let end = comma.filter(|_| begins_with_phrase).or(heading);
+    let is_verbless = |end: &usize| words.iter().take(*end).all(|word| !word.is_finite());
+    let start = end.filter(is_verbless).map_or(0, |at| at + 1);
+    Some(if start < words.len() { start } else { 0 })
+}
+
+/// The place of the finite verb of the main clause: the first word that is certainly one or, if there is none, the most likely one.
+pub(super) fn finite(words: &[Word]) -> Option<usize> {
+    let mut likely: Option<(i32, usize)> = None;
+    let mut at = 1;
+    while at < words.len() {
+        if let Some(end) = relative_clause(words, at) {
+            at = end;
+            continue;
+        }
+        match likelihood(words, at) {
+            Some(CERTAIN..) => return Some(at),
+            Some(score) if likely.is_none_or(|(best, _)| score > best) => {
+                likely = Some((score, at))
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    likely.map(|(_, at)| at)
+}
+
+/// How likely a word is to be a finite verb at least, if it is certain.
+const CERTAIN: i32 = 8;
+
+/// How likely the word at a place is to be the finite verb, by its tag, by whether "will" can stand before it, and by whether it agrees with
+/// what stands before it; `None` if it cannot be it.
+fn likelihood(words: &[Word], at: usize) -> Option<i32> {
+    let (last, word) = (words.get(at - 1)?, words.get(at)?);
+    let subject = words.get(..at)?;
+    if matches!(last.tag, "TO" | "MD") || last.is(&["to"]) || cannot_end_subject(subject) {
+        return None;
+    }
+    if is_auxiliary(word) {
+        return Some(if agrees(subject, word) { CERTAIN } else { 4 });
+    }
+    let is_open = matches!(
+        word.tag,
+        "NN" | "NNS" | "VB" | "VBP" | "VBZ" | "VBD" | "JJ" | "IN" | "RB" | "NNP"
+    );
+    let next = words.get(at + 1);
+    let is_cut = last.is_mark()
+        && !matches!(
+            last.text.as_str(),
+            "," | "\"" | "”" | "’" | "'" | ")" | "''"
+        );
+    let is_noun = word.is_noun()
+        && next
+            .is_some_and(|next| next.is(&["of"]) || matches!(next.text.as_str(), ":" | "–" | "-"));
+    // "pros and cons", "school uniforms": a noun at the end or before a conjunction stays a noun
+    let is_noun = is_noun
+        || word.tag == "NNS" && next.is_none_or(|next| matches!(next.tag, "CC" | "MD"))
+        || word.tag == "NNS"
+            && next.is_some_and(|next| next.is(&["to"]))
+            && words.get(at + 2).is_some_and(|word| word.tag == "VB");
+    let is_name = word.tag == "NNP" && !word.is_third_person();
+    if is_cut || is_noun || is_name {
+        return None;
+    }
+    if !is_open || word.tag == "IN" && word.lower.chars().count() < 5 || word.is(&PREPOSITIONS) {
+        return None;
+    }
+    let base = if word.is_third_person() {
+        base_of_third_person(&word.lower)
+    } else if word.tag == "VBD" {
+        return Some(if word.lower.ends_with("ed") {
+            CERTAIN - 1
+        } else {
+            CERTAIN
+        });
+    } else {
+        word.lower.clone()
+    };
+    // "Automation will increase efficiency"
+    let mut future = subject.to_vec();
+    future.extend([Word::new("will", "MD"), Word::new(&base, "VB")]);
+    future.extend(words.get(at + 1..)?.iter().cloned());
+    let future = tagged_again(future);
+    let mut score = match word.tag {
+        "VBZ" | "VBP" => 6,
+        "VB" => 4,
+        "NNP" => 0,
+        _ => 2,
+    };
+    if !matches!(future.get(at + 1)?.tag, "VB" | "VBP") {
+        return None;
+    }
+    if word.is_finite() {
+        score += 2;
+    }
+    if !agrees(subject, word) {
+        score -= 8;
+    }
+    // "represents mankind": what was taken for a verb is the object of this one
+    let has_object = next.is_some_and(|next| next.is_finite() && !next.is_third_person())
+        && future.get(at + 2).is_some_and(Word::is_noun)
+        && word.is_third_person();
+    if has_object {
+        score += 6;
+    }
+    // "sports foster unity": the verb comes next
+    let follows = words.get(at + 2);
+    let comes_next = next.is_some_and(|next| match next.tag {
+        "NN" => true,
+        "IN" | "JJ" => follows.is_some_and(|word| matches!(word.tag, "JJ" | "DT" | "PRP$")),
+        _ => false,
+    });
+    if word.tag == "NNS" && comes_next && follows.is_some() && follows_will(words, at + 1) {
+        score -= 4;
+    }
+    // "food chains contribute": the noun before the verb
+    let is_verb = |next: Option<&Word>| {
+        next.is_some_and(|next| matches!(next.tag, "VB" | "VBP" | "VBZ" | "MD"))
+    };
+    let before_verb = is_verb(future.get(at + 2))
+        || is_verb(words.get(at + 1).filter(|next| !next.is_third_person()))
+            && at + 2 < words.len();
+    // "packaging increases waste": verbs that need no object are few
+    if at + 1 == words.len() {
+        score -= 5;
+    }
+    if before_verb && !word.is(&["help", "helps", "make", "makes", "let", "lets"]) {
+        score -= 8;
+    }
+    if score < -4 {
+        return None;
+    }
+    Some(score.min(if word.is_finite() || has_object {
+        CERTAIN
+    } else {
+        CERTAIN - 1
+    }))
+}
+
+/// Prepositions of five letters or more: they are no verbs.
+pub(super) const PREPOSITIONS: [&str; 22] = [
+    "about", "above", "across", "after", "against", "along", "among", "around", "before", "behind",
+    "below", "between", "beyond", "during", "inside", "outside", "through", "towards", "toward",
+    "under", "until", "without",
+];
+
+/// Whether a subject cannot end as these words do: a preposition, an article or an adjective is its last word.
+fn cannot_end_subject(subject: &[Word]) -> bool {
+    let [before @ .., last] = subject else {
+        return true;
+    };
+    let of_the = before.last().is_some_and(|word| word.lower == "the");
+    let is_nominal = |word: &Word| {
+        !matches!(
+            word.tag,
+            "JJ" | "JJR"
+                | "JJS"
+                | "RB"
+                | "IN"
+                | "MD"
+                | "TO"
+                | "CC"
+                | "PRP$"
+                | "VB"
+                | "VBP"
+                | "VBZ"
+                | "VBD"
+                | "VBN"
+        )
+    };
+    if !of_the && !subject.iter().any(is_nominal) {
+        return true;
+    }
+    match last.tag {
+        "IN" | "CC" | "PRP$" | "POS" => !last.is(&["in", "up", "out", "off"]),
+        "DT" => !last.is(&[
+            "this", "that", "these", "those", "all", "both", "each", "some", "any",
+        ]),
+        "JJ" | "CD" => !of_the && !before.is_empty() && last.tag == "JJ",
+        _ => false,
+    }
+}
+
+/// Whether the number of a verb is that of the subject, as far as their forms tell.
+fn agrees(subject: &[Word], verb: &Word) -> bool {
+    let third = verb.is_third_person();
+    let base = matches!(verb.tag, "VBP" | "VB" | "NN" | "IN" | "JJ") && !third;
+    let is_relative = subject
+        .iter()
+        .any(|word| matches!(word.tag, "WDT" | "WP" | "WRB"));
+    match subject {
+        // a noun that was taken for a verb: "food chains"
+        [.., last] if matches!(last.tag, "VBZ" | "VBP" | "VB") && !is_relative => {
+            if last.lower.ends_with('s') {
+                !third
+            } else {
+                !base
+            }
+        }
+        [one] if one.is(&["i", "we", "you", "they"]) => !third,
+        [one] if one.is(&["he", "she", "it"]) => !base,
+        _ => {
+            let Some(noun) = head(subject).and_then(|at| subject.get(at)) else {
+                return true;
+            };
+            let either = noun.lower.ends_with("ics")
+                || noun.is(&["media", "news", "data", "police", "people"])
+                || subject
+                    .first()
+                    .is_some_and(|word| word.lower.ends_with("ing"))
+                    && subject.get(1).is_some_and(|word| word.tag == "NNS")
+                || noun.tag.starts_with("NNP") && (third || noun.lower.ends_with('s'));
+            if is_plural(subject) {
+                !third || either
+            } else {
+                !base || either || verb.is(&["be"])
+            }
+        }
+    }
+}
+
+fn is_auxiliary(word: &Word) -> bool {
+    word.tag == "MD"
+        || word.tag.starts_with("VB")
+            && word.is(&[
+                "is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had", "'s",
+                "'re", "'m", "'ve",
+            ])
+}
+
+/// The words with the tags that they have in this order.
+pub(super) fn tagged_again(words: Vec<Word>) -> Vec<Word> {
+    let tagged = read(&text(&words));
+    if tagged.len() == words.len() {
+        tagged
+    } else {
+        words
+    }
+}
+
+/// The end of the verbs of a relative clause that begins at a word ("who have completed" in "felons who have completed their sentence");
+/// `None` if none begins there.
+pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
+    let word = words.get(at)?;
+    let last = at.checked_sub(1).and_then(|at| words.get(at))?;
+    let opens = match word.tag {
+        "WDT" | "WP" | "WP$" | "WRB" => true,
+        "IN" => word.lower == "that" && last.is_noun(),
+        // "the money we spend on war"
+        "PRP" => last.is_noun() && word.is(&["i", "we", "you", "they", "he", "she"]),
+        _ => false,
+    };
+    if !opens {
+        return None;
+    }
+    let is_verb = |word: &Word| word.tag.starts_with("VB") || word.tag == "MD";
+    let next = words.get(at + 1)?;
+    let start = if word.tag != "PRP"
+        && matches!(next.tag, "NN" | "NNS" | "IN")
+        && !words.get(at + 2).is_some_and(Word::is_finite)
+        && follows_will(words, at + 1)
+    {
+        at + 1
+    } else {
+        let mut verbs = words.iter().enumerate().skip(at + 1);
+        verbs
+            .find(|(_, word)| word.is_finite() || word.tag == "VB")?
+            .0
+    };
+    let mut end = start + 1;
+    while let Some(next) = words.get(end) {
+        let joined = next.tag == "CC"
+            && words
+                .get(end + 1)
+                .is_some_and(|word| is_verb(word) && !word.is(&["be"]));
+        let is_inside = next.is_adverb()
+            || matches!(next.tag, "VBN" | "VBG")
+            || next.tag == "VB"
+                && words.get(end - 1).is_some_and(|last| {
+                    last.tag == "MD" || last.is_adverb() || last.is(&["do", "does", "did"])
+                })
+            || joined;
+        if !is_inside {
+            break;
+        }
+        end += if joined { 2 } else { 1 };
+    }
+    Some(end)
+}
+
+/// Whether a word is a verb where "will" stands before it.
+fn follows_will(words: &[Word], at: usize) -> bool {
+    let (before, after) = words.split_at(at.min(words.len()));
+    let [verb, rest @ ..] = after else {
+        return false;
+    };
+    let base = if verb.tag == "NNS" {
+        base_of_third_person(&verb.lower)
+    } else {
+        verb.lower.clone()
+    };
+    let will = [Word::new("will", "MD"), Word::new(&base, "VB")];
+    let tagged = tagged_again([before, &will, rest].concat());
+    tagged.get(at + 1).is_some_and(|word| word.tag == "VB")
+}
+
+/// Whether a main clause with its own subject follows, so that negating the first verb does not negate the whole.
+fn is_followed_by_another_clause(rest: &[Word]) -> bool {
+    let mut at = 0;
+    while let Some(word) = rest.get(at) {
+        // "is not bad because it kills" would deny the reason
+        if matches!(word.text.as_str(), ";" | "." | "!" | "?")
+            || word.lower == "because" && rest.get(at + 1).is_none_or(|next| next.lower != "of")
+        {
+            return true;
+        }
+        let joins = word.tag == "CC" && word.is(&["and", "but", "or", "so", "yet"]);
+        if joins {
+            let next = rest.get(at + 1..).unwrap_or_default();
+            let is_subject = next.first().is_some_and(|word| {
+                word.tag == "PRP"
+                    || word.is_noun()
+                    || word.tag == "DT"
+                    || word.is_adjective()
+                    || word.tag == "EX"
+            });
+            let verb = next.iter().position(Word::is_finite);
+            let is_apart = at > 0 && rest.get(at - 1).is_some_and(|word| word.text == ",");
+            let begins_with_pronoun = next
+                .first()
+                .is_some_and(|word| matches!(word.tag, "PRP" | "EX"));
+            if is_subject
+                && verb.is_some_and(|verb| verb > 0 && verb < 8)
+                && (is_apart || begins_with_pronoun || word.is(&["but"]))
+            {
+                return true;
+            }
+            if is_apart && word.is(&["but"]) {
+                return true;
+            }
+        }
+        at += 1;
+    }
+    false
+}

@@ -1,0 +1,393 @@
+//! The forms of English verbs and nouns: "cause", "causes", "caused"; "child", "children".
+
+/// The base form and the past form of verbs that do not form it with "-ed".
+const IRREGULAR: &[(&str, &str)] = &[
+    ("arise", "arose"),
+    ("be", "was"),
+    ("bear", "bore"),
+    ("beat", "beat"),
+    ("become", "became"),
+    ("begin", "began"),
+    ("bend", "bent"),
+    ("bet", "bet"),
+    ("bind", "bound"),
+    ("bite", "bit"),
+    ("bleed", "bled"),
+    ("blow", "blew"),
+    ("break", "broke"),
+    ("breed", "bred"),
+    ("bring", "brought"),
+    ("build", "built"),
+    ("buy", "bought"),
+    ("catch", "caught"),
+    ("choose", "chose"),
+    ("cling", "clung"),
+    ("come", "came"),
+    ("cost", "cost"),
+    ("cut", "cut"),
+    ("deal", "dealt"),
+    ("dig", "dug"),
+    ("do", "did"),
+    ("draw", "drew"),
+    ("drink", "drank"),
+    ("drive", "drove"),
+    ("eat", "ate"),
+    ("fall", "fell"),
+    ("feed", "fed"),
+    ("feel", "felt"),
+    ("fight", "fought"),
+    ("find", "found"),
+    ("flee", "fled"),
+    ("fly", "flew"),
+    ("forbid", "forbade"),
+    ("forget", "forgot"),
+    ("forgive", "forgave"),
+    ("freeze", "froze"),
+    ("get", "got"),
+    ("give", "gave"),
+    ("go", "went"),
+    ("grow", "grew"),
+    ("hang", "hung"),
+    ("have", "had"),
+    ("hear", "heard"),
+    ("hide", "hid"),
+    ("hit", "hit"),
+    ("hold", "held"),
+    ("hurt", "hurt"),
+    ("keep", "kept"),
+    ("know", "knew"),
+    ("lay", "laid"),
+    ("lead", "led"),
+    ("leave", "left"),
+    ("lend", "lent"),
+    ("let", "let"),
+    ("lose", "lost"),
+    ("make", "made"),
+    ("mean", "meant"),
+    ("meet", "met"),
+    ("outgrow", "outgrew"),
+    ("overcome", "overcame"),
+    ("pay", "paid"),
+    ("prove", "proved"),
+    ("put", "put"),
+    ("quit", "quit"),
+    ("read", "read"),
+    ("ride", "rode"),
+    ("ring", "rang"),
+    ("rise", "rose"),
+    ("run", "ran"),
+    ("say", "said"),
+    ("see", "saw"),
+    ("seek", "sought"),
+    ("sell", "sold"),
+    ("send", "sent"),
+    ("set", "set"),
+    ("shake", "shook"),
+    ("shoot", "shot"),
+    ("shrink", "shrank"),
+    ("shut", "shut"),
+    ("sing", "sang"),
+    ("sink", "sank"),
+    ("sit", "sat"),
+    ("sleep", "slept"),
+    ("speak", "spoke"),
+    ("spend", "spent"),
+    ("split", "split"),
+    ("spread", "spread"),
+    ("stand", "stood"),
+    ("steal", "stole"),
+    ("stick", "stuck"),
+    ("strike", "struck"),
+    ("swear", "swore"),
+    ("swim", "swam"),
+    ("take", "took"),
+    ("teach", "taught"),
+    ("tell", "told"),
+    ("think", "thought"),
+    ("throw", "threw"),
+    ("undergo", "underwent"),
+    ("understand", "understood"),
+    ("undo", "undid"),
+    ("wake", "woke"),
+    ("wear", "wore"),
+    ("win", "won"),
+    ("withdraw", "withdrew"),
+    ("write", "wrote"),
+];
+
+fn is_vowel(c: char) -> bool {
+    matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
+}
+
+/// The last characters of a word, the last one first.
+fn ending(word: &str) -> [char; 3] {
+    let mut last = word.chars().rev();
+    std::array::from_fn(|_| last.next().unwrap_or(' '))
+}
+
+/// Whether a word ends in a consonant and "y" ("try", and not "play").
+fn ends_in_consonant_y(word: &str) -> bool {
+    let [last, before, _] = ending(word);
+    last == 'y' && before != ' ' && !is_vowel(before)
+}
+
+/// A word with "-s", as verbs have it in the third person and nouns in the plural.
+fn with_s(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix('y')
+        && ends_in_consonant_y(word)
+    {
+        format!("{stem}ies")
+    } else if ["s", "x", "z", "ch", "sh"]
+        .iter()
+        .any(|end| word.ends_with(end))
+    {
+        format!("{word}es")
+    } else {
+        format!("{word}s")
+    }
+}
+
+/// The third person of a verb: "cause", "causes". The word is in its base form; its capitals stay.
+pub(super) fn third_person(base: &str) -> String {
+    match base {
+        "be" => "is".to_owned(),
+        "have" => "has".to_owned(),
+        "do" | "go" | "undo" | "undergo" | "forgo" => format!("{base}es"),
+        _ => with_s(base),
+    }
+}
+
+/// The past form of a verb: "cause", "caused"; "take", "took".
+pub(super) fn past(base: &str) -> String {
+    if let Some((_, past)) = IRREGULAR.iter().find(|(of, _)| *of == base) {
+        return (*past).to_owned();
+    }
+    if base.ends_with('e') {
+        return format!("{base}d");
+    }
+    if let Some(stem) = base.strip_suffix('y')
+        && ends_in_consonant_y(base)
+    {
+        return format!("{stem}ied");
+    }
+    if doubles(base) {
+        let [last, ..] = ending(base);
+        return format!("{base}{last}ed");
+    }
+    format!("{base}ed")
+}
+
+/// The participle "-ing" of a verb: "bake", "baking".
+pub(super) fn gerund(base: &str) -> String {
+    if let Some(stem) = base.strip_suffix("ie") {
+        return format!("{stem}ying");
+    }
+    let keeps = ["ee", "oe", "ye"].iter().any(|end| base.ends_with(end));
+    match base.strip_suffix('e') {
+        Some(stem) if !keeps && base != "be" => format!("{stem}ing"),
+        _ if doubles(base) => {
+            let [last, ..] = ending(base);
+            format!("{base}{last}ing")
+        }
+        _ => format!("{base}ing"),
+    }
+}
+
+/// Whether a verb doubles its last consonant before "-ed": one syllable with one vowel before the consonant ("ban"), or one of the few
+/// longer verbs whose last syllable is stressed.
+fn doubles(base: &str) -> bool {
+    let [last, before, second] = ending(base);
+    let short = !is_vowel(last)
+        && !matches!(last, 'w' | 'x' | 'y')
+        && is_vowel(before)
+        && !is_vowel(second);
+    let syllables = base.chars().filter(|c| is_vowel(*c)).count();
+    let stressed = [
+        "commit", "permit", "admit", "submit", "omit", "transmit", "occur", "prefer", "refer",
+        "defer", "deter", "control", "compel", "expel", "rebel", "regret", "forget", "begin",
+        "equip", "patrol", "infer", "incur", "cancel", "travel",
+    ];
+    short && (syllables == 1 || stressed.contains(&base))
+}
+
+/// The base form of a verb in the third person: "causes", "cause".
+pub(super) fn base_of_third_person(form: &str) -> String {
+    match form {
+        "is" => return "be".to_owned(),
+        "has" => return "have".to_owned(),
+        _ => {}
+    }
+    if let Some(stem) = form.strip_suffix("ies") {
+        // "lies", "dies", "ties"
+        let end = if stem.chars().count() < 2 { "ie" } else { "y" };
+        return format!("{stem}{end}");
+    }
+    if let Some(stem) = form.strip_suffix("es") {
+        let takes_es = ["ss", "x", "zz", "sh", "ch", "o", "cus"]
+            .iter()
+            .any(|end| stem.ends_with(end));
+        if takes_es && stem != "ach" {
+            return stem.to_owned();
+        }
+    }
+    form.strip_suffix('s').unwrap_or(form).to_owned()
+}
+
+/// The base form of a verb in the past: "caused", "cause"; "took", "take". `None` if the word does not look like a past form.
+pub(super) fn base_of_past(form: &str) -> Option<String> {
+    if form == "were" {
+        return Some("be".to_owned());
+    }
+    if let Some((base, _)) = IRREGULAR.iter().find(|(_, past)| *past == form) {
+        return Some((*base).to_owned());
+    }
+    let stem = form.strip_suffix("ed")?;
+    if let Some(stem) = stem.strip_suffix('i') {
+        let end = if stem.chars().count() < 2 { "ie" } else { "y" };
+        return Some(format!("{stem}{end}"));
+    }
+    let [last, before, second] = ending(stem);
+    if last == before && !is_vowel(last) {
+        let single = stem.strip_suffix(last).unwrap_or(stem);
+        let syllables = stem.chars().filter(|c| is_vowel(*c)).count();
+        let stays =
+            matches!(last, 's' | 'f' | 'z') || last == 'l' && syllables == 1 || stem == "add";
+        return Some(if stays { stem } else { single }.to_owned());
+    }
+    Some(if lacks_e(stem, [last, before, second]) {
+        format!("{stem}e")
+    } else {
+        stem.to_owned()
+    })
+}
+
+/// Whether the base of a verb is its stem before "-ed" with an "e": "caus", "cause".
+fn lacks_e(stem: &str, [last, before, second]: [char; 3]) -> bool {
+    let syllables = stem.chars().filter(|c| is_vowel(*c)).count();
+    if matches!(last, 'v' | 'c' | 'u' | 'e' | 'i') {
+        return true;
+    }
+    if matches!(last, 's' | 'z') {
+        return before != last && stem != "focus";
+    }
+    if last == 'g' {
+        return before != 'n' || matches!(second, 'a') && !stem.ends_with("bang") && stem != "hang";
+    }
+    if last == 'l' && !is_vowel(before) {
+        return !matches!(before, 'l' | 'r' | 'w');
+    }
+    if last == 'h' {
+        return stem.ends_with("breath") || stem.ends_with("bath") || stem.ends_with("cloth");
+    }
+    let single_vowel = is_vowel(before) && !is_vowel(second) && !matches!(last, 'w' | 'x' | 'y');
+    if !single_vowel {
+        return stem.ends_with("creat") || stem.ends_with("quir") || stem.ends_with("quot");
+    }
+    // a short stem without "e" would have doubled its consonant
+    let unstressed = [
+        "it", "en", "on", "er", "or", "el", "op", "et", "al", "il", "an", "om", "am", "ip", "ow",
+    ];
+    let stressed = [
+        "ignor", "explor", "ador", "invit", "unit", "excit", "cit", "writ", "delet", "complet",
+        "compet", "hop", "interfer", "restor", "stor", "compil", "inter", "welcom", "becom",
+        "inflam",
+    ];
+    syllables == 1 || stressed.contains(&stem) || !unstressed.iter().any(|end| stem.ends_with(end))
+}
+
+/// The plural of a noun: "child", "children".
+pub(super) fn plural(noun: &str) -> String {
+    let irregular = [
+        ("child", "children"),
+        ("man", "men"),
+        ("woman", "women"),
+        ("person", "people"),
+        ("life", "lives"),
+        ("wife", "wives"),
+    ];
+    let found = irregular.iter().find(|(of, _)| *of == noun);
+    found.map_or_else(|| with_s(noun), |(_, plural)| (*plural).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_and_irregular_verbs_have_their_forms() {
+        for (base, third, past_form) in [
+            ("cause", "causes", "caused"),
+            ("teach", "teaches", "taught"),
+            ("try", "tries", "tried"),
+            ("play", "plays", "played"),
+            ("have", "has", "had"),
+            ("go", "goes", "went"),
+            ("do", "does", "did"),
+            ("fix", "fixes", "fixed"),
+            ("pass", "passes", "passed"),
+            ("ban", "bans", "banned"),
+            ("lie", "lies", "lied"),
+            ("die", "dies", "died"),
+            ("improve", "improves", "improved"),
+            ("create", "creates", "created"),
+            ("treat", "treats", "treated"),
+            ("help", "helps", "helped"),
+            ("visit", "visits", "visited"),
+            ("develop", "develops", "developed"),
+            ("vote", "votes", "voted"),
+            ("hope", "hopes", "hoped"),
+            ("kill", "kills", "killed"),
+            ("control", "controls", "controlled"),
+            ("prefer", "prefers", "preferred"),
+            ("manage", "manages", "managed"),
+            ("change", "changes", "changed"),
+            ("belong", "belongs", "belonged"),
+            ("handle", "handles", "handled"),
+            ("require", "requires", "required"),
+            ("raise", "raises", "raised"),
+            ("focus", "focuses", "focused"),
+            ("use", "uses", "used"),
+            ("win", "wins", "won"),
+            ("include", "includes", "included"),
+            ("increase", "increases", "increased"),
+            ("reduce", "reduces", "reduced"),
+            ("allow", "allows", "allowed"),
+            ("explain", "explains", "explained"),
+            ("need", "needs", "needed"),
+            ("end", "ends", "ended"),
+            ("happen", "happens", "happened"),
+            ("offer", "offers", "offered"),
+            ("pollute", "pollutes", "polluted"),
+            ("add", "adds", "added"),
+        ] {
+            assert_eq!(third_person(base), third);
+            assert_eq!(past(base), past_form);
+            assert_eq!(base_of_third_person(third), base);
+            assert_eq!(base_of_past(past_form).as_deref(), Some(base));
+        }
+        assert_eq!(base_of_past("were").as_deref(), Some("be"));
+        assert_eq!(base_of_past("sport"), None);
+    }
+
+    #[test]
+    fn participles_and_plurals() {
+        for (base, form) in [
+            ("bake", "baking"),
+            ("buy", "buying"),
+            ("run", "running"),
+            ("die", "dying"),
+            ("be", "being"),
+            ("see", "seeing"),
+        ] {
+            assert_eq!(gerund(base), form);
+        }
+        for (one, many) in [
+            ("child", "children"),
+            ("city", "cities"),
+            ("animal", "animals"),
+            ("church", "churches"),
+        ] {
+            assert_eq!(plural(one), many);
+        }
+    }
+}

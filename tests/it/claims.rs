@@ -1,0 +1,155 @@
+//! The claims of both sides of topics, against tables that were written and read by people: what is right, not what is printed.
+//!
+//! Tables are in tests/it/data: claims.tsv has the hundred topics of the image task, questions.tsv other titles, statements.tsv statements and
+//! their negations, comparisons.tsv the comparative questions of 2020 to 2022 with their two objects.
+
+use std::collections::BTreeSet;
+
+use riposte::topic::question::{self, Polarity, TopicParts, claims, negated};
+use riposte::trec::objects;
+use riposte::trec::topic::{self, Topic};
+
+use crate::support::need::{Data, need};
+
+/// The rows of a table behind its first line, each split at tabs into this number of fields.
+fn rows<const N: usize>(table: &'static str) -> Vec<[&'static str; N]> {
+    let rows = table.lines().skip(1);
+    rows.map(|row| {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let number = fields.len();
+        let fields = fields.try_into();
+        fields.unwrap_or_else(|_| panic!("{number} fields, not {N}: {row}"))
+    })
+    .collect()
+}
+
+fn hundred() -> Vec<[&'static str; 5]> {
+    rows(include_str!("data/claims.tsv"))
+}
+
+fn comparisons() -> Vec<[&'static str; 6]> {
+    rows(include_str!("data/comparisons.tsv"))
+}
+
+/// Panics with all rows whose claims are others than those of the table.
+#[track_caller]
+fn assert_claims<'a>(rows: impl IntoIterator<Item = [&'a str; 3]>) {
+    let mut wrong = Vec::new();
+    for [title, claim, counter] in rows {
+        let found = claims(title);
+        if (found.0.as_str(), found.1.as_str()) != (claim, counter) {
+            wrong.push(format!(
+                "{title}\n  {claim} | {counter}, but found\n  {} | {}",
+                found.0, found.1
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_topic_of_the_image_task_has_correct_claims() {
+    assert_claims(
+        hundred()
+            .iter()
+            .map(|[_, title, claim, counter, _]| [*title, *claim, *counter]),
+    );
+}
+
+#[test]
+fn each_topic_of_the_image_task_has_the_polarity_that_a_reader_gives_it() {
+    let mut judged = 0;
+    for [id, title, _, _, polarity] in hundred() {
+        let expected = match polarity {
+            "for" => Polarity::For,
+            "against" => Polarity::Against,
+            // PRO has no position towards the subject
+            _ => continue,
+        };
+        let topic = &topic::parse(&format!(
+            "<topics><topic><number>1</number><title>{title}</title></topic></topics>"
+        ))
+        .unwrap()[0];
+        assert_eq!(
+            question::read(topic, TopicParts::default()).polarity,
+            expected,
+            "{id} {title}"
+        );
+        judged += 1;
+    }
+    assert!(judged > 90, "{judged}");
+}
+
+#[test]
+fn other_questions_motions_and_subjects_have_correct_claims() {
+    assert_claims(rows::<3>(include_str!("data/questions.tsv")));
+}
+
+#[test]
+fn a_negation_has_the_scope_that_no_has_as_an_answer() {
+    for [statement, expected] in rows(include_str!("data/statements.tsv")) {
+        let expected = (expected != "-").then_some(expected);
+        assert_eq!(negated(statement).as_deref(), expected, "{statement}");
+    }
+}
+
+#[test]
+fn comparisons_have_the_objects_and_claims_of_the_table() {
+    for [id, title, first, second, _, _] in comparisons() {
+        let expected = (first != "-").then(|| [first.to_owned(), second.to_owned()]);
+        assert_eq!(objects::from_title(title), expected, "{id} {title}");
+    }
+    assert_claims(
+        comparisons()
+            .iter()
+            .map(|[_, title, _, _, claim, counter]| [*title, *claim, *counter]),
+    );
+}
+
+#[test]
+fn the_tables_have_all_topics_of_the_lab() {
+    let Some(data) = need(&Data("images/topics-2022.xml")) else {
+        return;
+    };
+    let dir = data.parent().unwrap().parent().unwrap();
+    let read = |file: &str| -> Vec<Topic> {
+        let text = std::fs::read_to_string(dir.join(file)).unwrap();
+        topic::parse(&text).unwrap()
+    };
+    for (files, table) in [
+        (
+            ["images/topics-2022.xml", "images/topics-2023.xml"],
+            hundred()
+                .iter()
+                .map(|row| row[1])
+                .collect::<BTreeSet<&str>>(),
+        ),
+        (
+            [
+                "passages/topics-task-2-2020.xml",
+                "passages/topics-task-2-2021.xml",
+            ],
+            comparisons().iter().map(|row| row[1]).collect(),
+        ),
+    ] {
+        let topics: Vec<Topic> = files.into_iter().flat_map(read).collect();
+        assert_eq!(topics.len(), 100);
+        for topic in &topics {
+            assert!(table.contains(topic.title.as_str()), "{}", topic.title);
+        }
+    }
+}
+
+/// The objects that 2022's file lists are those of its titles. One of its 50 lists "major in philosophy" beside "psychology".
+#[test]
+fn objects_read_from_titles_are_those_that_are_listed() {
+    let Some(file) = need(Data("passages/topics-task-2-2022.xml")) else {
+        return;
+    };
+    let topics = topic::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let differ = topics
+        .iter()
+        .filter(|topic| objects::from_title(&topic.title) != topic.objects);
+    let differ: Vec<&str> = differ.map(|topic| topic.title.as_str()).collect();
+    assert_eq!(differ, ["Should I major in philosophy or psychology?"]);
+}
