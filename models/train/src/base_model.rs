@@ -1,8 +1,11 @@
 //! The published encoder that the pair encoder is trained from.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use riposte::nn::transformer::Backend;
+use riposte::reading::pair::PairEncoder;
 use riposte::weights::{ModelStatus, Models};
 
 const NAME: &str = "all-minilm-l6-v2";
@@ -25,5 +28,16 @@ impl BaseModel {
             }),
             _ => bail!("{NAME} is missing or incomplete: `riposte models fetch {NAME}` gets it"),
         }
+    }
+
+    /// The pair encoder with the weights in `models/own`, as they are now: those in the program may be older.
+    ///
+    /// # Errors
+    /// The weights cannot be read, or belong to another checkpoint.
+    pub fn pair_encoder(&self) -> Result<PairEncoder> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own/stance.safetensors");
+        let weights = fs::read(&path)
+            .with_context(|| format!("cannot read the weights {}", path.display()))?;
+        PairEncoder::load_trained(&self.dir, &self.sha256, &weights, Backend::default())
     }
 }

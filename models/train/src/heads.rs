@@ -42,7 +42,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let models = options.models.as_deref();
     let base = BaseModel::find(models)?;
-    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let encoder = base.pair_encoder()?;
     let sentences = Sentences::load(&base.dir, &base.sha256)?;
     let afinn = match Models::at(models)?.find("afinn")? {
         ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),

@@ -98,7 +98,7 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Passes over the pairs
-        #[arg(long, default_value_t = 4)]
+        #[arg(long, default_value_t = 8)]
         passes: usize,
         /// Learning rate of the encoder
         #[arg(long, default_value_t = 1e-4)]

@@ -38,7 +38,7 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let encoder = base.pair_encoder()?;
     let (lexical, with_encoder) = rows(dir, &encoder)?;
     let mut text = String::from(
         "# Which of two objects a passage favours: weights of src/score/object_stance.rs.\n\

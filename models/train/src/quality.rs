@@ -33,7 +33,7 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let encoder = base.pair_encoder()?;
     let topics = |path: &str| -> Result<HashMap<TopicId, String>> {
         let topics = read_topics(&dir.join(path))?.into_iter();
         Ok(topics

@@ -63,11 +63,11 @@ mod share {
     pub const MATCHES: usize = 8;
     /// A sentence without a comparison is shown as it is with half of this percentage, else with its objects swapped with the same
     /// percentage, else not at all.
-    pub const UNCOMPARED: usize = 50;
+    pub const UNCOMPARED: usize = 60;
 }
 
 /// Made comparisons, and how often each hard pair is shown, in a pass.
-const MADE_COMPARISONS: usize = 600;
+const MADE_COMPARISONS: usize = 400;
 const CHALLENGE_TIMES: usize = 3;
 
 /// A claim, a text, and what is known of them.

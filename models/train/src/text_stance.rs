@@ -36,7 +36,7 @@ pub struct Reading {
 /// The weight file, with the figures on the development parts in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = PairEncoder::load(&base.dir, &base.sha256)?;
+    let encoder = base.pair_encoder()?;
     let sets = data::stance_sets(dir)?;
     let (sides, neither) = word_models(&sets)?;
     let mut dev = Vec::new();
