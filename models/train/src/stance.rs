@@ -418,6 +418,11 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
             }
             let Some(opposites) = &opposites else {
                 pairs.extend(of_tweet(row, pass, random));
+                if random.percent(share::UNRELATED)
+                    && let Some(claim) = other_claim(material, row, random)
+                {
+                    pairs.push(Pair::off_topic(claim, &row.text));
+                }
                 continue;
             };
             let mut own = Pair::on_topic(&row.claim, &row.text, class(row.supports));
