@@ -109,7 +109,7 @@ fn comparisons_have_the_objects_and_claims_of_the_table() {
 
 #[test]
 fn the_tables_have_all_topics_of_the_lab() {
-    let Some(data) = need(&Data("images/topics-2022.xml")) else {
+    let Some(data) = need(Data("images/topics-2022.xml")) else {
         return;
     };
     let dir = data.parent().unwrap().parent().unwrap();
