@@ -7,10 +7,10 @@ use riposte::evidence::ocr::backend::Runtime;
 use riposte::evidence::ocr::{PpOcr, TextReader};
 use riposte::evidence::sentence::Sentences;
 
-#[path = "../../tests/it/support/onnx.rs"]
+#[path = "../../src/nn/onnx_writer.rs"]
 pub mod onnx;
 
-const DETECTOR: &[u8] = include_bytes!("../../tests/reference/convnet-detector.onnx");
+const DETECTOR: &[u8] = include_bytes!("../../src/nn/reference/convnet-detector.onnx");
 
 pub const NETWORK_WORDS: &[&[u8]] = &[
     b"Conv",

@@ -11,6 +11,7 @@ use crate::reading::pair::PairEncoder;
 use crate::score::object_stance::Objects;
 use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
+use crate::topic::question;
 use crate::trec::Explanation;
 use crate::weights::{Models, Role};
 
@@ -70,6 +71,13 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
         topic: args.topic.clone(),
         objects: args.objects.clone().and_then(|two| two.try_into().ok()),
     };
+    if let Some(topic) = &args.topic
+        && question::claims(topic).1.is_empty()
+    {
+        say!(
+            "note: the topic is an open question: the text is read with its words, but there is no claim to support or attack"
+        );
+    }
     let question = line.question()?;
     for cut in question.cuts(encoder.is_some()) {
         say!("note: {cut}");

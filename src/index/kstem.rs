@@ -3,7 +3,7 @@
 //! It takes suffixes off a word one kind after the other, inflections first, and stops at the first form that its lexicon lists. Stems are
 //! therefore mostly words, and different words are conflated less often than by Porter's stemmer.
 //!
-//! The rules are implemented anew; they return what Lucene 8.7 returns (`tests/reference/kstem.tsv`, made by `tests/reference/kstem.py`).
+//! The rules are implemented anew; they return what Lucene 8.7 returns (`kstem/reference.tsv`, made by `tests/reference/kstem.py`).
 //! The lexicon in `kstem/` is that of Lucene, with the licence of its authors beside it. Python's `krovetzstemmer`, which is Lemur's stemmer,
 //! has 60 words more and applies the rule for `-al` also to words of three letters.
 

@@ -4,6 +4,12 @@ pub mod checkpoint;
 pub mod conv;
 pub mod lazy;
 pub(crate) mod onnx;
+#[cfg(test)]
+#[allow(
+    dead_code,
+    reason = "the integration tests and fuzz-targets/ use the rest"
+)]
+mod onnx_writer;
 pub mod tokens;
 pub mod transformer;
 

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn networks_are_well_formed_and_their_beginnings_are_not() {
         for name in ["convnet-detector.onnx", "convnet-recogniser.onnx"] {
-            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nn/reference");
             let bytes = std::fs::read(path.join(name)).unwrap();
             check(&bytes).unwrap();
             for length in (1..bytes.len()).step_by(101) {

@@ -110,6 +110,14 @@ pub fn rank(
         notes: Vec::new(),
     };
     let notes = &mut ranking.notes;
+    for (topic, question) in topics.iter().zip(&questions) {
+        if question.counter_claim.is_empty() {
+            notes.push(format!(
+                "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
+                topic.id, topic.title
+            ));
+        }
+    }
     query::process(&mut questions, &settings.approach.query, notes)?;
     let mut embeddings =
         Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;

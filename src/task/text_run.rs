@@ -74,8 +74,8 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     if request.task == TextTask::Comparative && request.stances {
         for topic in request.topics.iter().filter(|t| t.objects.is_none()) {
             on_event(Event::Note(format!(
-                "topic {} does not name two objects: its lines have Q0 instead of a stance",
-                topic.id
+                "topic {} ({:?}) does not name two objects to compare: its passages are ranked, but its lines have Q0 instead of a stance",
+                topic.id, topic.title
             )));
         }
     }

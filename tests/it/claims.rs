@@ -10,6 +10,7 @@ use riposte::trec::objects;
 use riposte::trec::topic::{self, Topic};
 
 use crate::support::need::{Data, need};
+use crate::support::program::WorkDir;
 
 /// The rows of a table behind its first line, each split at tabs into this number of fields.
 fn rows<const N: usize>(table: &'static str) -> Vec<[&'static str; N]> {
@@ -108,7 +109,7 @@ fn comparisons_have_the_objects_and_claims_of_the_table() {
 
 #[test]
 fn the_tables_have_all_topics_of_the_lab() {
-    let Some(data) = need(&Data("images/topics-2022.xml")) else {
+    let Some(data) = need(Data("images/topics-2022.xml")) else {
         return;
     };
     let dir = data.parent().unwrap().parent().unwrap();
@@ -152,4 +153,43 @@ fn objects_read_from_titles_are_those_that_are_listed() {
         .filter(|topic| objects::from_title(&topic.title) != topic.objects);
     let differ: Vec<&str> = differ.map(|topic| topic.title.as_str()).collect();
     assert_eq!(differ, ["Should I major in philosophy or psychology?"]);
+}
+
+#[test]
+fn a_topic_without_two_objects_is_ranked_without_stances_and_named() {
+    let topics = b"<topics><topic><number>1</number><title>Should I buy or rent?</title></topic>\
+        <topic><number>2</number><title>Which is the best pet?</title></topic></topics>";
+    let passages =
+        b"{\"id\": \"a\", \"contents\": \"It is better to rent a flat than to buy one.\"}\n\
+        {\"id\": \"b\", \"contents\": \"The best pet is a dog, most people say.\"}\n";
+    let dir = WorkDir::with(&[("in/topics.xml", topics), ("in/passages.jsonl", passages)]);
+    let (_, _, said) = dir.run("comparative -i in -o out --index kept");
+    let expected = "topic 2 (\"Which is the best pet?\") does not name two objects to compare";
+    assert!(said.contains(expected), "{said}");
+    assert!(!said.contains("topic 1 ("), "{said}");
+    let run = dir.read("out/run.txt");
+    for line in run.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        assert_eq!(fields[1] == "Q0", fields[0] == "2", "{line}");
+    }
+    for topic in ["1 ", "2 "] {
+        assert!(run.lines().any(|line| line.starts_with(topic)), "{run}");
+    }
+}
+
+#[test]
+fn the_stance_towards_an_open_question_comes_with_a_note() {
+    let dir = WorkDir::new();
+    let note = |topic: &str| {
+        let text = "A dog is the best pet.";
+        let mut command = crate::support::program::riposte(
+            &dir.path(""),
+            &["stance", "--topic", topic, "--text", text],
+        );
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        crate::support::program::stderr(&output).contains("the topic is an open question")
+    };
+    assert!(note("Which is the best pet?"));
+    assert!(!note("Are dogs the best pets?"));
 }

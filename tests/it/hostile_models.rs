@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use crate::support::checkpoint::copy_of;
 use crate::support::onnx::{self, Graph, Message, ints, numbers};
 use crate::support::program::{WorkDir, riposte, stderr};
-use crate::support::reference;
+use crate::support::root;
 
 /// A directory with a detector and a recogniser that can be read.
 fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (det, rec) = (dir.path().join("det.onnx"), dir.path().join("rec.onnx"));
-    fs::copy(reference("convnet-detector.onnx"), &det).unwrap();
+    let detector = root().join("src/nn/reference/convnet-detector.onnx");
+    fs::copy(detector, &det).unwrap();
     fs::write(&rec, onnx::recogniser().model()).unwrap();
     (dir, det, rec)
 }

@@ -29,6 +29,7 @@ mod models;
 mod numeric;
 mod object_stance;
 mod ocr;
+mod package;
 mod page;
 mod pair;
 mod passages;

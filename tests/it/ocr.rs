@@ -11,7 +11,7 @@ use crate::support::root;
 /// A stand-in for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink
 /// (tests/reference/ink_recogniser.py).
 fn ink_recogniser() -> PathBuf {
-    root().join("tests/it/data/ink-recogniser.onnx")
+    root().join("src/nn/reference/ink-recogniser.onnx")
 }
 
 /// The files of PP-OCRv4: detector and recogniser.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/reference/kstem.tsv: 5,000 English words, and their stems by Lucene and by krovetzstemmer.
+"""Makes src/index/kstem/reference.tsv: 5,000 English words, and their stems by Lucene and by krovetzstemmer.
 
     pip install krovetzstemmer==0.8
     python tests/reference/kstem.py lucene-analyzers-common.jar:lucene-core.jar args-me.json
@@ -89,7 +89,7 @@ if __name__ == "__main__":
     words = choose(arguments)
     stemmer = Stemmer()
     rows = list(zip(words, lucene(words, class_path), (stemmer.stem(word) for word in words), strict=True))
-    target = Path(__file__).with_suffix(".tsv")
+    target = Path(__file__).resolve().parent.parent.parent / "src/index/kstem/reference.tsv"
     target.write_text("".join("\t".join(row) + "\n" for row in rows))
     print(len(rows), "words;", sum(word != stem for word, stem, _ in rows), "change;", sum(a != b for _, a, b in rows), "differ:")
     print(*(" ".join(row) for row in rows if row[1] != row[2]), sep="\n")

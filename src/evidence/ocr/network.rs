@@ -279,7 +279,7 @@ mod tests {
 
     fn reference(name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/reference")
+            .join("src/nn/reference")
             .join(name)
     }
 
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_model_that_the_convolution_runtime_refuses_is_run_by_rten_and_the_reason_is_kept() {
         let bytes = std::fs::read(reference("convnet-detector.onnx")).unwrap();
-        let ink = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/ink-recogniser.onnx");
+        let ink = reference("ink-recogniser.onnx");
         let network = Network::load("toy", &ink, NumericMode::Auto).unwrap();
         match &network.backend().convolutions {
             Runtime::Rten { because } => assert!(!because.is_empty()),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const REFERENCE: &str = include_str!("../../../tests/reference/kstem.tsv");
+const REFERENCE: &str = include_str!("reference.tsv");
 
 #[track_caller]
 fn assert_stems(words: &[(&str, &str)]) {

@@ -5,12 +5,7 @@ use proptest::prelude::*;
 
 use super::tests::{cases, map};
 use super::{BufferPool, NumericMode, compile};
-
-// written as the protocol buffers that a model file consists of
-#[allow(dead_code, reason = "the integration tests use the rest")]
-#[path = "../../../tests/it/support/onnx.rs"]
-mod onnx;
-use onnx::{Graph, Message, int, ints, numbers, text};
+use crate::nn::onnx_writer::{Graph, Message, int, ints, numbers, text};
 
 /// Compiles the graph's model, with int8 products and without, and computes a small image: height, width and channels of the output, and
 /// the name of the tensor.

@@ -61,7 +61,6 @@ impl Clause {
                 break;
             }
         }
-        // "well" and the like alone are the predicate
         at.min(self.rest.len())
     }
 

@@ -5,7 +5,7 @@
 //! unless their union is all that is used.
 //!
 //! Lists that belong to one method stay with it: VADER's in `evidence::sentiment`, those of writing quality in `score::quality`, stop
-//! lists of retrieval in `index::stop_words`, and the grammar of questions in [`super::question`].
+//! lists of retrieval in `index::stop_words`, and the grammar of claims in [`super::claims`].
 
 pub mod comparison;
 pub mod opinion;

@@ -1,4 +1,5 @@
-//! ONNX files, right ones and hostile ones, written as the protocol buffers that they are. `fuzz-targets/` uses this file too.
+//! ONNX files, right ones and hostile ones, written as the protocol buffers that they are. For tests: the integration
+//! tests and `fuzz-targets/` use this file too. It is here so that the unit tests need nothing that the packaged crate lacks.
 
 /// A protocol buffer's message.
 #[derive(Clone, Debug, Default)]
