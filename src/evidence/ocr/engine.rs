@@ -138,6 +138,7 @@ impl OcrsReader {
                     text: text.to_owned(),
                     confidence,
                     corners,
+                    block: 0,
                 });
             }
         }

@@ -141,6 +141,7 @@ impl PpOcr {
                             y.clamp(0.0, image.height() as f32),
                         )
                     }),
+                    block: 0,
                 });
             }
         }
