@@ -336,6 +336,19 @@ impl Store {
         Ok(producers.get(&channel).cloned())
     }
 
+    /// Whether a channel of a document has been computed, whatever was found.
+    pub fn has_channel(&self, id: &DocId, channel: Channel) -> Result<bool> {
+        let id = id.0.as_str();
+        let mut has = false;
+        self.reading(|c| {
+            checksum::read(c, &checksum::WORK, (id, id), |row| {
+                has |= row.get_ref(1)?.as_str()? == channel.word();
+                Ok(())
+            })
+        })?;
+        Ok(has)
+    }
+
     /// What computed a channel of a document; None if that is not recorded.
     pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
         let id = id.0.as_str();
