@@ -6,6 +6,7 @@ mod at_once;
 mod bounds;
 mod chatnoir;
 mod clip;
+mod copies;
 mod cross;
 mod damaged_arguments;
 mod dense;

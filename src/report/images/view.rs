@@ -54,6 +54,8 @@ pub(crate) struct Card {
     pub grade: Option<GradeView>,
     pub lean: Option<Lean>,
     pub change: Option<Change>,
+    /// How many copies the image has, in words.
+    pub copies: Option<String>,
 }
 
 /// A bar of P(pro) and P(con).
@@ -102,7 +104,11 @@ pub(crate) struct ImageView {
     pub rows: Vec<Row>,
     pub pages: Vec<PageView>,
     pub more_pages: usize,
-    pub copies: Vec<CopyView>,
+    /// The image in whose place it would be listed.
+    pub copy_of: Option<CopyOf>,
+    pub copies: Vec<LookAlikeView>,
+    /// Images that look the same and say something else.
+    pub look_alikes: Vec<LookAlikeView>,
     pub facts: Vec<String>,
     pub url: String,
     pub link: Option<String>,
@@ -136,9 +142,18 @@ pub(crate) struct PageView {
     pub parts: Vec<(&'static str, Vec<Span>)>,
 }
 
-/// A near-duplicate of an image.
+/// The image that a copy was left out for, and its place.
 #[derive(Debug)]
-pub(crate) struct CopyView {
+pub(crate) struct CopyOf {
+    pub href: String,
+    pub id: String,
+    /// Its stance and rank.
+    pub place: String,
+}
+
+/// An image that looks as another one does.
+#[derive(Debug)]
+pub(crate) struct LookAlikeView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,
