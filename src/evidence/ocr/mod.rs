@@ -11,6 +11,7 @@ mod boxes;
 mod crop;
 mod ctc;
 mod engine;
+mod layout;
 mod network;
 mod ppocr;
 

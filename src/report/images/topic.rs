@@ -12,7 +12,7 @@ use super::super::{Body, Change, TopicReport};
 use super::view::{
     Card, CopyOf, Gauge, GradeView, ImageView, ImagesTopic, Lean, LookAlikeView, Side, Thumbnail,
 };
-use super::view::{class, facts, gauge, lines_of, page_view};
+use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
 use super::{LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
@@ -395,10 +395,8 @@ impl<'a> PageBuilder<'a> {
         let stance = listed.first().map(|line| line.stance);
         let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
-        let (lines, more_lines) = match evidence {
-            Some(evidence) => lines_of(evidence, marker),
-            None => (Vec::new(), 0),
-        };
+        let blocks = evidence.map(|evidence| blocks_of(evidence, marker));
+        let line_count = evidence.map_or(0, |evidence| evidence.ocr.len());
         let pages = evidence.map_or(&[][..], |e| &e.pages);
         let shown_pages = pages.iter().take(PAGES);
         let shown_pages = shown_pages.map(|page| page_view(page, marker)).collect();
@@ -427,8 +425,9 @@ impl<'a> PageBuilder<'a> {
             fault: pictures.and_then(|p| p.fault.clone()),
             width: pictures.map_or(0, |p| p.width),
             height: pictures.map_or(0, |p| p.height),
-            lines,
-            more_lines,
+            blocks: blocks.unwrap_or_default(),
+            line_count,
+            more_lines: line_count.saturating_sub(LINES),
             positions: self.all_positions(id),
             grade: self.grade(id, stance),
             gauges,
