@@ -38,6 +38,7 @@ mod published;
 mod quality;
 mod report;
 mod search;
+mod sections;
 mod sentence;
 mod sentiment;
 mod shared_directories;
