@@ -54,7 +54,10 @@ pub struct Options {
     /// Number of images
     #[arg(long, default_value_t = 66)]
     images: usize,
-    /// The same seed gives the same bytes
+    /// Number of further images that speak for both sides: pros and cons in two columns or panels, or a disputed claim
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    two_sided: usize,
+    /// The same seed gives the same bytes; --two-sided leaves the other images as they are
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where to write: a new or an empty directory
@@ -75,11 +78,13 @@ pub fn run(options: &Options) -> Result<()> {
         fonts: Fonts::load()?,
         subjects: &subjects,
         seed: options.seed,
+        images: options.images,
     };
+    let images = options.images + options.two_sided;
     new_directory(&options.dir)?;
     let topics: Vec<_> = generator.topics.iter().enumerate().map(lab_topic).collect();
     write(&options.dir.join("topics.xml"), topics_xml(&topics))?;
-    let judgements = (0..options.images)
+    let judgements = (0..images)
         .into_par_iter()
         .map(|number| generator.make(number, &options.dir))
         .collect::<Result<Vec<_>>>()?;
@@ -100,7 +105,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!(
         "{}: {} images, {} topics, {} judgements (seed {})",
         options.dir.display(),
-        options.images,
+        images,
         options.topics,
         judgements.len(),
         options.seed
@@ -134,6 +139,8 @@ struct Generator<'a> {
     fonts: Fonts,
     subjects: &'a Subjects,
     seed: u64,
+    /// Number of images that are dealt from the deck; the rest speak for both sides.
+    images: usize,
 }
 
 /// The topic and the content of a picture, before it is drawn.
@@ -154,6 +161,15 @@ impl Generator<'_> {
 
     /// The topics take turns; each deals its pictures from a shuffled deck.
     fn role(&self, number: usize) -> Option<Role<'_>> {
+        if let Some(turn) = number.checked_sub(self.images) {
+            let at = turn % self.topics.len();
+            return Some(Role {
+                at,
+                topic: self.topics.get(at)?,
+                content: Content::TwoSided,
+                turn,
+            });
+        }
         let at = number % self.topics.len();
         let topic = self.topics.get(at)?;
         let size: usize = DECK.iter().map(|(_, n)| n).sum();
@@ -185,6 +201,9 @@ impl Generator<'_> {
 
     /// The picture that `number` repeats in a smaller size or recompressed, if it is a near-duplicate.
     fn original(&self, number: usize) -> Option<usize> {
+        if number >= self.images {
+            return None;
+        }
         let mut random = self.random("copy", number);
         let rounds = number / self.topics.len();
         let is_copy = rounds > 0 && random.percent(7);
@@ -299,7 +318,7 @@ impl Generator<'_> {
         let grades = match role.content {
             Content::Pro => [true, true, false],
             Content::Con => [true, false, true],
-            Content::Both => [true, true, true],
+            Content::Both | Content::TwoSided => [true, true, true],
             Content::OnTopic => [true, false, false],
             Content::OffTopic => [false; 3],
         };
@@ -331,7 +350,7 @@ fn slant(content: Content, random: &mut Random) -> Slant {
             77..90 => Slant::Neutral,
             _ => opposite,
         },
-        Content::Both | Content::OnTopic => match dice {
+        Content::Both | Content::TwoSided | Content::OnTopic => match dice {
             0..20 => Slant::Pro,
             20..40 => Slant::Con,
             40..70 => Slant::Balanced,

@@ -14,6 +14,7 @@ mod scenery;
 mod subset;
 mod texts;
 mod topics;
+mod two_sided;
 mod wording;
 
 use std::process::ExitCode;

@@ -16,6 +16,8 @@ pub enum Content {
     Pro,
     Con,
     Both,
+    /// As `Both`, but drawn as one of the pictures of `--two-sided`.
+    TwoSided,
     /// It is on topic and takes no side.
     OnTopic,
     OffTopic,
@@ -35,6 +37,7 @@ pub fn draw(
         Content::Pro => painter.of_side(topic, &topic.pro, number),
         Content::Con => painter.of_side(topic, &topic.con, number),
         Content::Both => painter.pros_and_cons(topic),
+        Content::TwoSided => painter.two_sided(topic, number),
         Content::OnTopic => match number % 2 {
             0 => painter.emblem(&topic.icons),
             _ => painter.title_card(&topic.title),

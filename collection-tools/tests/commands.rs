@@ -102,6 +102,45 @@ fn a_generated_collection_has_no_faults_and_every_image_is_judged() {
 }
 
 #[test]
+fn two_sided_images_are_added_and_are_pro_and_con() {
+    let home = tempfile::tempdir().unwrap();
+    let make = |name: &str, more: &[&str]| {
+        let dir = home.path().join(name);
+        let mut command = collection_tools(&["generate", "--topics", "2", "--images", "8"]);
+        succeed(command.args(more).arg(&dir));
+        dir
+    };
+    let (plain, made) = (make("plain", &[]), make("both", &["--two-sided", "10"]));
+    let (code, said) = run(&["check", text(&made)]);
+    assert!(
+        code == 0 && said.contains("18 images, 2 topics, no faults"),
+        "{said}"
+    );
+    // the other images are the same bytes, and so are all of a second collection
+    let (before, after) = (files(&plain), files(&made));
+    let images = |name: &&PathBuf| name.starts_with("images");
+    for name in before.keys().filter(images) {
+        assert!(before[name] == after[name], "{}", name.display());
+    }
+    assert!(after == files(&make("again", &["--two-sided", "10"])));
+    let added: Vec<String> = after
+        .keys()
+        .filter(|name| name.ends_with("image.webp") && !before.contains_key(*name))
+        .map(|name| name.iter().nth(2).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(added.len(), 10);
+    let qrels = fs::read_to_string(made.join("qrels.txt")).unwrap();
+    for id in added {
+        let both = ["PRO", "CON"].map(|stance| {
+            qrels
+                .lines()
+                .any(|line| line.ends_with(&format!(" {stance} {id} 1")))
+        });
+        assert_eq!(both, [true, true], "{id}");
+    }
+}
+
+#[test]
 fn generate_does_not_write_into_a_directory_that_is_not_empty() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("mine"), "x").unwrap();

@@ -106,6 +106,7 @@ fn record(n: u8) -> Record {
         text: format!("ban cars {n}"),
         confidence: 0.75,
         corners: [(0.0, 0.0), (9.0, 0.0), (9.0, 5.0), (0.0, 5.0)],
+        block: 0,
     };
     let sentence = PartValue {
         page: String::new(),

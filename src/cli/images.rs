@@ -20,7 +20,7 @@ use crate::collection::ReadTopics;
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::ocr::backend;
+use crate::evidence::ocr::{self, backend};
 use crate::evidence::picture;
 use crate::evidence::store::Merged;
 use crate::index::corpus::Effort;
@@ -191,12 +191,28 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
             .read(&image)
             .with_context(|| format!("cannot read the text in {}", path.display()))?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
+        let blocks: Vec<String> = ocr::blocks(&lines).map(|block| block.text()).collect();
+        let text = blocks.join("\n\n");
+        if args.text {
+            if args.images.len() > 1 {
+                print(&format_args!("{}:\n", escaped(&path.to_string_lossy())))?;
+            }
+            print(&format_args!("{text}\n\n"))?;
+            continue;
+        }
         let lines: Vec<_> = lines
             .iter()
-            .map(|l| json!({"text": l.text, "confidence": l.confidence, "corners": l.corners}))
+            .map(|l| {
+                json!({
+                    "text": l.text,
+                    "confidence": l.confidence,
+                    "corners": l.corners,
+                    "block": l.block,
+                })
+            })
             .collect();
-        let line = json!({"path": path, "ms": ms, "lines": lines});
-        print(&format_args!("{line}\n"))?;
+        let object = json!({"path": path, "ms": ms, "lines": lines, "text": text});
+        print(&format_args!("{object}\n"))?;
     }
     Ok(match failed {
         0 => 0,

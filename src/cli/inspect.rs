@@ -331,8 +331,8 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
         depth: args.depth.unwrap_or(10) as usize,
         form: inputs.form,
     };
-    let (plans, copies) = images::plan(&sources)?;
-    let wanted = images::picture_list(&plans, &copies);
+    let (plans, look_alikes) = images::plan(&sources)?;
+    let wanted = images::picture_list(&plans, &look_alikes);
     let mut facts = vec![format!("{} images", collection.entries().len())];
     if let Some(qrels) = &qrels {
         facts.push(judged_fact(&inputs.topics, qrels.keys()));
@@ -347,7 +347,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let on_progress = &mut |count| progress.show(count, String::new());
     let pictures = images::make_pictures(&sources, &wanted, destination, on_progress)?;
     progress.end();
-    let topics = images::topics(&sources, &plans, &copies, &pictures)?;
+    let topics = images::topics(&sources, &plans, &look_alikes, &pictures)?;
     inputs.write(args, draft, &Report { head, topics })?;
     Ok(u8::from(inputs.errors + qrels_errors > 0))
 }

@@ -280,6 +280,9 @@ struct ReadArgs {
     /// Numbers in which text is read: auto multiplies in int8 where the machine can, float in floats on every machine
     #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
     numeric: NumericArg,
+    /// Print the text alone, with an empty line between two blocks, instead of a JSON object for each image
+    #[arg(long)]
+    text: bool,
 }
 
 #[derive(Args)]

@@ -185,11 +185,17 @@ impl Evidence {
     pub fn ocr_text(&self) -> String {
         ocr_text(&self.ocr)
     }
+
+    /// The text in the image, block by block in reading order ([`ocr::TextBlock::text`]).
+    pub fn text_blocks(&self) -> Vec<String> {
+        ocr::blocks(&self.ocr).map(|block| block.text()).collect()
+    }
 }
 
-/// The texts of the lines, separated by line breaks.
+/// The texts of the lines, separated by line breaks. Words that are broken at the end of a line are joined
+/// ([`ocr::TextBlock::text`]).
 pub fn ocr_text(lines: &[OcrLine]) -> String {
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    let texts: Vec<String> = ocr::blocks(lines).map(|block| block.text()).collect();
     texts.join("\n")
 }
 

@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, params};
 
-use super::ocr::OcrLine;
+use super::ocr::{self, OcrLine};
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::collection::images::{CrawlRank, FileState};
@@ -56,17 +56,19 @@ const MAPPED_BYTES: i64 = 1 << 34;
 const SCHEMA: &str = include_str!("store/schema.sql");
 
 /// Tables that stores of older builds lack. They are added when such a store is opened for writing.
-const ADDED: [&str; 4] = [
+const ADDED: [&str; 5] = [
     include_str!("store/text_hash.sql"),
     include_str!("store/backend.sql"),
+    include_str!("store/ocr_block.sql"),
     include_str!("store/file_state.sql"),
     include_str!("store/passed_over.sql"),
 ];
 
 /// The same tables, empty and for one connection. A store of an older build that is opened for reading is read as if it had them.
-const STAND_INS: [(&str, &str); 5] = [
+const STAND_INS: [(&str, &str); 6] = [
     ("text_hash", "document, hash"),
     ("backend", "document, channel, backend, numeric"),
+    ("ocr_block", "document, block, first_line"),
     ("file_state", "document, state, content"),
     ("checksum", "document, of_table, sum"),
     (
@@ -334,6 +336,19 @@ impl Store {
         Ok(producers.get(&channel).cloned())
     }
 
+    /// Whether a channel of a document has been computed, whatever was found.
+    pub fn has_channel(&self, id: &DocId, channel: Channel) -> Result<bool> {
+        let id = id.0.as_str();
+        let mut has = false;
+        self.reading(|c| {
+            checksum::read(c, &checksum::WORK, (id, id), |row| {
+                has |= row.get_ref(1)?.as_str()? == channel.word();
+                Ok(())
+            })
+        })?;
+        Ok(has)
+    }
+
     /// What computed a channel of a document; None if that is not recorded.
     pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
         let id = id.0.as_str();
@@ -402,6 +417,12 @@ impl Store {
     /// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
     pub fn words(&self, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
         self.reading(|c| read_words(c, id))
+    }
+
+    /// The text in a document's image, block by block in reading order ([`ocr::TextBlock::text`]); empty if there is none.
+    pub fn text_blocks(&self, id: &DocId) -> Result<Vec<String>> {
+        let (_, lines) = self.words(id)?;
+        Ok(ocr::blocks(&lines).map(|block| block.text()).collect())
     }
 
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or None if they have

@@ -20,7 +20,7 @@ use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::{EvidenceFields, Store};
-use crate::evidence::{AfinnValence, PageEvidence, Part, PartValue, ocr_text};
+use crate::evidence::{AfinnValence, Channel, PageEvidence, Part, PartValue, ocr_text};
 use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -402,6 +402,8 @@ impl ImageIndex {
 pub struct Image {
     pub id: DocId,
     pub ocr_text: String,
+    /// The lines of the text in the image; `None` if it was not looked for.
+    pub ocr_lines: Option<Vec<OcrLine>>,
     /// The titles of all pages, and the words near the image.
     pub near_text: String,
     pub picture: Option<Picture>,
@@ -427,6 +429,7 @@ impl Image {
         let Some(evidence) = store.read_part(id, wanted)? else {
             return Ok(None);
         };
+        let was_read = store.has_channel(id, Channel::Ocr)?;
         Ok(Some(Image {
             ocr_text: evidence.ocr_text(),
             near_text: join(&evidence.pages, &|p| {
@@ -436,6 +439,7 @@ impl Image {
             text_box: (evidence.picture.as_ref()).map_or(0.0, |p| text_box(p, &evidence.ocr)),
             text_map: (evidence.picture.as_ref()).map_or([0.0; 64], |p| text_map(p, &evidence.ocr)),
             first_page: (evidence.pages.first()).map_or_else(String::new, |page| page.id.clone()),
+            ocr_lines: was_read.then_some(evidence.ocr),
             picture: evidence.picture,
             clip: evidence.clip,
             sentences: evidence.sentences,

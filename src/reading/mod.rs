@@ -7,6 +7,7 @@ pub mod cross;
 pub mod outputs;
 pub mod pair;
 pub mod pieces;
+pub mod sections;
 
 use std::collections::BTreeMap;
 

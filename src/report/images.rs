@@ -12,11 +12,13 @@ use anyhow::Result;
 use super::pictures::{self, Destination, PictureList, Pictures, Size};
 use super::{Form, TopicReport, all_topics, by_topic};
 use crate::collection::images::ImageCollection;
+use crate::evidence::Channel;
 use crate::evidence::picture::hamming;
-use crate::evidence::store::Store;
+use crate::evidence::store::{EvidenceFields, Store};
 use crate::judge::Edition;
 use crate::judge::evaluate::ImageEvaluation;
-use crate::score::select::SAME_PICTURE_BITS;
+use crate::score::picture_text::PictureText;
+use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 use crate::trec::explained::ExplainedImage;
 use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
@@ -53,8 +55,8 @@ pub struct Judgements<'a> {
 /// The number of relevant images shown for a topic that the run does not have. Others are only named.
 const MISSED: usize = 6;
 
-/// The maximum number of near-duplicates shown for an image.
-const COPIES: usize = 6;
+/// The maximum number of images shown that look as an image does.
+const LOOK_ALIKES: usize = 6;
 
 /// The number of thumbnails of all topics' PRO lists (or CON lists) in the table of topics, and the maximum for each topic.
 const THUMBNAILS: usize = 48;
@@ -84,11 +86,21 @@ struct CandidateRanks {
     of: usize,
 }
 
-/// For each image that is shown, its near-duplicates with their distance in bits.
-pub type Copies = HashMap<DocId, Vec<(DocId, u32)>>;
+/// An image that looks as another one does.
+#[derive(Debug)]
+pub struct LookAlike {
+    pub id: DocId,
+    /// The number of bits, of 64, in which the perceptual hashes differ.
+    pub bits: u32,
+    /// Whether the texts in both agree too, so that a ranking keeps only one of them.
+    pub is_copy: bool,
+}
 
-/// Decides what is shown for each topic, and finds near-duplicates. Errors: the evidence cannot be read.
-pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, Copies)> {
+/// For each image that is shown, those that look the same: copies first, then by distance.
+pub type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
+
+/// Decides what is shown for each topic, and finds what looks the same. Errors: the evidence cannot be read.
+pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
     let mut explained = by_topic(sources.explained, |image| &image.topic);
@@ -105,8 +117,8 @@ pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, Copies)> {
             plan_topic(topic, own, other, candidates, sources)
         })
         .collect();
-    let copies = copies(sources.store, &plans)?;
-    Ok((plans, copies))
+    let look_alikes = look_alikes(sources.store, &plans)?;
+    Ok((plans, look_alikes))
 }
 
 /// The lines of a topic as a PRO and a CON list, sorted by rank; a repeated image is kept once.
@@ -235,33 +247,58 @@ fn thumbnails_per_list(topics: usize) -> usize {
     (THUMBNAILS / topics.max(1)).clamp(1, MAX_THUMBNAILS)
 }
 
-/// Finds the near-duplicates of all images that are shown, by perceptual hash.
-fn copies(store: Option<&Store>, plans: &[TopicPlan]) -> Result<Copies> {
+/// Finds what looks as the images do that are shown, by perceptual hash, and compares the texts in them.
+fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes> {
     let Some(store) = store else {
-        return Ok(Copies::new());
+        return Ok(LookAlikes::new());
     };
+    let mut texts: HashMap<DocId, Option<PictureText>> = HashMap::new();
     let hashes = store.perceptual_hashes()?;
     let by_id: HashMap<&DocId, u64> = hashes.iter().map(|(id, hash)| (id, *hash)).collect();
     let shown: BTreeSet<&DocId> = plans.iter().flat_map(TopicPlan::shown).collect();
-    let mut copies = Copies::new();
+    let mut look_alikes = LookAlikes::new();
     for id in shown {
         let Some(own) = by_id.get(id) else { continue };
-        let mut alike: Vec<(DocId, u32)> = hashes
-            .iter()
-            .map(|(other, hash)| (other, hamming(*own, *hash)))
-            .filter(|(other, bits)| *bits <= SAME_PICTURE_BITS && *other != id)
-            .map(|(other, bits)| (other.clone(), bits))
-            .collect();
+        let mut alike = Vec::new();
+        for (other, hash) in &hashes {
+            let bits = hamming(*own, *hash);
+            if bits > SAME_PICTURE_BITS || other == id {
+                continue;
+            }
+            for image in [id, other] {
+                if !texts.contains_key(image) {
+                    texts.insert(image.clone(), text_in(store, image)?);
+                }
+            }
+            let of = |image| texts.get(image).and_then(Option::as_ref);
+            alike.push(LookAlike {
+                id: other.clone(),
+                bits,
+                is_copy: is_same_picture([Some(*own), Some(*hash)], [of(id), of(other)]),
+            });
+        }
         if !alike.is_empty() {
-            alike.sort_by_key(|(_, bits)| *bits);
-            copies.insert(id.clone(), alike);
+            alike.sort_by_key(|other| (!other.is_copy, other.bits));
+            look_alikes.insert(id.clone(), alike);
         }
     }
-    Ok(copies)
+    Ok(look_alikes)
+}
+
+/// The text in an image's picture; `None` if it was not read.
+fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
+    if !store.has_channel(id, Channel::Ocr)? {
+        return Ok(None);
+    }
+    let evidence = store.read_part(id, EvidenceFields::default())?;
+    Ok(evidence.and_then(|evidence| {
+        let width = evidence.picture.as_ref()?.width;
+        Some(PictureText::new(&evidence.ocr, width))
+    }))
 }
 
 /// The pictures that the pages show.
-pub(crate) fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList {
+pub(crate) fn picture_list(plans: &[TopicPlan], look_alikes: &LookAlikes) -> PictureList {
     let mut list = PictureList::default();
     for plan in plans {
         for id in plan.thumbnails(thumbnails_per_list(plans.len())) {
@@ -270,8 +307,8 @@ pub(crate) fn picture_list(plans: &[TopicPlan], copies: &Copies) -> PictureList 
         for id in plan.shown() {
             list.add(id, Size::Card);
             list.add(id, Size::Whole);
-            for (copy, _) in copies.get(id).into_iter().flatten().take(COPIES) {
-                list.add(copy, Size::Card);
+            for other in look_alikes.get(id).into_iter().flatten().take(LOOK_ALIKES) {
+                list.add(&other.id, Size::Card);
             }
         }
     }
@@ -297,13 +334,13 @@ pub(crate) fn make_pictures(
 pub fn topics(
     sources: &Sources,
     plans: &[TopicPlan],
-    copies: &Copies,
+    look_alikes: &LookAlikes,
     pictures: &Pictures,
 ) -> Result<Vec<TopicReport>> {
     let thumbnails = thumbnails_per_list(plans.len());
     let mut topics = Vec::with_capacity(plans.len());
     for plan in plans {
-        topics.push(PageBuilder::new(sources, plan, copies, pictures)?.report(thumbnails));
+        topics.push(PageBuilder::new(sources, plan, look_alikes, pictures)?.report(thumbnails));
     }
     Ok(topics)
 }

@@ -10,6 +10,7 @@ pub(crate) mod mixture;
 pub mod network;
 pub mod object_stance;
 pub(crate) mod pairwise;
+pub mod picture_text;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod select;

@@ -1,12 +1,16 @@
 //! The only place that decides the order of a run: which documents are in its lists, and their final scores.
 
+use std::collections::BTreeMap;
+
+use super::picture_text::PictureText;
 use crate::trec::{DocId, ScoredDoc, Stance};
 
 /// Number of images in the list of one topic and stance.
 pub(crate) const LIST_LENGTH: usize = 10;
 
-/// Two images whose perceptual hashes (64 bits) differ in at most this many bits show the same picture. In a test with 169 real pictures,
-/// 167 copies at 60 % of the size and JPEG quality 70 were within it, and no two different pictures were closer than 16.
+/// Two images whose perceptual hashes (64 bits) differ in at most this many bits look the same. In a test with 169 real pictures,
+/// 167 copies at 60 % of the size and JPEG quality 70 were within it, and no two different pictures were closer than 16. Templates with
+/// other words look the same, too.
 pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
 /// A document that can be selected, and its worth in either list.
@@ -19,6 +23,29 @@ pub struct Candidate {
     pub con: Option<f64>,
     /// Perceptual hash; none if the image could not be decoded.
     pub phash: Option<u64>,
+    /// The text in the picture; none if it was not read.
+    pub text: Option<PictureText>,
+}
+
+/// Whether two images show the same picture: they look the same and, if the text in both was read, say the same.
+pub(crate) fn is_same_picture(phashes: [Option<u64>; 2], texts: [Option<&PictureText>; 2]) -> bool {
+    let ([Some(a), Some(b)], texts) = (phashes, texts) else {
+        return false;
+    };
+    (a ^ b).count_ones() <= SAME_PICTURE_BITS
+        && match texts {
+            [Some(a), Some(b)] => a.agrees_with(b),
+            _ => true,
+        }
+}
+
+/// The lists of a topic.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// The PRO list, then the CON list.
+    pub listed: Vec<Selected>,
+    /// The candidates that were left out because they show the same picture as another one, and that one. It may be in no list.
+    pub copies: BTreeMap<DocId, DocId>,
 }
 
 /// An entry of a list. Ranks start at 1. Within a list scores strictly decrease, both with six decimals and as 32-bit floats, so that every
@@ -31,13 +58,13 @@ pub struct Selected {
     pub score: f64,
 }
 
-/// The PRO list, then the CON list.
+/// Selects the PRO list and the CON list.
 ///
 /// Of images of the same picture only the one with the highest worth is kept. Without `overlap` no document is in both lists, and documents
 /// are assigned to the lists so that the sum of their worths is as large as possible. With it each list takes the documents of the highest
 /// worth. The smaller id wins ties.
-pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
-    let candidates = distinct(candidates);
+pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
+    let (candidates, copies) = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
         Stance::BOTH.map(|stance| {
             let mut list: Vec<_> = candidates
@@ -51,11 +78,12 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Vec<Selected> {
     } else {
         assign_to_lists(&candidates)
     };
-    Stance::BOTH
+    let listed = Stance::BOTH
         .into_iter()
         .zip(lists)
         .flat_map(|(stance, list)| with_scores(stance, &list))
-        .collect()
+        .collect();
+    Selection { listed, copies }
 }
 
 fn worth(candidate: &Candidate, stance: Stance) -> Option<f64> {
@@ -78,8 +106,8 @@ fn sort(list: &mut [(f64, &DocId)]) {
     list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
 }
 
-/// The candidates by id, with only the one of the highest worth among images of the same picture.
-fn distinct(candidates: &[Candidate]) -> Vec<&Candidate> {
+/// The candidates by id, with only the one of the highest worth among images of the same picture; and the others with that one.
+fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId>) {
     let mut order: Vec<&Candidate> = candidates.iter().collect();
     order.sort_by(|a, b| {
         best_worth(b)
@@ -87,17 +115,21 @@ fn distinct(candidates: &[Candidate]) -> Vec<&Candidate> {
             .then_with(|| a.doc.cmp(&b.doc))
     });
     let mut kept: Vec<&Candidate> = Vec::new();
+    let mut copies = BTreeMap::new();
     for candidate in order {
-        let same = |other: &&Candidate| match (candidate.phash, other.phash) {
-            (Some(a), Some(b)) => (a ^ b).count_ones() <= SAME_PICTURE_BITS,
-            _ => false,
+        let same = |other: &&&Candidate| {
+            let texts = [candidate.text.as_ref(), other.text.as_ref()];
+            is_same_picture([candidate.phash, other.phash], texts)
         };
-        if !kept.iter().any(same) {
-            kept.push(candidate);
+        match kept.iter().find(same) {
+            Some(original) => {
+                copies.insert(candidate.doc.clone(), original.doc.clone());
+            }
+            None => kept.push(candidate),
         }
     }
     kept.sort_by(|a, b| a.doc.cmp(&b.doc));
-    kept
+    (kept, copies)
 }
 
 /// Two disjoint lists with the largest sum of worths, by dynamic programming over the candidates. `best[p][c]` is the largest sum of the
@@ -129,13 +161,15 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
         }
         choices.push(choice);
     }
-    // full lists come first: a document of worth 0 costs nothing
+    // full lists come first: a document of worth 0 costs nothing; then that neither list is empty
     let (mut p, mut c) = (0..N)
         .flat_map(|p| (0..N).map(move |c| (p, c)))
         .filter(|&(p, c)| best[p][c] > IMPOSSIBLE)
         .max_by(|a, b| {
+            let serves_both = |(p, c): (usize, usize)| p.min(c) > 0;
             (a.0 + a.1)
                 .cmp(&(b.0 + b.1))
+                .then(serves_both(*a).cmp(&serves_both(*b)))
                 .then(best[a.0][a.1].total_cmp(&best[b.0][b.1]))
         })
         .unwrap_or((0, 0));
@@ -211,6 +245,7 @@ pub(crate) fn select_in_order(mut ranking: Vec<ScoredDoc>, max_length: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::ocr::OcrLine;
     use proptest::prelude::*;
 
     fn candidate(id: usize, pro: f64, con: f64) -> Candidate {
@@ -219,6 +254,7 @@ mod tests {
             pro: Some(pro),
             con: Some(con),
             phash: None,
+            text: None,
         }
     }
 
@@ -249,7 +285,7 @@ mod tests {
         let mut candidates = vec![candidate(1, 1.0, 0.9)];
         candidates.extend((2..12).map(|i| candidate(i, 0.95, 0.1)));
         candidates.extend((12..21).map(|i| candidate(i, 0.01, 0.01)));
-        let lists = select(&candidates, false);
+        let lists = select(&candidates, false).listed;
         assert_eq!(lists.len(), 20);
         assert_eq!(
             (lists[0].doc.0.as_str(), lists[0].stance),
@@ -259,7 +295,7 @@ mod tests {
             (lists[10].doc.0.as_str(), lists[10].stance),
             ("I0001", Stance::Con)
         );
-        let both = select(&candidates, true);
+        let both = select(&candidates, true).listed;
         assert_eq!(
             (both[0].doc.0.as_str(), both[10].doc.0.as_str()),
             ("I0001", "I0001")
@@ -272,20 +308,104 @@ mod tests {
         let mut b = candidate(2, 0.9, 0.5);
         let mut c = candidate(3, 0.1, 0.1);
         (a.phash, b.phash, c.phash) = (Some(0b1011), Some(0b0111), Some(u64::MAX));
-        let docs: Vec<_> = select(&[a, b, c], false)
-            .into_iter()
-            .map(|s| s.doc.0)
-            .collect();
+        let selection = select(&[a, b, c], false);
+        let docs: Vec<_> = selection.listed.into_iter().map(|s| s.doc.0).collect();
         assert_eq!(docs, ["I0002", "I0003"]);
+        let [copy, original] = [1, 2].map(|n| candidate(n, 0.0, 0.0).doc);
+        assert_eq!(selection.copies, BTreeMap::from([(copy, original)]));
     }
 
     #[test]
     fn equal_worths_get_different_scores() {
         let candidates: Vec<_> = (0..20).map(|i| candidate(i, 90.0, 90.0)).collect();
-        let lists = select(&candidates, false);
+        let lists = select(&candidates, false).listed;
         for pair in lists.windows(2).filter(|p| p[0].stance == p[1].stance) {
             assert!((pair[0].score as f32) > (pair[1].score as f32));
             assert!(pair[0].doc < pair[1].doc);
+        }
+    }
+
+    fn list(selection: &Selection, stance: Stance) -> Vec<&str> {
+        let of_stance = selection.listed.iter().filter(|s| s.stance == stance);
+        of_stance.map(|s| s.doc.0.as_str()).collect()
+    }
+
+    #[test]
+    fn of_few_images_the_one_that_loses_least_serves_the_empty_list() {
+        // all are rather PRO; the third is hardly more so than CON, the first is better for CON than the others
+        let three = [
+            candidate(1, 0.9, 0.5),
+            candidate(2, 0.8, 0.1),
+            candidate(3, 0.3, 0.2),
+        ];
+        let selection = select(&three, false);
+        assert_eq!(list(&selection, Stance::Pro), ["I0001", "I0002"]);
+        assert_eq!(list(&selection, Stance::Con), ["I0003"]);
+        // one image serves the list in which it is worth more
+        let one = select(&three[..1], false);
+        assert_eq!(list(&one, Stance::Pro), ["I0001"]);
+        // a recipe may exclude images from a list: then nothing serves it
+        let excluded = three.clone().map(|image| Candidate { con: None, ..image });
+        assert_eq!(list(&select(&excluded, false), Stance::Pro).len(), 3);
+    }
+
+    #[test]
+    fn templates_with_other_words_are_two_pictures() {
+        let with_text = |id, words: Option<&str>| {
+            let line = |words: &str| OcrLine {
+                text: words.to_owned(),
+                confidence: 1.0,
+                corners: [(0.0, 0.0), (200.0, 0.0), (200.0, 40.0), (0.0, 40.0)],
+                block: 0,
+            };
+            Candidate {
+                phash: Some(7),
+                text: words.map(|words| PictureText::new(&[line(words)], 300)),
+                ..candidate(id, 0.5, 0.5)
+            }
+        };
+        for (words, pictures) in [
+            ([Some("BAN GUNS"), Some("KEEP GUNS")], 2),
+            ([Some("BAN GUNS"), Some("BAN GUNS")], 1),
+            // the hash decides
+            ([Some("BAN GUNS"), None], 1),
+            ([None, None], 1),
+        ] {
+            let [a, b] = words;
+            let both = [with_text(1, a), with_text(2, b)];
+            let selection = select(&both, false);
+            assert_eq!(selection.listed.len(), pictures, "{words:?}");
+            assert_eq!(selection.copies.len(), 2 - pictures, "{words:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn two_pictures_serve_both_lists(
+            worths in prop::collection::vec((0.0f64..3.0, 0.0f64..3.0, 0u64..40), 2..60),
+            overlap in any::<bool>(),
+        ) {
+            let image = |(n, worth): (usize, &(f64, f64, u64))| Candidate {
+                // of 37 hashes that differ in many bits, or none: some images are copies
+                phash: (worth.2 > 2).then(|| worth.2.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                ..candidate(n, worth.0, worth.1)
+            };
+            let candidates: Vec<Candidate> = worths.iter().enumerate().map(image).collect();
+            let selection = select(&candidates, overlap);
+            let [pro, con] = Stance::BOTH.map(|stance| list(&selection, stance));
+            prop_assert!(pro.len() <= 10 && con.len() <= 10);
+            let pictures = candidates.len() - selection.copies.len();
+            if pictures >= 2 {
+                prop_assert!(!pro.is_empty() && !con.is_empty());
+            }
+            if !overlap {
+                prop_assert!(pro.iter().all(|id| !con.contains(id)));
+                prop_assert_eq!(pro.len() + con.len(), pictures.min(20));
+            }
+            for (copy, original) in &selection.copies {
+                prop_assert!(!selection.copies.contains_key(original));
+                prop_assert!(!pro.contains(&copy.0.as_str()) && !con.contains(&copy.0.as_str()));
+            }
         }
     }
 
@@ -293,16 +413,16 @@ mod tests {
         #[test]
         fn lists_are_disjoint_full_and_better_than_greedy(worths in prop::collection::vec((0.0f64..1.0, 0.0f64..1.0), 0..60)) {
             let candidates: Vec<_> = worths.iter().enumerate().map(|(i, w)| candidate(i, w.0, w.1)).collect();
-            let lists = select(&candidates, false);
+            let lists = select(&candidates, false).listed;
             prop_assert_eq!(lists.len(), candidates.len().min(20));
             let mut docs: Vec<_> = lists.iter().map(|s| &s.doc).collect();
             docs.sort();
             docs.dedup();
             prop_assert_eq!(docs.len(), lists.len());
-            // greedy: PRO takes its ten best, CON the best of the others
+            // greedy: PRO takes its ten best or all but one, CON the best of the others
             let mut pro = worths.clone();
             pro.sort_by(|a, b| b.0.total_cmp(&a.0));
-            let mut con = pro.split_off(pro.len().min(10));
+            let mut con = pro.split_off(pro.len().saturating_sub(1).clamp(pro.len().min(1), 10));
             con.sort_by(|a, b| b.1.total_cmp(&a.1));
             con.truncate(10);
             let greedy: f64 = pro.iter().map(|w| w.0).chain(con.iter().map(|w| w.1)).sum();

@@ -3,6 +3,9 @@
 //! The text in the picture has the largest weight, then the words around the picture, then the similarity to arguments of both sides and to
 //! the prompts for CLIP. [`super::text_stance`] computes the stance of the texts towards the topic's claim; it takes into account whether
 //! the claim is for or against its subject.
+//!
+//! A picture may say opposite things side by side. If a section of its text supports the claim and another one attacks it, P(pro) goes by the
+//! one that supports it most, and P(con) by the one that attacks it most, instead of the text as a whole: [`both_sides`].
 
 use super::belief;
 use super::image_weights::ImageWeights;
@@ -23,6 +26,8 @@ pub(crate) struct Signal {
 pub(crate) struct StanceSignals {
     /// P(pro) - P(con) of the text in the picture.
     pub picture: Option<Signal>,
+    /// In the place of `picture`, for P(pro) and for P(con), if the picture speaks for both sides.
+    pub both_sides: Option<[Signal; 2]>,
     /// P(pro) - P(con) of the words around the picture.
     pub around: Option<Signal>,
     /// Similarity of the text in the picture to arguments for the claim, minus its similarity to arguments against it.
@@ -48,8 +53,11 @@ const MAX_CONTRIBUTION: f64 = 2.5;
 /// P(pro) and P(con) from the priors and the weighted signals.
 pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     let w = &ImageWeights::committed().stance;
+    let picture_for = |side: usize| match &signals.both_sides {
+        Some(sides) => sides.get(side),
+        None => signals.picture.as_ref(),
+    };
     let weighted = [
-        ("text in the picture", &signals.picture, w.picture),
         ("words around the picture", &signals.around, w.around),
         (
             "likeness of the text in the picture to arguments",
@@ -68,14 +76,17 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
         ),
         ("CLIP's prompts", &signals.clip, w.clip),
     ];
-    let evidence = |sign: f64| {
-        weighted
-            .iter()
+    let evidence = |side: usize, sign: f64| {
+        let picture = ("text in the picture", picture_for(side), w.picture);
+        let others = weighted.map(|(name, signal, weight)| (name, signal.as_ref(), weight));
+        [picture]
+            .into_iter()
+            .chain(others)
             .filter_map(|(name, signal, weight)| {
-                let signal = signal.as_ref()?;
+                let signal = signal?;
                 let weight = sign * weight;
                 Some(Explanation {
-                    name: (*name).into(),
+                    name: name.into(),
                     value: (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION),
                     how: format!("{weight} × {:.4}: {}", signal.value, signal.how),
                     parts: signal.parts.clone(),
@@ -84,14 +95,54 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
             .collect::<Vec<_>>()
     };
     Beliefs {
-        pro: belief("P(pro)", w.prior_pro, evidence(1.0)),
-        con: belief("P(con)", w.prior_con, evidence(-1.0)),
+        pro: belief("P(pro)", w.prior_pro, evidence(0, 1.0)),
+        con: belief("P(con)", w.prior_con, evidence(1, -1.0)),
     }
+}
+
+/// The smallest |P(pro) - P(con)| by which a section of a picture's text takes a side.
+const TAKES_A_SIDE: f64 = 0.25;
+
+/// The section that supports the claim most and the one that attacks it most, if there are both. `sections` are signals of P(pro) - P(con).
+/// The strongest and not the mean, because a column of reasons is often followed by a caption that says nothing.
+pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
+    let by_value = |a: &&Signal, b: &&Signal| a.value.total_cmp(&b.value);
+    let supporting = sections.iter().max_by(by_value)?;
+    let attacking = sections.iter().min_by(by_value)?;
+    let takes_both = supporting.value >= TAKES_A_SIDE && attacking.value <= -TAKES_A_SIDE;
+    takes_both.then(|| [supporting.clone(), attacking.clone()])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn section(value: f64) -> Signal {
+        Signal {
+            value,
+            ..Signal::default()
+        }
+    }
+
+    #[test]
+    fn a_picture_with_a_section_for_and_one_against_is_likely_both() {
+        let sections = [0.1, 0.7, -0.6, 0.5].map(section);
+        let sides = both_sides(&sections).unwrap();
+        assert_eq!(sides, [section(0.7), section(-0.6)]);
+        let none = beliefs(&StanceSignals::default());
+        let both = beliefs(&StanceSignals {
+            // as a whole it seems to attack the claim
+            picture: Some(section(-0.5)),
+            both_sides: Some(sides),
+            ..StanceSignals::default()
+        });
+        assert!(both.pro.value > none.pro.value && both.con.value > none.con.value);
+        // sections that agree, or say little, leave the whole as it is
+        for agreeing in [&[0.7, 0.5][..], &[0.7, -0.1], &[-0.9], &[]] {
+            let sections: Vec<Signal> = agreeing.iter().copied().map(section).collect();
+            assert_eq!(both_sides(&sections), None);
+        }
+    }
 
     #[test]
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {

@@ -13,6 +13,9 @@ pub struct ExplainedImage {
     pub image: DocId,
     /// The lists that show it; empty if it was not selected.
     pub listed: Vec<ListEntry>,
+    /// The image that was kept instead of this one, because both show the same picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<DocId>,
     /// The score for the PRO list; `None` if the candidate is excluded from it.
     pub pro: Option<Explanation>,
     /// The score for the CON list; `None` if the candidate is excluded from it.

@@ -190,12 +190,15 @@ impl Explanation {
 
     /// Appends to [`Explanation::how`] what was left out of a text.
     pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
-        for cut in cuts {
-            if !self.how.is_empty() {
-                self.how.push_str("; ");
-            }
-            self.how.push_str(cut);
+        cuts.iter().for_each(|cut| self.add_note(cut));
+    }
+
+    /// Appends a note to [`Explanation::how`].
+    pub(crate) fn add_note(&mut self, note: &str) {
+        if !self.how.is_empty() {
+            self.how.push_str("; ");
         }
+        self.how.push_str(note);
     }
 }
 

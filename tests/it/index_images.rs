@@ -36,6 +36,7 @@ impl Evidence {
             text: ocr.clone(),
             confidence: 1.0,
             corners: [(0.0, 0.0); 4],
+            block: 0,
         };
         let page = PageEvidence {
             id: "P1".to_owned(),

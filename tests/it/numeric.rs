@@ -48,6 +48,7 @@ impl TextReader for Stub {
             text: self.backends[0].numeric().to_string(),
             confidence: 1.0,
             corners: [(0.0, 0.0); 4],
+            block: 0,
         }])
     }
 }

@@ -176,6 +176,10 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
     let lines = page.count("dialog[open] .lines li");
     assert!(lines > 0);
     assert_eq!(page.count("dialog[open] .boxes polygon"), lines);
+    // and a larger one around each block
+    let blocks = page.count("dialog[open] ol.lines");
+    assert!((1..=lines).contains(&blocks));
+    assert_eq!(page.count("dialog[open] .boxes rect"), blocks);
     assert_eq!(page.visible("dialog[open] .boxes"), 1);
     page.click("dialog[open] .toggle");
     assert_eq!(page.visible("dialog[open] .boxes"), 0);

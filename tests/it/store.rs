@@ -49,6 +49,7 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             text: words(c, 6),
             confidence: c.fraction() as f32,
             corners: [(1.0, 2.5); 4],
+            block: 0,
         };
         let picture = Picture {
             width: 640,

@@ -1,4 +1,4 @@
-//! From a text map to boxes in reading order: the post-processing of DB (Liao et al., "Real-time
+//! From a text map to boxes: the post-processing of DB (Liao et al., "Real-time
 //! Scene Text Detection with Differentiable Binarization", AAAI 2020).
 
 use rten_imageproc::{Point, min_area_rect};
@@ -103,20 +103,18 @@ impl TextBox {
     }
 }
 
-/// The boxes of the texts in a detector's map, in reading order.
+/// The boxes of the texts in a detector's map.
 ///
 /// `map` is (H, W), the probability of each pixel to be text, in [0, 1]. Boxes are in pixels of the
 /// map (a pixel's centre is at .5) and may reach over its edges.
 pub(super) fn find(map: NdTensorView<f32, 2>) -> Vec<TextBox> {
-    let mut boxes: Vec<TextBox> = regions(map)
+    regions(map)
         .filter(|region| region.mean >= REGION_THRESHOLD)
         .filter_map(|region| TextBox::around(&region.outline))
         .filter(|found| found.width.min(found.height) >= MIN_SIDE)
         .map(|found| found.unclipped(UNCLIP_RATIO))
         .take(MAX_BOXES)
-        .collect();
-    sort_for_reading(&mut boxes);
-    boxes
+        .collect()
 }
 
 /// Touching pixels (corners count) above the threshold.
@@ -170,25 +168,6 @@ fn regions(map: NdTensorView<f32, 2>) -> impl Iterator<Item = Region> {
             mean: sum / count as f32,
         })
     })
-}
-
-/// Row by row from the top, each from left to right. Two boxes share a row if the centre of one is
-/// at most half a line from the centre of the row's first, by the lower of the two.
-fn sort_for_reading(boxes: &mut [TextBox]) {
-    let by = |a: f32, b: f32| a.total_cmp(&b);
-    boxes.sort_by(|a, b| by(a.centre.1, b.centre.1).then(by(a.centre.0, b.centre.0)));
-    let mut start = 0;
-    while start < boxes.len() {
-        let first = boxes[start];
-        let end = boxes[start..]
-            .iter()
-            .position(|other| {
-                other.centre.1 - first.centre.1 > first.height.min(other.height) / 2.0
-            })
-            .map_or(boxes.len(), |length| start + length);
-        boxes[start..end].sort_by(|a, b| by(a.centre.0, b.centre.0));
-        start = end;
-    }
 }
 
 #[cfg(test)]
@@ -290,16 +269,5 @@ mod tests {
         // read downwards: the text's upper left is the rectangle's upper right
         assert!(close(quarter.corners()[0], (50.0, 20.0)));
         assert_eq!(quarter.turned().turned().turned(), found);
-    }
-
-    #[test]
-    fn lines_are_read_row_by_row() {
-        let title = level(10.0, 10.0, 100.0, 30.0);
-        let left = level(10.0, 62.0, 40.0, 20.0);
-        let right = level(70.0, 58.0, 40.0, 20.0);
-        let last = level(10.0, 90.0, 40.0, 20.0);
-        let mut boxes = [last, right, title, left];
-        sort_for_reading(&mut boxes);
-        assert_eq!(boxes, [title, left, right, last]);
     }
 }

@@ -6,7 +6,30 @@ use rten_tensor::prelude::*;
 
 /// Label 0 is "no character here"; label i > 0 is `alphabet[i - 1]`.
 const BLANK: usize = 0;
-/// The text of one line and the mean probability of its characters; an empty text has 0.
+
+/// What was read in the image of a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reading {
+    pub text: String,
+    /// The mean probability of the characters, in [0, 1]; 0 of an empty text.
+    pub confidence: f32,
+    /// Where each character of the text is: its centre as a share of the width of the image, in [0, 1].
+    pub places: Vec<f32>,
+}
+
+impl Reading {
+    /// Without blanks at both ends.
+    pub fn trimmed(mut self) -> Self {
+        let blanks = |text: &str, trimmed: &str| text.chars().count() - trimmed.chars().count();
+        let before = blanks(&self.text, self.text.trim_start());
+        self.places.drain(..before.min(self.places.len()));
+        self.text = self.text.trim().to_owned();
+        self.places.truncate(self.text.chars().count());
+        self
+    }
+}
+
+/// The text of one line.
 ///
 /// `probabilities` is (step, label), each in [0, 1]. Of a run of steps with the same label, the first
 /// counts. A label beyond the alphabet is passed over. A gap between two characters in which the space
@@ -15,15 +38,17 @@ pub(super) fn decode(
     probabilities: NdTensorView<f32, 2>,
     alphabet: &[String],
     word_gap: f32,
-) -> (String, f32) {
+) -> Reading {
     let space = alphabet.iter().rposition(|character| character == " ");
-    let mut text = String::new();
+    let steps = probabilities.size(0);
+    let (mut text, mut places) = (String::new(), Vec::new());
     let (mut sum, mut count, mut previous, mut gap) = (0.0, 0, BLANK, 0.0_f32);
-    for step in 0..probabilities.size(0) {
+    for step in 0..steps {
         let labels = probabilities.slice(step);
         let labels = labels.to_contiguous();
         let labels = labels.data();
         let best = largest(labels);
+        let place = (step as f32 + 0.5) / steps as f32;
         let label = labels.iter().position(|&p| p == best).unwrap_or(BLANK);
         if label == BLANK {
             let of_space = space.and_then(|space| labels.get(space + 1));
@@ -34,8 +59,11 @@ pub(super) fn decode(
             {
                 if gap >= word_gap && !text.is_empty() && !text.ends_with(' ') && character != " " {
                     text.push(' ');
+                    let before = places.last().copied().unwrap_or(place);
+                    places.push((before + place) / 2.0);
                 }
                 text.push_str(character);
+                places.extend(character.chars().map(|_| place));
                 sum += best;
                 count += 1;
             }
@@ -44,7 +72,11 @@ pub(super) fn decode(
         previous = label;
     }
     let confidence = if count == 0 { 0.0 } else { sum / count as f32 };
-    (text, confidence)
+    Reading {
+        text,
+        confidence,
+        places,
+    }
 }
 
 /// The largest number, or -∞; NaN is passed over. In lanes, which the compiler makes vectors of.
@@ -73,7 +105,8 @@ mod tests {
         for (step, &(label, p)) in labels.iter().enumerate() {
             probabilities[[step, label]] = p;
         }
-        decode(probabilities.view(), &alphabet, 0.02)
+        let read = decode(probabilities.view(), &alphabet, 0.02);
+        (read.text, read.confidence)
     }
 
     #[test]
@@ -105,11 +138,28 @@ mod tests {
                 probabilities[[i + 1, 0]] = 0.6;
             }
             probabilities[[hints.len() + 1, 2]] = 1.0;
-            decode(probabilities.view(), &alphabet, 0.02).0
+            decode(probabilities.view(), &alphabet, 0.02).text
         };
         assert_eq!(parted(&[0.0, 0.05, 0.0]), "a b");
         assert_eq!(parted(&[0.01, 0.01]), "ab");
         assert_eq!(parted(&[0.1, 0.9, 0.1]), "a b");
+    }
+
+    #[test]
+    fn characters_know_their_places() {
+        let alphabet = ["a", "b", " "].map(str::to_owned);
+        // a space, a, nothing but a hint of a space, b
+        let mut probabilities = NdTensor::zeros([4, 4]);
+        for (step, label) in [(0, 3), (1, 1), (2, 0), (3, 2)] {
+            probabilities[[step, label]] = 0.9;
+        }
+        probabilities[[2, 3]] = 0.05;
+        let read = decode(probabilities.view(), &alphabet, 0.02);
+        assert_eq!(read.text, " a b");
+        assert_eq!(read.places, [0.125, 0.375, 0.625, 0.875]);
+        let trimmed = read.trimmed();
+        assert_eq!((trimmed.text.as_str(), trimmed.places.len()), ("a b", 3));
+        assert_eq!(trimmed.places[0], 0.375);
     }
 
     #[test]
@@ -122,6 +172,6 @@ mod tests {
     fn a_model_of_nan_reads_nothing() {
         let probabilities = NdTensor::full([3, 4], f32::NAN);
         let alphabet = ["a".to_owned()];
-        assert_eq!(decode(probabilities.view(), &alphabet, 0.02).0, "");
+        assert_eq!(decode(probabilities.view(), &alphabet, 0.02).text, "");
     }
 }

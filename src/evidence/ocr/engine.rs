@@ -11,12 +11,14 @@ use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
 use super::backend::{Backend, Runtime};
+use super::ctc::{self, Reading};
+use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
-use super::{OcrLine, TextReader, crop, ctc, is_legible};
+use super::{OcrLine, TextReader, crop, is_legible};
 use crate::nn::conv::{FeatureMap, NumericMode};
 
 /// Must be increased with every change after which the same models read an image differently.
-const CODE_VERSION: u32 = 1;
+const CODE_VERSION: u32 = 2;
 /// The characters of the published recogniser, in the order of its labels from 1 on (ocrs' `DEFAULT_ALPHABET`).
 const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Lines with a lower mean probability are dropped as noise.
@@ -131,21 +133,17 @@ impl OcrsReader {
             };
             // (height, width), grey, in [-0.5, 0.5]
             let line_image = self.engine.prepare_recognition_input(&input, &line)?;
-            let (text, confidence) = self.read_line(line_image, core).context("reading a line")?;
-            let text = text.trim();
-            if confidence >= MIN_CONFIDENCE && !text.is_empty() {
-                read.push(OcrLine {
-                    text: text.to_owned(),
-                    confidence,
-                    corners,
-                });
+            let reading = self.read_line(line_image, core).context("reading a line")?;
+            let line = ReadLine::new(reading, corners);
+            if line.is_legible(MIN_CONFIDENCE) {
+                read.push(line);
             }
         }
-        Ok(read)
+        Ok(layout::arrange(read))
     }
 
-    /// The text of a line, given as a (height, width) image in [-0.5, 0.5], and its mean probability.
-    fn read_line(&self, image: NdTensor<f32, 2>, core: &mut Core) -> Result<(String, f32)> {
+    /// The text of a line, given as a (height, width) image in [-0.5, 0.5].
+    fn read_line(&self, image: NdTensor<f32, 2>, core: &mut Core) -> Result<Reading> {
         let [height, width] = image.shape();
         let input = FeatureMap {
             height,

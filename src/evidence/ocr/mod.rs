@@ -6,13 +6,16 @@
 //! models: [`crate::nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
 
 pub mod backend;
+mod block;
 mod boxes;
 mod crop;
 mod ctc;
 mod engine;
+mod layout;
 mod network;
 mod ppocr;
 
+pub use block::{TextBlock, blocks};
 pub use engine::OcrsReader;
 pub use ppocr::PpOcr;
 
@@ -37,6 +40,9 @@ pub struct OcrLine {
     pub confidence: f32,
     /// Corners (x, y) in pixels of the whole image, clockwise from the upper left corner of the text.
     pub corners: [(f32, f32); 4],
+    /// The number of its block, from 0 on in reading order. The lines of a block follow each other.
+    #[serde(default)]
+    pub block: u32,
 }
 
 /// Reads the text in images.

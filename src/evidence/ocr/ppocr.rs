@@ -11,12 +11,14 @@ use rten_tensor::prelude::*;
 use super::backend::Backend;
 use super::boxes::{self, TextBox};
 use super::crop;
+use super::ctc::{self, Reading};
+use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network};
-use super::{OcrLine, TextReader, ctc, is_legible};
+use super::{OcrLine, TextReader, is_legible};
 use crate::nn::conv::NumericMode;
 
 /// Must be increased with every change after which the same models read an image differently.
-const CODE_VERSION: u32 = 2;
+const CODE_VERSION: u32 = 3;
 /// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
@@ -84,7 +86,7 @@ impl PpOcr {
         self.recognise(image, &found, core).context("reading lines")
     }
 
-    /// The boxes of text in an image, in its pixels and in reading order.
+    /// The boxes of text in an image, in its pixels.
     fn detect(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<TextBox>> {
         let scale = crop::detector_scale(image.width(), image.height());
         let input = crop::detector_input(image, scale, &mut core.pool)?;
@@ -118,7 +120,7 @@ impl PpOcr {
         // the shorter side of a box is the height of its line, whichever way its text runs
         let height = |text: &TextBox| text.height.min(text.width);
         directions.sort_by(|(_, a), (_, b)| height(b).total_cmp(&height(a)));
-        let mut best: Vec<Option<OcrLine>> = vec![None; found.len()];
+        let mut best: Vec<Option<ReadLine>> = vec![None; found.len()];
         let mut read = 0;
         for (i, text) in &directions {
             let width = crop::line_width(text);
@@ -126,35 +128,26 @@ impl PpOcr {
                 continue;
             }
             read += width;
-            let (words, confidence) = self.read_line(image, text, core)?;
-            let line = &mut best[*i];
-            if line
-                .as_ref()
-                .is_none_or(|line| line.confidence < confidence)
+            let corners = text.corners().map(|(x, y)| {
+                (
+                    x.clamp(0.0, image.width() as f32),
+                    y.clamp(0.0, image.height() as f32),
+                )
+            });
+            let line = ReadLine::new(self.read_line(image, text, core)?, corners);
+            if let Some(best) = best.get_mut(*i)
+                && best.as_ref().is_none_or(|best| best.is_surpassed_by(&line))
             {
-                *line = Some(OcrLine {
-                    text: words.trim().to_owned(),
-                    confidence,
-                    corners: text.corners().map(|(x, y)| {
-                        (
-                            x.clamp(0.0, image.width() as f32),
-                            y.clamp(0.0, image.height() as f32),
-                        )
-                    }),
-                });
+                *best = Some(line);
             }
         }
-        let legible = |line: &OcrLine| line.confidence >= MIN_CONFIDENCE && !line.text.is_empty();
-        Ok(best.into_iter().flatten().filter(legible).collect())
+        let lines = best.into_iter().flatten();
+        let legible = lines.filter(|line| line.is_legible(MIN_CONFIDENCE));
+        Ok(layout::arrange(legible.collect()))
     }
 
-    /// The text of a box, and its mean probability.
-    fn read_line(
-        &self,
-        image: &RgbImage,
-        text: &TextBox,
-        core: &mut Core,
-    ) -> Result<(String, f32)> {
+    /// The text of a box.
+    fn read_line(&self, image: &RgbImage, text: &TextBox, core: &mut Core) -> Result<Reading> {
         let line = crop::line(image, text, &mut core.pool);
         let output = self.recogniser.run(line, core)?;
         let probabilities: NdTensorView<f32, 3> = output.view().try_into()?;

@@ -425,6 +425,7 @@ mod tests {
             text: "x".into(),
             confidence: 1.0,
             corners,
+            block: 0,
         };
         let image = filled(100, 100, [255; 3]);
         let half = line([(0.0, 0.0), (100.0, 0.0), (100.0, 50.0), (0.0, 50.0)]);

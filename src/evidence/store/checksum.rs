@@ -58,6 +58,7 @@ pub(super) const OCR_LINE: Table = table!(
     "line, text, confidence, x1, y1, x2, y2, x3, y3, x4, y4",
     ", line"
 );
+pub(super) const OCR_BLOCK: Table = table!("ocr_block", "block, first_line", ", block");
 pub(super) const PICTURE: Table = table!(
     "picture",
     "width, height, phash, text_fraction, brightness, contrast, saturation, colourfulness, red, green, blue, bright, dark, average, colours, edges, flat, photograph",
@@ -69,7 +70,7 @@ pub(super) const VADER: Table = table!("vader", "page, part, compound", ", page,
 pub(super) const AFINN: Table = table!("afinn", "page, part, sum, words", ", page, part");
 
 /// All tables that have checksums.
-pub(super) const TABLES: [&Table; 12] = [
+pub(super) const TABLES: [&Table; 13] = [
     &DOCUMENT,
     &WORK,
     &BACKEND,
@@ -77,6 +78,7 @@ pub(super) const TABLES: [&Table; 12] = [
     &PAGE,
     &CRAWL_RANK,
     &OCR_LINE,
+    &OCR_BLOCK,
     &PICTURE,
     &CLIP,
     &SENTENCE,

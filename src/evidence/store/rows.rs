@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::checksum::{self, Table};
 use super::{ChannelOutput, Record};
 use crate::collection::images::{CrawlRank, FileState};
-use crate::evidence::ocr::OcrLine;
+use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
 use crate::evidence::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
@@ -18,7 +18,7 @@ use crate::trec::{DocId, Fault, FaultKind};
 pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
     match channel {
         Channel::Page => &["page", "crawl_rank"],
-        Channel::Ocr => &["ocr_line"],
+        Channel::Ocr => &["ocr_line", "ocr_block"],
         Channel::Picture => &["picture"],
         Channel::Clip => &["clip"],
         Channel::Sentence => &["sentence"],
@@ -189,6 +189,15 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
                 e.1
             ])?;
     }
+    let mut first = 0;
+    for (number, block) in (record.ocr.iter())
+        .flat_map(|made| ocr::blocks(&made.value))
+        .enumerate()
+    {
+        c.prepare_cached("INSERT INTO ocr_block VALUES (?, ?, ?)")?
+            .execute(params![id, number as i64, first as i64])?;
+        first += block.lines.len();
+    }
     if let Some(ChannelOutput { value: Some(p), .. }) = &record.picture {
         c.prepare_cached("INSERT INTO picture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
             .execute(params![
@@ -358,6 +367,7 @@ pub(super) fn rank_of(row: &rusqlite::Row) -> rusqlite::Result<CrawlRank> {
     })
 }
 
+/// The lines of text in a document's image. Lines that an earlier build stored without blocks are a block each.
 fn ocr_lines(c: &Connection, key: &str) -> Result<Vec<OcrLine>> {
     let mut lines = Vec::new();
     checksum::read(c, &checksum::OCR_LINE, (key, key), |row| {
@@ -370,7 +380,15 @@ fn ocr_lines(c: &Connection, key: &str) -> Result<Vec<OcrLine>> {
                 (row.get(8)?, row.get(9)?),
                 (row.get(10)?, row.get(11)?),
             ],
+            block: lines.len() as u32,
         });
+        Ok(())
+    })?;
+    checksum::read(c, &checksum::OCR_BLOCK, (key, key), |row| {
+        let (block, first): (u32, u32) = (row.get(1)?, row.get(2)?);
+        for line in lines.iter_mut().skip(first as usize) {
+            line.block = block;
+        }
         Ok(())
     })?;
     Ok(lines)

@@ -10,10 +10,10 @@ use super::super::tree::Row;
 use super::super::words::{Marker, difference, number, shortened, three_decimals, web_address};
 use super::super::{Body, Change, TopicReport};
 use super::view::{
-    Card, CopyView, Gauge, GradeView, ImageView, ImagesTopic, Lean, Side, Thumbnail,
+    Card, CopyOf, Gauge, GradeView, ImageView, ImagesTopic, Lean, LookAlikeView, Side, Thumbnail,
 };
-use super::view::{class, facts, gauge, lines_of, page_view};
-use super::{COPIES, Copies, Sources, TopicPlan};
+use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
+use super::{LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::qrels::ImageGrades;
@@ -30,7 +30,7 @@ const ALT: usize = 160;
 pub(super) struct PageBuilder<'a> {
     sources: &'a Sources<'a>,
     plan: &'a TopicPlan<'a>,
-    copies: &'a Copies,
+    look_alikes: &'a LookAlikes,
     pictures: &'a Pictures,
     evidence: HashMap<&'a DocId, Evidence>,
 }
@@ -39,7 +39,7 @@ impl<'a> PageBuilder<'a> {
     pub(super) fn new(
         sources: &'a Sources<'a>,
         plan: &'a TopicPlan<'a>,
-        copies: &'a Copies,
+        look_alikes: &'a LookAlikes,
         pictures: &'a Pictures,
     ) -> Result<Self> {
         let mut evidence = HashMap::new();
@@ -53,7 +53,7 @@ impl<'a> PageBuilder<'a> {
         Ok(PageBuilder {
             sources,
             plan,
-            copies,
+            look_alikes,
             pictures,
             evidence,
         })
@@ -154,11 +154,13 @@ impl<'a> PageBuilder<'a> {
             grade: None,
             lean: self.lean(id),
             change: None,
+            copies: None,
         }
     }
 
     fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
+            copies: self.copy_count(&line.image),
             score: Some(three_decimals(line.score)),
             grade: self.grade(&line.image, Some(line.stance)),
             change: self.change(line),
@@ -266,8 +268,8 @@ impl<'a> PageBuilder<'a> {
 
     /// The position of an image that is not shown in a list.
     fn brief_position(&self, id: &DocId) -> String {
-        if let Some((_, copy)) = self.listed_copy(id) {
-            return copy;
+        if let Some((copy, place)) = self.listed_copy(id) {
+            return format!("copy of {copy}, {place}");
         }
         if let Some(positions) = self.plan.deeper.get(id) {
             return join_positions(positions.iter().copied());
@@ -306,7 +308,6 @@ impl<'a> PageBuilder<'a> {
             None if self.plan.candidate_ranks.is_empty() => {}
             None => lines.push("not among the candidates".into()),
         }
-        lines.extend(self.listed_copy(id).map(|(_, copy)| copy));
         if let Some((name, _)) = self.sources.against {
             lines.push(match self.plan.other.get(id) {
                 Some(positions) => {
@@ -318,17 +319,31 @@ impl<'a> PageBuilder<'a> {
         lines
     }
 
-    /// The near-duplicate of an image that is in a list, and its position; `None` if the image is in a list itself.
+    /// The copy of an image that is in a list, and its position there; `None` if the image is in a list itself.
     fn listed_copy(&self, id: &DocId) -> Option<(&DocId, String)> {
-        let copies = self.copies.get(id)?;
-        let lines = || self.plan.lists.iter().flatten();
-        if lines().any(|line| line.image == *id) {
+        let look_alikes = self.look_alikes.get(id)?;
+        if !self.lines(id).is_empty() {
             return None;
         }
-        copies.iter().find_map(|(copy, _)| {
-            let line = lines().find(|line| line.image == *copy)?;
-            Some((copy, format!("a copy is {} {}", line.stance, line.rank)))
+        let mut copies = look_alikes.iter().filter(|other| other.is_copy);
+        copies.find_map(|copy| {
+            let listed = !self.lines(&copy.id).is_empty();
+            listed.then(|| (&copy.id, self.position(&copy.id)))
         })
+    }
+
+    /// The number of copies of an image that its place in a list stands for, in words.
+    fn copy_count(&self, id: &DocId) -> Option<String> {
+        let copies = self
+            .look_alikes
+            .get(id)?
+            .iter()
+            .filter(|other| other.is_copy);
+        match copies.count() {
+            0 => None,
+            1 => Some("1 copy".into()),
+            count => Some(format!("{count} copies")),
+        }
     }
 
     /// The lines of an image in the lists that are shown.
@@ -380,10 +395,8 @@ impl<'a> PageBuilder<'a> {
         let stance = listed.first().map(|line| line.stance);
         let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
-        let (lines, more_lines) = match evidence {
-            Some(evidence) => lines_of(evidence, marker),
-            None => (Vec::new(), 0),
-        };
+        let blocks = evidence.map(|evidence| blocks_of(evidence, marker));
+        let line_count = evidence.map_or(0, |evidence| evidence.ocr.len());
         let pages = evidence.map_or(&[][..], |e| &e.pages);
         let shown_pages = pages.iter().take(PAGES);
         let shown_pages = shown_pages.map(|page| page_view(page, marker)).collect();
@@ -391,7 +404,15 @@ impl<'a> PageBuilder<'a> {
         let facts = evidence.map(facts).unwrap_or_default();
         let more_pages = pages.len().saturating_sub(PAGES);
         let (gauges, formula, rows) = self.explanation(id, stance);
-        let copies = self.copies.get(id).into_iter().flatten().take(COPIES);
+        let look_alikes = self
+            .look_alikes
+            .get(id)
+            .into_iter()
+            .flatten()
+            .take(LOOK_ALIKES);
+        let (copies, others): (Vec<_>, Vec<_>) = look_alikes.partition(|other| other.is_copy);
+        let views =
+            |of: Vec<&LookAlike>| of.into_iter().map(|other| self.look_alike(other)).collect();
         ImageView {
             anchor: self.anchor(id),
             id: id.0.clone(),
@@ -404,8 +425,9 @@ impl<'a> PageBuilder<'a> {
             fault: pictures.and_then(|p| p.fault.clone()),
             width: pictures.map_or(0, |p| p.width),
             height: pictures.map_or(0, |p| p.height),
-            lines,
-            more_lines,
+            blocks: blocks.unwrap_or_default(),
+            line_count,
+            more_lines: line_count.saturating_sub(LINES),
             positions: self.all_positions(id),
             grade: self.grade(id, stance),
             gauges,
@@ -413,20 +435,27 @@ impl<'a> PageBuilder<'a> {
             rows,
             pages: shown_pages,
             more_pages,
-            copies: copies.map(|(copy, bits)| self.copy(copy, *bits)).collect(),
+            copy_of: self.listed_copy(id).map(|(copy, place)| CopyOf {
+                href: format!("#{}", self.anchor(copy)),
+                id: copy.0.clone(),
+                place,
+            }),
+            copies: views(copies),
+            look_alikes: views(others),
             facts,
             link: web_address(&url),
             url: shortened(&url, 300),
         }
     }
 
-    fn copy(&self, id: &DocId, bits: u32) -> CopyView {
+    fn look_alike(&self, other: &LookAlike) -> LookAlikeView {
+        let id = &other.id;
         let shown = self.plan.shown().contains(&id);
-        CopyView {
+        LookAlikeView {
             id: id.0.clone(),
             href: shown.then(|| format!("#{}", self.anchor(id))),
             source: self.picture(id, Size::Card),
-            bits,
+            bits: other.bits,
             position: self.position(id),
         }
     }

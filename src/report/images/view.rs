@@ -5,6 +5,7 @@ use super::super::chart::Scatter;
 use super::super::pictures::Source;
 use super::super::tree::Row;
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
+use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::trec::{Explanation, Stance};
 
@@ -54,6 +55,8 @@ pub(crate) struct Card {
     pub grade: Option<GradeView>,
     pub lean: Option<Lean>,
     pub change: Option<Change>,
+    /// How many copies the image has, in words.
+    pub copies: Option<String>,
 }
 
 /// A bar of P(pro) and P(con).
@@ -92,7 +95,10 @@ pub(crate) struct ImageView {
     /// The size of the image itself; corners of lines are in its pixels.
     pub width: u32,
     pub height: u32,
-    pub lines: Vec<Line>,
+    /// The blocks of the lines that are shown.
+    pub blocks: Vec<Block>,
+    /// The number of all lines, and of those that are not shown.
+    pub line_count: usize,
     pub more_lines: usize,
     /// Its ranks in this run, among the candidates and in the other run, each in words.
     pub positions: Vec<String>,
@@ -102,15 +108,29 @@ pub(crate) struct ImageView {
     pub rows: Vec<Row>,
     pub pages: Vec<PageView>,
     pub more_pages: usize,
-    pub copies: Vec<CopyView>,
+    /// The image in whose place it would be listed.
+    pub copy_of: Option<CopyOf>,
+    pub copies: Vec<LookAlikeView>,
+    /// Images that look the same and say something else.
+    pub look_alikes: Vec<LookAlikeView>,
     pub facts: Vec<String>,
     pub url: String,
     pub link: Option<String>,
 }
 
+/// A block of text that OCR read in an image.
+#[derive(Debug)]
+pub struct Block {
+    pub lines: Vec<Line>,
+    /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
+    pub bounds: [String; 4],
+}
+
 /// A line of text that OCR read in an image.
 #[derive(Debug)]
 pub struct Line {
+    /// Its number in the image, from 0 on.
+    pub number: usize,
     pub spans: Vec<Span>,
     pub confidence: String,
     /// The corners as points of an SVG polygon: "x,y x,y …".
@@ -136,9 +156,18 @@ pub(crate) struct PageView {
     pub parts: Vec<(&'static str, Vec<Span>)>,
 }
 
-/// A near-duplicate of an image.
+/// The image that a copy was left out for, and its place.
 #[derive(Debug)]
-pub(crate) struct CopyView {
+pub(crate) struct CopyOf {
+    pub href: String,
+    pub id: String,
+    /// Its stance and rank.
+    pub place: String,
+}
+
+/// An image that looks as another one does.
+#[derive(Debug)]
+pub(crate) struct LookAlikeView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,
@@ -147,7 +176,7 @@ pub(crate) struct CopyView {
 }
 
 /// The maximum number of lines that are marked in an image.
-const LINES: usize = 80;
+pub(super) const LINES: usize = 80;
 
 /// The maximum number of characters shown of each text of a page.
 const TEXT: usize = 700;
@@ -173,21 +202,45 @@ pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
     }
 }
 
-/// The lines that OCR read in an image, and the number of those that are not shown.
-pub(super) fn lines_of(evidence: &Evidence, marker: &mut Marker) -> (Vec<Line>, usize) {
-    let lines = evidence.ocr.iter().take(LINES).map(|line| {
-        let corners: Vec<String> = line
-            .corners
-            .iter()
-            .map(|(x, y)| format!("{x:.0},{y:.0}"))
-            .collect();
-        Line {
-            spans: marker.mark(&shortened(&line.text, 240)),
-            confidence: format!("{:.2}", line.confidence),
-            corners: corners.join(" "),
-        }
-    });
-    (lines.collect(), evidence.ocr.len().saturating_sub(LINES))
+/// The blocks of text that OCR read in an image, as far as their lines are shown.
+pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> {
+    let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
+    let mut number = 0;
+    ocr::blocks(shown)
+        .map(|block| {
+            let lines = block.lines.iter().map(|line| {
+                number += 1;
+                let corners: Vec<String> = line
+                    .corners
+                    .iter()
+                    .map(|(x, y)| format!("{x:.0},{y:.0}"))
+                    .collect();
+                Line {
+                    number: number - 1,
+                    spans: marker.mark(&shortened(&line.text, 240)),
+                    confidence: format!("{:.2}", line.confidence),
+                    corners: corners.join(" "),
+                }
+            });
+            Block {
+                lines: lines.collect(),
+                bounds: bounds(block.lines).map(|number| format!("{number:.0}")),
+            }
+        })
+        .collect()
+}
+
+/// The upright rectangle around lines: left, top, width, height.
+fn bounds(lines: &[OcrLine]) -> [f32; 4] {
+    let corners = || lines.iter().flat_map(|line| line.corners);
+    let span = |numbers: &mut dyn Iterator<Item = f32>| {
+        numbers.fold((f32::INFINITY, f32::NEG_INFINITY), |(least, most), x| {
+            (least.min(x), most.max(x))
+        })
+    };
+    let (left, right) = span(&mut corners().map(|(x, _)| x));
+    let (top, bottom) = span(&mut corners().map(|(_, y)| y));
+    [left, top, right - left, bottom - top]
 }
 
 /// The words of a page near the image.

@@ -9,7 +9,8 @@ use super::signals::CrawlRanks;
 use super::{ImageRanking, POOL, Settings, TopicTask};
 use crate::index::images::Image;
 use crate::score::mixture::{Scaling, mix};
-use crate::score::select::{self, Candidate, LIST_LENGTH};
+use crate::score::picture_text::PictureText;
+use crate::score::select::{self, Candidate, LIST_LENGTH, Selection};
 use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
@@ -19,6 +20,8 @@ use crate::trec::{DocId, Explanation, Stance};
 pub(super) struct ScoredImage {
     id: DocId,
     phash: Option<u64>,
+    /// The text in the picture; `None` if it was not read.
+    text: Option<PictureText>,
     pro: Option<Explanation>,
     con: Option<Explanation>,
 }
@@ -52,6 +55,7 @@ pub(super) fn crawl_scores(crawl: &CrawlRanks, topic: &Topic, ids: &[DocId]) -> 
             Some(ScoredImage {
                 id: ids.get(at)?.clone(),
                 phash: None,
+                text: None,
                 pro,
                 con,
             })
@@ -109,12 +113,20 @@ pub(super) fn score_candidates(
                 .as_ref()
                 .map(|p| p.phash)
                 .filter(|_| !recipe.lists.duplicates),
+            text: text_in(image),
             pro,
             con,
         })
         .collect();
     keep_best(&mut scored);
     scored
+}
+
+/// The text in an image's picture, to tell copies from templates with other words.
+fn text_in(image: &Image) -> Option<PictureText> {
+    let picture = image.picture.as_ref()?;
+    let lines = image.ocr_lines.as_ref()?;
+    Some(PictureText::new(lines, picture.width))
 }
 
 /// Keeps the candidates that are among the best of a list. Explanations of all images would be much larger than the run.
@@ -234,12 +246,13 @@ pub(super) fn select_lists(
             pro: value(&image.pro),
             con: value(&image.con),
             phash: image.phash,
+            text: image.text.clone(),
         })
         .collect();
     let overlap = settings.overlap || settings.approach.lists.overlap;
-    let selected = select::select(&candidates, overlap);
+    let Selection { listed, mut copies } = select::select(&candidates, overlap);
     for stance in Stance::BOTH {
-        let count = selected.iter().filter(|s| s.stance == stance).count();
+        let count = listed.iter().filter(|s| s.stance == stance).count();
         if count < LIST_LENGTH {
             ranking.notes.push(format!(
                 "topic {}: only {count} of {LIST_LENGTH} images for {stance}",
@@ -247,9 +260,9 @@ pub(super) fn select_lists(
             ));
         }
     }
-    let mut listed: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
-    for s in selected {
-        listed.entry(s.doc.clone()).or_default().push(ListEntry {
+    let mut entries: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
+    for s in listed {
+        entries.entry(s.doc.clone()).or_default().push(ListEntry {
             stance: s.stance,
             rank: s.rank,
             score: s.score,
@@ -263,12 +276,37 @@ pub(super) fn select_lists(
             tag: settings.tag.clone(),
         });
     }
-    let explained = scored.into_iter().map(|image| ExplainedImage {
-        topic: topic.id.clone(),
-        listed: listed.remove(&image.id).unwrap_or_default(),
-        image: image.id,
-        pro: image.pro,
-        con: image.con,
+    let explained = scored.into_iter().map(|mut image| {
+        let copy_of = copies.remove(&image.id);
+        if let Some(original) = &copy_of {
+            let note = copy_note(original, entries.get(original).map_or(&[], Vec::as_slice));
+            let scores = [&mut image.pro, &mut image.con].into_iter().flatten();
+            scores.for_each(|score| score.add_note(&note));
+        }
+        ExplainedImage {
+            topic: topic.id.clone(),
+            listed: entries.get(&image.id).cloned().unwrap_or_default(),
+            copy_of,
+            image: image.id,
+            pro: image.pro,
+            con: image.con,
+        }
     });
     ranking.explained.extend(explained);
+}
+
+/// Says which image was kept in the place of its copies, and where it is listed.
+fn copy_note(original: &DocId, entries: &[ListEntry]) -> String {
+    let places: Vec<String> = entries
+        .iter()
+        .map(|entry| format!("{} for {}", entry.rank, entry.stance))
+        .collect();
+    if places.is_empty() {
+        format!("copy of {original}, which is not listed either")
+    } else {
+        format!(
+            "copy of {original}, which ranks at {}",
+            places.join(" and at ")
+        )
+    }
 }

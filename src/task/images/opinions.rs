@@ -11,12 +11,13 @@ use crate::index::images::Image;
 use crate::reading::Reader;
 use crate::reading::pair::Logits;
 use crate::reading::pieces::beginning;
+use crate::reading::sections::{Heading, Sections};
 use crate::score::aramis::{self, AramisFeatures};
 use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
-use crate::topic::question::Question;
+use crate::topic::question::{self, Question};
 use crate::topic::words::{alphanumeric_words, trimmed_words};
 use crate::trec::{Explanation, Stance};
 
@@ -290,12 +291,18 @@ pub(super) struct TextStances {
     around: Option<Explanation>,
     /// The probabilities of these words.
     around_stances: Option<Stances>,
+    /// Of the sections of the text in the picture, if there are several or they have headings.
+    sections: Vec<Signal>,
 }
 
 impl TextStances {
-    /// The probability that the text in the picture takes a side; `None` without text.
+    /// The probability that the text in the picture takes a side; `None` without text. A text whose sections are for both sides takes one
+    /// in each, however it reads as a whole.
     fn side_of_picture(&self) -> Option<f64> {
-        self.picture_stances.map(|s| s.pro + s.con)
+        let whole = self.picture_stances.map(|s| s.pro + s.con)?;
+        let sections = stance::both_sides(&self.sections);
+        let surest = sections.into_iter().flatten().map(|s| s.value.abs());
+        Some(surest.fold(whole, f64::max))
     }
 
     /// The stance that the texts take.
@@ -316,6 +323,10 @@ pub(super) struct PoolTexts {
     texts: Vec<String>,
     /// For each text the logits of its pieces; `None` without an encoder.
     logits: Option<Vec<Vec<Logits>>>,
+    /// For each candidate the sections of the text in the picture.
+    sections: Vec<Sections>,
+    /// For each section of each candidate the logits of its pieces; `None` without an encoder.
+    section_logits: Option<Vec<Vec<Logits>>>,
 }
 
 impl PoolTexts {
@@ -334,7 +345,20 @@ impl PoolTexts {
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
         let logits = reader.piece_logits(&pairs)?;
-        Ok(PoolTexts { texts, logits })
+        let sections: Vec<Sections> = pool
+            .iter()
+            .map(|(image, _)| Sections::of(image.ocr_lines.as_deref().unwrap_or_default()))
+            .collect();
+        let all = sections.iter().flat_map(|of_image| &of_image.sections);
+        let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();
+        // asked separately: a store of an earlier build may have the outputs for whole texts alone
+        let section_logits = reader.piece_logits(&pairs)?;
+        Ok(PoolTexts {
+            texts,
+            logits,
+            sections,
+            section_logits,
+        })
     }
 
     /// The stances of each candidate's texts.
@@ -350,6 +374,7 @@ impl PoolTexts {
                 .map(Vec::as_slice);
             Some(model.stances_with_explanation(name, claim, text, logits))
         };
+        let mut sections = self.section_signals(question).into_iter();
         (0..self.texts.len() / 2)
             .map(|at| {
                 let picture = stance(2 * at, "stance of the text in the picture");
@@ -359,9 +384,67 @@ impl PoolTexts {
                     around_stances: around.as_ref().map(|(stances, _)| *stances),
                     picture: picture.map(|(_, explanation)| explanation),
                     around: around.map(|(_, explanation)| explanation),
+                    sections: sections.next().unwrap_or_default(),
                 }
             })
             .collect()
+    }
+
+    /// For each candidate P(pro) - P(con) of each section of the text in its picture. Where the encoder has read whole texts but not the
+    /// sections, only those with headings count.
+    fn section_signals(&self, question: &Question) -> Vec<Vec<Signal>> {
+        let claim = question.claim.as_str();
+        let model = text_stance::Model::committed();
+        let mut logits = self.section_logits.iter().flatten();
+        let is_unread = self.section_logits.is_none() && self.logits.is_some();
+        let mut signals = Vec::new();
+        for Sections { title, sections } in &self.sections {
+            let mut of_image = Vec::new();
+            for section in sections {
+                let logits = logits.next().map(Vec::as_slice);
+                if let Some(heading) = &section.heading {
+                    of_image.push(headed(heading, title, question, &section.text));
+                } else if !is_unread {
+                    let name = "stance of the section";
+                    let text = beginning(&section.text);
+                    let (stances, read) = model.stances_with_explanation(name, claim, text, logits);
+                    of_image.push(Signal {
+                        value: stances.balance(),
+                        how: format!("section \"{}\": {}", text_stance::shown(text), read.how),
+                        parts: read.parts,
+                    });
+                }
+            }
+            signals.push(of_image);
+        }
+        signals
+    }
+}
+
+/// P(pro) - P(con) of a section below a heading that names its side. People who head a list take that side in it, whatever the words of a
+/// single reason suggest to a model.
+const HEADED: f64 = 0.8;
+
+/// The stance of a section by its heading. "Cons" speaks against the subject that the title or the heading names: of "zoos", or of "should
+/// zoos be closed?". If that subject and the topic's claim have opposite polarities, it speaks for the claim.
+fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Signal {
+    let subject = question::polarity(&format!("{title} {}", heading.text));
+    let is_turned = subject != question.polarity;
+    let supports = heading.supports != is_turned;
+    let side = if heading.supports { "for" } else { "against" };
+    let turned = if is_turned {
+        ", of which the claim is the opposite"
+    } else {
+        ""
+    };
+    Signal {
+        value: if supports { HEADED } else { -HEADED },
+        how: format!(
+            "section \"{}\" headed \"{}\", {side} its subject{turned}",
+            text_stance::shown(text),
+            text_stance::shown(&heading.text)
+        ),
+        parts: Vec::new(),
     }
 }
 
@@ -408,6 +491,7 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
     };
     StanceSignals {
         picture: text_signal(&texts.picture),
+        both_sides: stance::both_sides(&texts.sections),
         around: text_signal(&texts.around),
         picture_likeness: by_words(Part::Ocr),
         around_likeness: by_words(Part::Near),

@@ -84,6 +84,7 @@ impl Collection {
             text: made.ocr.to_owned(),
             confidence: 1.0,
             corners: [(10.0, 10.0), (60.0, 10.0), (60.0, 40.0), (10.0, 40.0)],
+            block: 0,
         };
         let lines = (!made.ocr.is_empty()).then_some(line);
         let afinn = AfinnValence {

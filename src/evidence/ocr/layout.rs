@@ -1,0 +1,279 @@
+//! Reading order: groups lines into blocks, and orders blocks and lines.
+//!
+//! The method is the recursive XY-cut (Nagy and Seth, "Hierarchical representation of optically scanned documents", ICPR 1984) on the
+//! boxes of lines instead of pixels (Ha, Haralick and Phillips, "Recursive X-Y cut using bounding boxes of connected components",
+//! ICDAR 1995). The plain method cuts at the widest gap, so that it reads a list across its columns where the rows are farther apart
+//! than the columns. Here white space decides, as in Breuel, "Two geometric algorithms for layout analysis" (DAS 2002): a region is first
+//! cut into columns; where none go through all of it, the largest band of rows that has columns is cut out, so that headings above and below
+//! it are read before and after. Where boxes interlock and no cut is possible, they are ordered by the rules of Breuel, "High performance
+//! document layout analysis" (SDIUT 2003).
+
+mod columns;
+mod fragment;
+mod gutter;
+mod table;
+mod tangle;
+
+use super::OcrLine;
+use super::ctc::Reading;
+use fragment::Fragment;
+
+/// Share of a line's height by which its box reaches over its letters at both ends, and above and below: detectors' boxes are generous.
+const MARGIN: (f32, f32) = (0.25, 0.15);
+/// Two boxes are on one line of text if they have this share of the lower one's height in common.
+const SAME_ROW: f32 = 0.5;
+/// Within a block, the gap between two lines is at most this many times the height of a line…
+const PARAGRAPH_GAP: f32 = 0.8;
+/// …or this many times the median gap.
+const PARAGRAPH_GAPS: f32 = 1.8;
+/// Lines of one block have heights in at most this ratio.
+const SAME_SIZE: f32 = 1.5;
+
+/// A line as it was read, and where its characters are.
+#[derive(Clone, Debug)]
+pub(super) struct ReadLine {
+    line: OcrLine,
+    /// The centre of each character, as a share of the line's length.
+    places: Vec<f32>,
+}
+
+impl ReadLine {
+    /// A line that was read in a rectangle with these corners, in pixels, clockwise from the upper left of the text.
+    pub fn new(reading: Reading, corners: [(f32, f32); 4]) -> Self {
+        let reading = reading.trimmed();
+        ReadLine {
+            line: OcrLine {
+                text: reading.text,
+                confidence: reading.confidence,
+                corners,
+                block: 0,
+            },
+            places: reading.places,
+        }
+    }
+
+    /// Whether it has a text that was read with at least this confidence.
+    pub fn is_legible(&self, least: f32) -> bool {
+        self.line.confidence >= least && !self.line.text.is_empty()
+    }
+
+    /// Whether another reading of the same rectangle has a higher confidence.
+    pub fn is_surpassed_by(&self, other: &ReadLine) -> bool {
+        self.line.confidence < other.line.confidence
+    }
+
+    /// The length and the height of the rectangle.
+    fn sides(&self) -> (f32, f32) {
+        let [a, b, _, d] = self.line.corners;
+        let distance = |to: (f32, f32)| (to.0 - a.0).hypot(to.1 - a.1);
+        (distance(b), distance(d))
+    }
+}
+
+/// The rectangle of a text in the direction in which most texts of the image run; y points down. A text is a fragment or
+/// several fragments on one line.
+#[derive(Clone, Debug)]
+struct Piece {
+    left: f32,
+    right: f32,
+    top: f32,
+    bottom: f32,
+    /// Height of the box across its text.
+    size: f32,
+    /// The indices of its fragments, from left to right.
+    fragments: Vec<usize>,
+    /// The index of the line to which the first belongs.
+    line: usize,
+}
+
+impl Piece {
+    fn height(&self) -> f32 {
+        self.bottom - self.top
+    }
+
+    fn middle(&self) -> f32 {
+        (self.top + self.bottom) / 2.0
+    }
+
+    /// Whether two pieces are on one line of text.
+    fn shares_row(&self, other: &Piece) -> bool {
+        let common = self.bottom.min(other.bottom) - self.top.max(other.top);
+        common >= SAME_ROW * self.height().min(other.height())
+    }
+
+    fn overlaps_across(&self, other: &Piece) -> bool {
+        self.left < other.right && other.left < self.right
+    }
+
+    fn is_of_size(&self, other: &Piece, ratio: f32) -> bool {
+        self.size <= ratio * other.size && other.size <= ratio * self.size
+    }
+
+    /// The piece of both.
+    fn joined(&self, other: &Piece) -> Piece {
+        let width = |piece: &Piece| (piece.right - piece.left).max(f32::MIN_POSITIVE);
+        let (a, b) = (width(self), width(other));
+        Piece {
+            left: self.left.min(other.left),
+            right: self.right.max(other.right),
+            top: self.top.min(other.top),
+            bottom: self.bottom.max(other.bottom),
+            size: (self.size * a + other.size * b) / (a + b),
+            fragments: [self.fragments.as_slice(), &other.fragments].concat(),
+            line: self.line,
+        }
+    }
+}
+
+/// What is read next.
+enum Step {
+    Piece(Piece),
+    /// The next piece begins a new block.
+    Break,
+    /// The rows of a table, a block of its own.
+    Table(Vec<Piece>),
+}
+
+/// Orders lines for reading, and numbers their blocks. A line that was read across columns is divided. The result does not depend on the
+/// order of `lines`.
+pub(super) fn arrange(mut lines: Vec<ReadLine>) -> Vec<OcrLine> {
+    lines.sort_by(|a, b| {
+        let key = |line: &ReadLine| line.line.corners.map(|(x, y)| [y, x]);
+        let (a_key, b_key) = (key(a), key(b));
+        let by_corners = a_key
+            .as_flattened()
+            .iter()
+            .zip(b_key.as_flattened())
+            .map(|(a, b)| a.total_cmp(b))
+            .find(|order| order.is_ne());
+        by_corners
+            .unwrap_or(std::cmp::Ordering::Equal)
+            .then_with(|| a.line.text.cmp(&b.line.text))
+            .then(a.line.confidence.total_cmp(&b.line.confidence))
+    });
+    let fragments = fragment::of_lines(&lines);
+    let pieces = gutter::joined(pieces_of(&fragments, &lines));
+    let mut steps = Vec::new();
+    columns::order(pieces, &fragments, &mut steps);
+    let mut ordered = Vec::new();
+    for (block, pieces) in blocks_of(steps).into_iter().enumerate() {
+        for piece in pieces {
+            let own = piece.fragments.iter().filter_map(|&at| fragments.get(at));
+            for mut line in fragment::to_lines(own, &lines) {
+                line.block = block as u32;
+                ordered.push(line);
+            }
+        }
+    }
+    ordered
+}
+
+/// The rectangles of fragments, in the direction in which most text runs.
+fn pieces_of(fragments: &[Fragment], lines: &[ReadLine]) -> Vec<Piece> {
+    let (cos, sin) = direction(lines);
+    let piece = |(index, fragment): (usize, &Fragment)| {
+        let corners = fragment
+            .corners
+            .map(|(x, y)| (x * cos + y * sin, y * cos - x * sin));
+        let (mut left, mut right) = (f32::INFINITY, f32::NEG_INFINITY);
+        let (mut top, mut bottom) = (left, right);
+        for (x, y) in corners {
+            (left, right) = (left.min(x), right.max(x));
+            (top, bottom) = (top.min(y), bottom.max(y));
+        }
+        let size = lines.get(fragment.line).map_or(0.0, |line| line.sides().1);
+        let margin = |share: f32, extent: f32| (share * size).min(0.25 * extent);
+        let (x, y) = (
+            margin(MARGIN.0, right - left),
+            margin(MARGIN.1, bottom - top),
+        );
+        Piece {
+            left: left + x,
+            right: right - x,
+            top: top + y,
+            bottom: bottom - y,
+            size,
+            fragments: vec![index],
+            line: fragment.line,
+        }
+    };
+    fragments.iter().enumerate().map(piece).collect()
+}
+
+/// The cosine and the sine of the angle of most text: the median over the lines, weighted by their lengths.
+fn direction(lines: &[ReadLine]) -> (f32, f32) {
+    let mut angles: Vec<(f32, f32)> = lines
+        .iter()
+        .map(|line| {
+            let [from, to, ..] = line.line.corners;
+            let (x, y) = (to.0 - from.0, to.1 - from.1);
+            (y.atan2(x), x.hypot(y))
+        })
+        .collect();
+    angles.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let half = angles.iter().map(|(_, length)| length).sum::<f32>() / 2.0;
+    let mut passed = 0.0;
+    let median = angles.iter().find(|(_, length)| {
+        passed += length;
+        passed >= half
+    });
+    let angle = median.map_or(0.0, |(angle, _)| *angle);
+    (angle.cos(), angle.sin())
+}
+
+/// The blocks of what is read: divided at breaks, at gaps, and where the size of the letters changes.
+fn blocks_of(steps: Vec<Step>) -> Vec<Vec<Piece>> {
+    let mut blocks = Vec::new();
+    let mut run: Vec<Piece> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Piece(piece) => run.push(piece),
+            Step::Break => paragraphs(std::mem::take(&mut run), &mut blocks),
+            Step::Table(rows) => {
+                paragraphs(std::mem::take(&mut run), &mut blocks);
+                blocks.push(rows);
+            }
+        }
+    }
+    paragraphs(run, &mut blocks);
+    blocks
+}
+
+/// Adds the blocks of pieces that are read one after the other.
+fn paragraphs(run: Vec<Piece>, blocks: &mut Vec<Vec<Piece>>) {
+    let gap = |a: &Piece, b: &Piece| b.top - a.bottom;
+    let mut gaps: Vec<f32> = run
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] if !a.shares_row(b) => Some(gap(a, b)),
+            _ => None,
+        })
+        .collect();
+    let median = median(&mut gaps);
+    let mut paragraph: Vec<Piece> = Vec::new();
+    for piece in run {
+        let goes_on = paragraph.last().is_some_and(|last| {
+            let size = last.size.min(piece.size);
+            let limit = (PARAGRAPH_GAP * size).max(PARAGRAPH_GAPS * median);
+            last.shares_row(&piece)
+                || last.overlaps_across(&piece)
+                    && gap(last, &piece) <= limit
+                    && gap(last, &piece) > -size
+                    && last.is_of_size(&piece, SAME_SIZE)
+        });
+        if !goes_on && !paragraph.is_empty() {
+            blocks.push(std::mem::take(&mut paragraph));
+        }
+        paragraph.push(piece);
+    }
+    if !paragraph.is_empty() {
+        blocks.push(paragraph);
+    }
+}
+
+/// The lower median; 0 of nothing.
+fn median(numbers: &mut [f32]) -> f32 {
+    numbers.sort_by(f32::total_cmp);
+    let middle = numbers.len().saturating_sub(1) / 2;
+    numbers.get(middle).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,260 @@
+//! The recursive cut of a region into columns and bands.
+
+use super::fragment::Fragment;
+use super::{Piece, Step, median, table, tangle};
+
+/// Least width of the white space between two columns, in line heights. (Narrower gaps on a line have been joined.)
+const COLUMN_GAP: f32 = 0.3;
+/// Columns stand beside each other on at least this share of the lower one's height; otherwise they are staggered lines.
+const BESIDE: f32 = 0.3;
+/// A band ends at a gap that is larger than these, in line heights and in median gaps of the region: a figure is there.
+const FIGURE_GAP: (f32, f32) = (5.0, 2.5);
+/// A line above or below a band that only one column has does not belong to it if the gap is larger, in line heights…
+const APART: f32 = 3.0;
+/// …or if the gap and the ratio of sizes are larger than these.
+const APART_IN_SIZE: (f32, f32) = (0.5, 1.25);
+
+/// Adds the pieces of a region in reading order.
+pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<Step>) {
+    if pieces.len() < 2 {
+        steps.extend(pieces.into_iter().map(Step::Piece));
+        return;
+    }
+    let strata = strata(pieces);
+    if let [stratum] = strata.as_slice() {
+        let mut columns = Columns::new(stratum);
+        stratum.iter().for_each(|piece| columns.add(piece));
+        if columns.spans.len() < 2 {
+            let pieces = tangle::ordered(strata.into_iter().flatten().collect());
+            steps.extend(pieces.into_iter().map(Step::Piece));
+        } else {
+            side_by_side(
+                strata.into_iter().flatten().collect(),
+                &columns,
+                fragments,
+                steps,
+            );
+        }
+        return;
+    }
+    let Some(band) = band(&strata) else {
+        for stratum in strata {
+            order(stratum, fragments, steps);
+        }
+        return;
+    };
+    let mut strata = strata.into_iter();
+    let above = strata.by_ref().take(band.from).flatten().collect();
+    let within = strata
+        .by_ref()
+        .take(band.to - band.from)
+        .flatten()
+        .collect();
+    order(above, fragments, steps);
+    side_by_side(within, &band.columns, fragments, steps);
+    order(strata.flatten().collect(), fragments, steps);
+}
+
+/// Adds pieces that white space divides into columns.
+fn side_by_side(
+    pieces: Vec<Piece>,
+    columns: &Columns,
+    fragments: &[Fragment],
+    steps: &mut Vec<Step>,
+) {
+    let mut divided: Vec<Vec<Piece>> = vec![Vec::new(); columns.spans.len()];
+    for piece in pieces {
+        if let Some(column) = divided.get_mut(columns.of(&piece)) {
+            column.push(piece);
+        }
+    }
+    steps.push(Step::Break);
+    if table::is_table(&divided, fragments) {
+        let mut cells: Vec<Piece> = Vec::new();
+        for mut row in strata(divided.into_iter().flatten().collect()) {
+            row.sort_by_key(|piece| columns.of(piece));
+            cells.append(&mut row);
+        }
+        steps.push(Step::Table(cells));
+    } else {
+        for column in divided {
+            order(column, fragments, steps);
+            steps.push(Step::Break);
+        }
+    }
+}
+
+/// The pieces in groups from top to bottom, with white space from left to right between them.
+fn strata(mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    pieces.sort_by(|a, b| a.top.total_cmp(&b.top).then(a.left.total_cmp(&b.left)));
+    let mut strata: Vec<Vec<Piece>> = Vec::new();
+    let mut bottom = f32::NEG_INFINITY;
+    for piece in pieces {
+        let lower = bottom.max(piece.bottom);
+        match strata.last_mut() {
+            Some(stratum) if piece.top < bottom => stratum.push(piece),
+            _ => strata.push(vec![piece]),
+        }
+        bottom = lower;
+    }
+    strata
+}
+
+/// Columns between which there is white space from top to bottom.
+#[derive(Clone, Debug)]
+struct Columns {
+    /// Left and right end of each, from the left.
+    spans: Vec<(f32, f32)>,
+    /// Least width of the white space.
+    gap: f32,
+}
+
+impl Columns {
+    /// No columns, for pieces such as these.
+    fn new<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> Self {
+        Columns {
+            spans: Vec::new(),
+            gap: COLUMN_GAP * usual_size(pieces),
+        }
+    }
+
+    /// Adds a piece, which may close the white space between columns.
+    fn add(&mut self, piece: &Piece) {
+        let from = self
+            .spans
+            .partition_point(|span| span.1 + self.gap <= piece.left);
+        let to = self
+            .spans
+            .partition_point(|span| span.0 - self.gap < piece.right)
+            .max(from);
+        let joined = self
+            .spans
+            .drain(from..to)
+            .fold((piece.left, piece.right), |a, b| {
+                (a.0.min(b.0), a.1.max(b.1))
+            });
+        self.spans.insert(from, joined);
+    }
+
+    /// The column of a piece.
+    fn of(&self, piece: &Piece) -> usize {
+        let middle = (piece.left + piece.right) / 2.0;
+        let at = self.spans.partition_point(|span| span.1 < middle);
+        at.min(self.spans.len().saturating_sub(1))
+    }
+}
+
+fn usual_size<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> f32 {
+    let mut sizes: Vec<f32> = pieces.into_iter().map(|piece| piece.size).collect();
+    median(&mut sizes)
+}
+
+/// Some strata, and the columns in them.
+struct Band {
+    from: usize,
+    to: usize,
+    columns: Columns,
+}
+
+/// The white space between two strata.
+fn gap(above: &[Piece], below: &[Piece]) -> f32 {
+    let bottom = above.iter().map(|piece| piece.bottom);
+    let top = below.iter().map(|piece| piece.top);
+    top.fold(f32::INFINITY, f32::min) - bottom.fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The band of columns that has the most pieces; the first of equal ones.
+fn band(strata: &[Vec<Piece>]) -> Option<Band> {
+    let none = Columns::new(strata.iter().flatten());
+    let size = usual_size(strata.iter().flatten());
+    let mut gaps: Vec<f32> = strata
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [above, below] => Some(gap(above, below)),
+            _ => None,
+        })
+        .collect();
+    let after = gaps.clone();
+    let figure = (FIGURE_GAP.0 * size).max(FIGURE_GAP.1 * median(&mut gaps));
+    let mut best: Option<(usize, Band)> = None;
+    for from in 0..strata.len() {
+        let mut columns = none.clone();
+        let mut longest = None;
+        for (at, stratum) in strata.iter().enumerate().skip(from) {
+            stratum.iter().for_each(|piece| columns.add(piece));
+            if columns.spans.len() > 1 {
+                longest = Some(at + 1);
+            }
+            if after.get(at).is_some_and(|gap| *gap > figure) {
+                break;
+            }
+        }
+        let Some(to) = longest else { continue };
+        if let Some(found) = trimmed(strata, from, to, &none, size) {
+            let counted = strata.get(found.from..found.to)?.iter().map(Vec::len).sum();
+            if best.as_ref().is_none_or(|(most, _)| counted > *most) {
+                best = Some((counted, found));
+            }
+        }
+    }
+    best.map(|(_, band)| band)
+}
+
+/// The band of these strata without headings above and notes below it. None if what is left has no columns.
+fn trimmed(
+    strata: &[Vec<Piece>],
+    mut from: usize,
+    mut to: usize,
+    none: &Columns,
+    size: f32,
+) -> Option<Band> {
+    loop {
+        let within = strata.get(from..to)?;
+        let columns = beside(within, none);
+        let last = columns.spans.len().checked_sub(1)?;
+        if last == 0 {
+            return None;
+        }
+        // whether only one column, which is not the `usual` one, has this stratum, and the stratum is apart from its neighbour
+        let is_apart = |stratum: &[Piece], gap: f32, usual: usize| {
+            let mut of: Vec<usize> = stratum.iter().map(|piece| columns.of(piece)).collect();
+            of.dedup();
+            let own = usual_size(stratum);
+            let ratio = own.max(size) / own.min(size);
+            matches!(of.as_slice(), [column] if *column != usual)
+                && (gap > APART * size || gap > APART_IN_SIZE.0 * size && ratio > APART_IN_SIZE.1)
+        };
+        match within {
+            [first, second, ..] if is_apart(first, gap(first, second), 0) => from += 1,
+            [.., before, end] if is_apart(end, gap(before, end), last) => to -= 1,
+            _ => return Some(Band { from, to, columns }),
+        }
+    }
+}
+
+/// The columns of a band, less those that do not stand beside the one before: they are a part of it.
+fn beside(strata: &[Vec<Piece>], none: &Columns) -> Columns {
+    let mut columns = none.clone();
+    let pieces = || strata.iter().flatten();
+    pieces().for_each(|piece| columns.add(piece));
+    let height_of = |from: f32, to: f32| {
+        let within = pieces().filter(|piece| piece.left >= from && piece.right <= to);
+        within.fold((f32::INFINITY, f32::NEG_INFINITY), |a, piece| {
+            (a.0.min(piece.top), a.1.max(piece.bottom))
+        })
+    };
+    let mut spans: Vec<(f32, f32)> = Vec::new();
+    for span in std::mem::take(&mut columns.spans) {
+        if let Some(before) = spans.last_mut() {
+            let (a, b) = (height_of(before.0, before.1), height_of(span.0, span.1));
+            let common = a.1.min(b.1) - a.0.max(b.0);
+            if common < BESIDE * (a.1 - a.0).min(b.1 - b.0) {
+                before.1 = span.1;
+                continue;
+            }
+        }
+        spans.push(span);
+    }
+    columns.spans = spans;
+    columns
+}

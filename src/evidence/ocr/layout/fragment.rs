@@ -1,0 +1,129 @@
+//! Parts of lines: a detector may find one line where two columns are close to each other.
+
+use super::{MARGIN, ReadLine};
+use crate::evidence::ocr::OcrLine;
+
+/// A line may be divided at spaces of at least this width, in line heights. A space between two words is a quarter of a line high, or
+/// more if the text is justified.
+const WIDE_SPACE: f32 = 0.45;
+
+/// A line, or a part of it between wide spaces.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    /// The index of the line.
+    pub line: usize,
+    /// Its corners, as those of the line.
+    pub corners: [(f32, f32); 4],
+    pub text: String,
+    /// How many parts of the line come before it, and whether it is the last one.
+    number: usize,
+    is_last: bool,
+}
+
+/// The fragments of all lines.
+pub(super) fn of_lines(lines: &[ReadLine]) -> Vec<Fragment> {
+    let parts = lines.iter().enumerate();
+    parts.flat_map(|(at, line)| of_line(at, line)).collect()
+}
+
+fn of_line(index: usize, read: &ReadLine) -> Vec<Fragment> {
+    let (length, height) = read.sides();
+    let characters: Vec<(char, f32)> = (read.line.text.chars())
+        .zip(read.places.iter().copied())
+        .collect();
+    let (Some((_, first)), Some((_, last))) = (characters.first(), characters.last()) else {
+        return vec![whole(index, read)];
+    };
+    if characters.len() != read.line.text.chars().count() {
+        return vec![whole(index, read)];
+    }
+    // all as shares of the length
+    let pitch = (last - first) / (characters.len() - 1).max(1) as f32;
+    let least = WIDE_SPACE * height / length;
+    let edge = pitch / 2.0 + MARGIN.0 * height / length;
+    let mut fragments: Vec<Fragment> = Vec::new();
+    let (mut text, mut start, mut before) = (String::new(), 0.0, None::<f32>);
+    let add = |fragments: &mut Vec<Fragment>, text: &mut String, span, is_last| {
+        fragments.push(Fragment {
+            line: index,
+            corners: part(read.line.corners, span),
+            text: std::mem::take(text).trim().to_owned(),
+            number: fragments.len(),
+            is_last,
+        });
+    };
+    for (character, place) in characters {
+        if character != ' ' {
+            if let Some(before) = before
+                && text.ends_with(' ')
+                && place - before - pitch >= least
+            {
+                add(&mut fragments, &mut text, (start, before + edge), false);
+                start = place - edge;
+            }
+            before = Some(place);
+        }
+        text.push(character);
+    }
+    add(&mut fragments, &mut text, (start, 1.0), true);
+    fragments
+}
+
+fn whole(index: usize, read: &ReadLine) -> Fragment {
+    Fragment {
+        line: index,
+        corners: read.line.corners,
+        text: read.line.text.clone(),
+        number: 0,
+        is_last: true,
+    }
+}
+
+/// The corners of a part of a rectangle, of which the ends are shares of its length.
+fn part([a, b, c, d]: [(f32, f32); 4], (from, to): (f32, f32)) -> [(f32, f32); 4] {
+    let between = |a: (f32, f32), b: (f32, f32), share: f32| {
+        let share = share.clamp(0.0, 1.0);
+        (a.0 + (b.0 - a.0) * share, a.1 + (b.1 - a.1) * share)
+    };
+    [
+        between(a, b, from),
+        between(a, b, to),
+        between(d, c, to),
+        between(d, c, from),
+    ]
+}
+
+/// The lines of fragments that are read one after the other. Neighbouring parts of one line are put together again.
+pub(super) fn to_lines<'a>(
+    fragments: impl Iterator<Item = &'a Fragment>,
+    lines: &[ReadLine],
+) -> Vec<OcrLine> {
+    let mut runs: Vec<Vec<&Fragment>> = Vec::new();
+    for fragment in fragments {
+        match runs.last_mut() {
+            Some(run)
+                if run.last().is_some_and(|last| {
+                    last.line == fragment.line && last.number + 1 == fragment.number
+                }) =>
+            {
+                run.push(fragment);
+            }
+            _ => runs.push(vec![fragment]),
+        }
+    }
+    let line = |run: &Vec<&Fragment>| {
+        let (first, last) = (run.first()?, run.last()?);
+        let line = &lines.get(first.line)?.line;
+        if first.number == 0 && last.is_last {
+            return Some(line.clone());
+        }
+        let texts: Vec<&str> = run.iter().map(|part| part.text.as_str()).collect();
+        let ([a, _, _, d], [_, b, c, _]) = (first.corners, last.corners);
+        Some(OcrLine {
+            text: texts.join(" "),
+            corners: [a, b, c, d],
+            ..line.clone()
+        })
+    };
+    runs.iter().filter_map(line).collect()
+}

@@ -1,0 +1,51 @@
+//! The order of texts that no cut divides.
+
+use super::Piece;
+
+/// More pieces than these are only ordered from the top: comparing them takes the cube of their number.
+const MOST: usize = 300;
+
+/// Orders pieces by the rules of Breuel: what is above comes before what is below it, and what is at the left before what is at the right, unless
+/// something between them overlaps both. Pieces must be in the order of their upper edges, which decides where the rules leave a choice.
+pub(super) fn ordered(pieces: Vec<Piece>) -> Vec<Piece> {
+    if pieces.len() > MOST {
+        return pieces;
+    }
+    let mut order = Vec::new();
+    let mut is_seen = vec![false; pieces.len()];
+    for at in 0..pieces.len() {
+        visit(at, &pieces, &mut is_seen, &mut order);
+    }
+    let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
+    let taken = order
+        .into_iter()
+        .filter_map(|at| pieces.get_mut(at).and_then(Option::take));
+    taken.collect()
+}
+
+/// Adds a piece behind all that comes before it. Circles are cut where they are entered.
+fn visit(at: usize, pieces: &[Piece], is_seen: &mut [bool], order: &mut Vec<usize>) {
+    let (Some(seen), Some(piece)) = (is_seen.get_mut(at), pieces.get(at)) else {
+        return;
+    };
+    if std::mem::replace(seen, true) {
+        return;
+    }
+    for (other, before) in pieces.iter().enumerate() {
+        if other != at && comes_before(before, piece, pieces) {
+            visit(other, pieces, is_seen, order);
+        }
+    }
+    order.push(at);
+}
+
+fn comes_before(a: &Piece, b: &Piece, pieces: &[Piece]) -> bool {
+    if a.overlaps_across(b) {
+        return a.middle() < b.middle();
+    }
+    let (upper, lower) = (a.middle().min(b.middle()), a.middle().max(b.middle()));
+    let is_between = |c: &Piece| {
+        c.middle() > upper && c.middle() < lower && c.overlaps_across(a) && c.overlaps_across(b)
+    };
+    a.right <= b.left && !pieces.iter().any(is_between)
+}
