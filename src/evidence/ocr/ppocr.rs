@@ -122,6 +122,7 @@ impl PpOcr {
         directions.sort_by(|(_, a), (_, b)| height(b).total_cmp(&height(a)));
         let mut best: Vec<Option<ReadLine>> = vec![None; found.len()];
         let mut read = 0;
+        let mut failure = None;
         for (i, text) in &directions {
             let width = crop::line_width(text);
             if read + width > MAX_WIDTH {
@@ -134,15 +135,28 @@ impl PpOcr {
                     y.clamp(0.0, image.height() as f32),
                 )
             });
-            let line = ReadLine::new(self.read_line(image, text, core)?, corners);
+            // what is wrong with one line must not take the others with it
+            let reading = match self.read_line(image, text, core) {
+                Ok(reading) => reading,
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    continue;
+                }
+            };
+            let line = ReadLine::new(reading, corners);
             if let Some(best) = best.get_mut(*i)
                 && best.as_ref().is_none_or(|best| best.is_surpassed_by(&line))
             {
                 *best = Some(line);
             }
         }
-        let lines = best.into_iter().flatten();
-        let legible = lines.filter(|line| line.is_legible(MIN_CONFIDENCE));
+        let lines: Vec<ReadLine> = best.into_iter().flatten().collect();
+        if let (true, Some(error)) = (lines.is_empty(), failure) {
+            return Err(error);
+        }
+        let legible = lines
+            .into_iter()
+            .filter(|line| line.is_legible(MIN_CONFIDENCE));
         Ok(layout::arrange(legible.collect()))
     }
 
