@@ -28,6 +28,7 @@ mod models;
 mod numeric;
 mod object_stance;
 mod ocr;
+mod ocr_blocks;
 mod page;
 mod pair;
 mod passages;

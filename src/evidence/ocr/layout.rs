@@ -260,7 +260,7 @@ fn paragraphs(run: Vec<Piece>, blocks: &mut Vec<Vec<Piece>>) {
             let size = last.size.min(piece.size);
             let limit = (PARAGRAPH_GAP * size).max(PARAGRAPH_GAPS * median);
             last.shares_row(&piece)
-                || last.overlaps_across(&piece)
+                || paragraph.iter().any(|own| own.overlaps_across(&piece))
                     && gap(last, &piece) <= limit
                     && gap(last, &piece) > -size
                     && last.is_of_size(&piece, SAME_SIZE)

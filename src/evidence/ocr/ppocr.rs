@@ -23,9 +23,12 @@ const CODE_VERSION: u32 = 3;
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;
-/// Greatest total width of the line images that are read of one image, in pixels: about 450 words. The largest lines are read first,
-/// so that on a page of dense print the smallest are left out.
-const MAX_WIDTH: usize = 60_000;
+/// Greatest total width of the line images that are read of one image, in pixels: about 600 to 800 words. The largest lines are read
+/// first, so that on a page of denser print the smallest are left out.
+///
+/// Reading takes about 0.2 s of one core for 10,000 pixels. The median of 25 images of the crawl has 5,000, the most have 74,000; with a
+/// bound of 60,000, two of them lose 155 of their 1,343 words.
+const MAX_WIDTH: usize = 80_000;
 
 /// A gap between characters separates two words if the space has at least this probability in it.
 ///

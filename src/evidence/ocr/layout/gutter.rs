@@ -125,7 +125,9 @@ pub(super) fn joined(mut pieces: Vec<Piece>, gutters: &[Gutter]) -> Vec<Piece> {
             continue;
         };
         let gutter = gutters.iter().find(|gutter| gutter.separates(a, b));
-        if let (Some(gutter), false) = (gutter, gap.is_bullet) {
+        // the last letter of a line may also be found on its own, in the box of the line
+        let is_letter = gap.width() < 0.0 && b.right - b.left < b.size;
+        if let (Some(gutter), false) = (gutter, gap.is_bullet || is_letter) {
             let (right, left) = (
                 a.right.min(gutter.span.0).max(a.left),
                 b.left.max(gutter.span.1).min(b.right),
