@@ -31,6 +31,7 @@ mod numeric;
 mod object_stance;
 mod ocr;
 mod package;
+mod ocr_blocks;
 mod page;
 mod pair;
 mod passages;

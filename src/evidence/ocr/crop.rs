@@ -23,6 +23,8 @@ const MAX_PADDED_PIXELS: usize = 2 * DETECTOR_PIXELS.1 as usize;
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
 pub(super) const LINE_HEIGHT: usize = 48;
+/// Least width of a line image, in pixels; shorter ones are stretched to it. The recogniser divides widths by eight.
+const MIN_LINE_WIDTH: f32 = 8.0;
 /// Greatest width of a line image, in pixels; longer lines are compressed to it.
 const MAX_LINE_WIDTH: f32 = 4096.0;
 /// Greatest number of samples of the image, across and down each, for one pixel of a line image.
@@ -124,7 +126,7 @@ fn normalised(value: f32) -> f32 {
 pub(super) fn line_width(text: &TextBox) -> usize {
     let width = (LINE_HEIGHT as f32 * text.width / text.height).ceil();
     // the ratio of a box without height or width is infinite, zero or NaN
-    width.clamp(1.0, MAX_LINE_WIDTH) as usize
+    width.clamp(MIN_LINE_WIDTH, MAX_LINE_WIDTH) as usize
 }
 
 /// The image of the line in a box, level and upright: ([`LINE_HEIGHT`], width, BGR) in [-1, 1].
@@ -289,6 +291,19 @@ mod tests {
         assert_eq!(line_width(&upwards), 24);
         let read = line(&image, &upwards, &mut BufferPool::default());
         assert_eq!((read.at(5, 12, 0), read.at(40, 12, 0)), (-1.0, 1.0));
+    }
+
+    #[test]
+    fn a_box_that_is_much_higher_than_wide_is_stretched() {
+        let bar = TextBox {
+            centre: (9.0, 500.0),
+            along: (1.0, 0.0),
+            width: 18.0,
+            height: 900.0,
+        };
+        // 48 · 18 / 900 is less than one pixel
+        assert_eq!(line_width(&bar), 8);
+        assert_eq!(line_width(&bar.turned()), 2400);
     }
 
     #[test]

@@ -127,19 +127,30 @@ impl OcrsReader {
             .detect_words(&input)
             .context("detecting words")?;
         let mut read = Vec::new();
+        let mut failure = None;
         for line in self.engine.find_text_lines(&input, &words) {
             let Some(corners) = corners_of(&line, image) else {
                 continue;
             };
             // (height, width), grey, in [-0.5, 0.5]
             let line_image = self.engine.prepare_recognition_input(&input, &line)?;
-            let reading = self.read_line(line_image, core).context("reading a line")?;
+            // what is wrong with one line must not take the others with it
+            let reading = match self.read_line(line_image, core).context("reading a line") {
+                Ok(reading) => reading,
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    continue;
+                }
+            };
             let line = ReadLine::new(reading, corners);
             if line.is_legible(MIN_CONFIDENCE) {
                 read.push(line);
             }
         }
-        Ok(layout::arrange(read))
+        match failure {
+            Some(error) if read.is_empty() => Err(error),
+            _ => Ok(layout::arrange(read)),
+        }
     }
 
     /// The text of a line, given as a (height, width) image in [-0.5, 0.5].

@@ -151,8 +151,12 @@ pub(super) fn arrange(mut lines: Vec<ReadLine>) -> Vec<OcrLine> {
             .then_with(|| a.line.text.cmp(&b.line.text))
             .then(a.line.confidence.total_cmp(&b.line.confidence))
     });
-    let fragments = fragment::of_lines(&lines);
-    let pieces = gutter::joined(pieces_of(&fragments, &lines));
+    // gutters are found between wide spaces; then lines across them are divided even where the space is not wide
+    let gutters = gutter::find(&pieces_of(&fragment::of_lines(&lines, &[]), &lines));
+    let whole_lines = pieces_of(&fragment::whole_lines(&lines), &lines);
+    let crossings = gutter::crossings(&gutters, &whole_lines);
+    let fragments = fragment::of_lines(&lines, &crossings);
+    let pieces = gutter::joined(pieces_of(&fragments, &lines), &gutters);
     let mut steps = Vec::new();
     columns::order(pieces, &fragments, &mut steps);
     let mut ordered = Vec::new();
@@ -256,7 +260,7 @@ fn paragraphs(run: Vec<Piece>, blocks: &mut Vec<Vec<Piece>>) {
             let size = last.size.min(piece.size);
             let limit = (PARAGRAPH_GAP * size).max(PARAGRAPH_GAPS * median);
             last.shares_row(&piece)
-                || last.overlaps_across(&piece)
+                || paragraph.iter().any(|own| own.overlaps_across(&piece))
                     && gap(last, &piece) <= limit
                     && gap(last, &piece) > -size
                     && last.is_of_size(&piece, SAME_SIZE)
@@ -277,3 +281,6 @@ fn median(numbers: &mut [f32]) -> f32 {
     let middle = numbers.len().saturating_sub(1) / 2;
     numbers.get(middle).copied().unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests;

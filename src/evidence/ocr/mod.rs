@@ -1,9 +1,10 @@
 //! Text in images: the lines in an image, with their places and confidences.
 //!
 //! There are two implementations of [`TextReader`]: PP-OCRv4 ([`PpOcr`], whose detector and recogniser are ONNX files) and the ocrs
-//! engine with its own models ([`OcrsReader`]). The stages of the first are `boxes` (from the detector's map to boxes in reading
-//! order), `crop` (from a box to the image of a line) and `ctc` (from the recogniser's output to characters). `network` runs the
-//! models: [`crate::nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
+//! engine with its own models ([`OcrsReader`]). The stages of the first are `boxes` (from the detector's map to boxes), `crop`
+//! (from a box to the image of a line), `ctc` (from the recogniser's output to characters) and `layout` (from lines to blocks in reading
+//! order). `network` runs the models:
+//! [`crate::nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
 
 pub mod backend;
 mod block;
@@ -55,7 +56,7 @@ pub trait TextReader: Send + Sync {
     /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read anew.
     fn backends(&self) -> &[Backend];
 
-    /// The lines of one image (8-bit RGB, upright), in reading order; empty if there is no text, or if a side has fewer than 8
+    /// The lines of one image (8-bit RGB, upright), block by block in reading order; empty if there is no text, or if a side has fewer than 8
     /// pixels.
     ///
     /// # Errors

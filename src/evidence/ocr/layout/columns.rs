@@ -9,10 +9,10 @@ const COLUMN_GAP: f32 = 0.3;
 const BESIDE: f32 = 0.3;
 /// A band ends at a gap that is larger than these, in line heights and in median gaps of the region: a figure is there.
 const FIGURE_GAP: (f32, f32) = (5.0, 2.5);
-/// A line above or below a band that only one column has does not belong to it if the gap is larger, in line heights…
-const APART: f32 = 3.0;
+/// A line above or below a band that only one column has does not belong to it if the gap is larger, in line heights and in median gaps…
+const APART: (f32, f32) = (1.2, 1.5);
 /// …or if the gap and the ratio of sizes are larger than these.
-const APART_IN_SIZE: (f32, f32) = (0.5, 1.25);
+const APART_IN_SIZE: (f32, f32) = (0.5, 1.2);
 
 /// Adds the pieces of a region in reading order.
 pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<Step>) {
@@ -67,6 +67,13 @@ fn side_by_side(
         if let Some(column) = divided.get_mut(columns.of(&piece)) {
             column.push(piece);
         }
+    }
+    divided.retain(|column| !column.is_empty());
+    if divided.len() < 2 {
+        // coordinates that are no numbers belong to no column
+        let pieces = tangle::ordered(divided.into_iter().flatten().collect());
+        steps.extend(pieces.into_iter().map(Step::Piece));
+        return;
     }
     steps.push(Step::Break);
     if table::is_table(&divided, fragments) {
@@ -163,19 +170,23 @@ fn gap(above: &[Piece], below: &[Piece]) -> f32 {
     top.fold(f32::INFINITY, f32::min) - bottom.fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The band of columns that has the most pieces; the first of equal ones.
-fn band(strata: &[Vec<Piece>]) -> Option<Band> {
-    let none = Columns::new(strata.iter().flatten());
-    let size = usual_size(strata.iter().flatten());
-    let mut gaps: Vec<f32> = strata
-        .windows(2)
+/// The white space between each stratum and the next.
+fn gaps(strata: &[Vec<Piece>]) -> Vec<f32> {
+    let pairs = strata.windows(2);
+    pairs
         .filter_map(|pair| match pair {
             [above, below] => Some(gap(above, below)),
             _ => None,
         })
-        .collect();
-    let after = gaps.clone();
-    let figure = (FIGURE_GAP.0 * size).max(FIGURE_GAP.1 * median(&mut gaps));
+        .collect()
+}
+
+/// The band of columns that has the most pieces; the first of equal ones.
+fn band(strata: &[Vec<Piece>]) -> Option<Band> {
+    let none = Columns::new(strata.iter().flatten());
+    let size = usual_size(strata.iter().flatten());
+    let after = gaps(strata);
+    let figure = (FIGURE_GAP.0 * size).max(FIGURE_GAP.1 * median(&mut after.clone()));
     let mut best: Option<(usize, Band)> = None;
     for from in 0..strata.len() {
         let mut columns = none.clone();
@@ -215,6 +226,7 @@ fn trimmed(
         if last == 0 {
             return None;
         }
+        let usual_gap = median(&mut gaps(within));
         // whether only one column, which is not the `usual` one, has this stratum, and the stratum is apart from its neighbour
         let is_apart = |stratum: &[Piece], gap: f32, usual: usize| {
             let mut of: Vec<usize> = stratum.iter().map(|piece| columns.of(piece)).collect();
@@ -222,7 +234,8 @@ fn trimmed(
             let own = usual_size(stratum);
             let ratio = own.max(size) / own.min(size);
             matches!(of.as_slice(), [column] if *column != usual)
-                && (gap > APART * size || gap > APART_IN_SIZE.0 * size && ratio > APART_IN_SIZE.1)
+                && (gap > APART.0 * size && gap > APART.1 * usual_gap
+                    || gap > APART_IN_SIZE.0 * size && ratio > APART_IN_SIZE.1)
         };
         match within {
             [first, second, ..] if is_apart(first, gap(first, second), 0) => from += 1,

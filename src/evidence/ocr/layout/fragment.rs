@@ -5,7 +5,7 @@ use crate::evidence::ocr::OcrLine;
 
 /// A line may be divided at spaces of at least this width, in line heights. A space between two words is a quarter of a line high, or
 /// more if the text is justified.
-const WIDE_SPACE: f32 = 0.45;
+const WIDE_SPACE: f32 = 0.4;
 
 /// A line, or a part of it between wide spaces.
 #[derive(Clone, Debug)]
@@ -20,13 +20,35 @@ pub(super) struct Fragment {
     is_last: bool,
 }
 
-/// The fragments of all lines.
-pub(super) fn of_lines(lines: &[ReadLine]) -> Vec<Fragment> {
-    let parts = lines.iter().enumerate();
-    parts.flat_map(|(at, line)| of_line(at, line)).collect()
+/// All lines, undivided.
+pub(super) fn whole_lines(lines: &[ReadLine]) -> Vec<Fragment> {
+    let lines = lines.iter().enumerate();
+    lines.map(|(at, line)| whole(at, line)).collect()
 }
 
-fn of_line(index: usize, read: &ReadLine) -> Vec<Fragment> {
+/// The fragments of all lines. For each crossing, given as a line and the ends of a part of it as shares of its length, the line is also
+/// divided at the space nearest to the middle of that part, if there is one in it.
+pub(super) fn of_lines(lines: &[ReadLine], crossings: &[(usize, (f32, f32))]) -> Vec<Fragment> {
+    let parts = |(at, line)| {
+        let own = crossings.iter().filter(|(line, _)| *line == at);
+        let spaces: Vec<f32> = own.filter_map(|(_, part)| space_in(line, *part)).collect();
+        of_line(at, line, &spaces)
+    };
+    lines.iter().enumerate().flat_map(parts).collect()
+}
+
+/// The place of the space that is nearest to the middle of a part of a line.
+fn space_in(read: &ReadLine, (from, to): (f32, f32)) -> Option<f32> {
+    let distance = |place: &f32| (place - (from + to) / 2.0).abs();
+    (read.line.text.chars())
+        .zip(read.places.iter().copied())
+        .filter(|(character, place)| *character == ' ' && (from..=to).contains(place))
+        .map(|(_, place)| place)
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+/// The parts of a line between wide spaces, and those with one of these places.
+fn of_line(index: usize, read: &ReadLine, spaces: &[f32]) -> Vec<Fragment> {
     let (length, height) = read.sides();
     let characters: Vec<(char, f32)> = (read.line.text.chars())
         .zip(read.places.iter().copied())
@@ -52,11 +74,15 @@ fn of_line(index: usize, read: &ReadLine) -> Vec<Fragment> {
             is_last,
         });
     };
+    let mut is_cut = false;
     for (character, place) in characters {
-        if character != ' ' {
+        if character == ' ' {
+            is_cut |= spaces.contains(&place);
+        } else {
+            let is_cut = std::mem::take(&mut is_cut);
             if let Some(before) = before
                 && text.ends_with(' ')
-                && place - before - pitch >= least
+                && (is_cut || place - before - pitch >= least)
             {
                 add(&mut fragments, &mut text, (start, before + edge), false);
                 start = place - edge;

@@ -1,6 +1,6 @@
 //! Joins the boxes of one line of text, and leaves those apart that a gutter separates.
 
-use super::Piece;
+use super::{MARGIN, Piece};
 
 /// Boxes on one row that are nearer, in line heights, are one line of text, unless a gutter separates them.
 const WORD_GAP: f32 = 1.0;
@@ -8,12 +8,21 @@ const WORD_GAP: f32 = 1.0;
 const GUTTER: f32 = 0.3;
 /// A gutter separates at least three rows between boxes, or six within: each of the first counts twice.
 const GUTTER_ROWS: usize = 6;
-/// Rows of a gutter have heights in at most this ratio, so that a wide gap in a large heading is not taken for a part of it.
-const GUTTER_SIZES: f32 = 1.4;
-/// Greatest distance between two rows of a gutter, and between the left ends of what is at its right, in line heights.
-const GUTTER_DISTANCE: (f32, f32) = (4.0, 2.0);
+/// Rows of a gutter have heights in at most this ratio, so that a wide gap in a large heading is not taken for a part of it; the second is
+/// for gaps within a box.
+const GUTTER_SIZES: (f32, f32) = (1.4, 1.25);
+/// Greatest distance between two rows of a gutter, in line heights; the second is for gaps within a box.
+const ROW_DISTANCE: (f32, f32) = (4.0, 2.2);
+/// A detector does not find one box at both sides of wider gutters, in line heights.
+const BRIDGED: f32 = 2.0;
+/// Greatest distance between the left ends of what is at the right of a gutter, in line heights.
+const INDENT: f32 = 2.0;
+/// Greatest number of boxes that may cross a gutter between two of its rows: a detector may find one box in two columns.
+const CROSSING: usize = 1;
 /// Beyond its first and last row, and to both sides, a gutter separates boxes that are this near, in line heights.
 const REACH: (f32, f32) = (1.5, 0.5);
+/// A bullet or a number before an item of a list is at most this wide, and its gap less than that, in line heights.
+const BULLET: (f32, f32) = (1.5, 2.0);
 /// Boxes of one line have heights in at most this ratio.
 const LINE_SIZES: f32 = 2.0;
 
@@ -22,14 +31,27 @@ const LINE_SIZES: f32 = 2.0;
 struct Gap {
     left: usize,
     right: usize,
-    /// How many rows of a gutter it makes.
-    rows: usize,
+    /// Whether it is within a box.
+    is_within: bool,
+    /// Whether a bullet stands before it.
+    is_bullet: bool,
     /// Its ends; the second is less than the first if the neighbours overlap.
     span: (f32, f32),
 }
 
+impl Gap {
+    /// How many rows it counts for, see [`GUTTER_ROWS`].
+    fn rows(&self) -> usize {
+        if self.is_within { 1 } else { 2 }
+    }
+
+    fn width(&self) -> f32 {
+        self.span.1 - self.span.0
+    }
+}
+
 /// White space that separates several rows of about the same height.
-struct Gutter {
+pub(super) struct Gutter {
     span: (f32, f32),
     top: f32,
     bottom: f32,
@@ -37,32 +59,75 @@ struct Gutter {
 }
 
 impl Gutter {
+    /// Whether boxes that meet there are in different columns.
+    fn is_border(&self, x: f32) -> bool {
+        let reach = REACH.1 * self.size;
+        (self.span.0 - reach..=self.span.1 + reach).contains(&x)
+    }
+
     /// Whether the gutter separates these neighbours, even if their boxes reach into it.
     fn separates(&self, a: &Piece, b: &Piece) -> bool {
-        let (reach_down, reach_across) = (REACH.0 * self.size, REACH.1 * self.size);
-        let border = (a.right + b.left) / 2.0;
-        let size = a.size.min(b.size);
-        (self.top - reach_down..=self.bottom + reach_down).contains(&b.middle())
-            && (self.span.0 - reach_across..=self.span.1 + reach_across).contains(&border)
-            && size <= GUTTER_SIZES * self.size
-            && self.size <= GUTTER_SIZES * size
+        let is_one_box = a.line == b.line;
+        let reach = if is_one_box { 0.0 } else { REACH.0 * self.size };
+        let ratio = if is_one_box {
+            GUTTER_SIZES.1
+        } else {
+            GUTTER_SIZES.0
+        };
+        let size = a.size.max(b.size);
+        (self.top - reach..=self.bottom + reach).contains(&b.middle())
+            && self.is_border((a.right + b.left) / 2.0)
+            && size <= ratio * self.size
+            && self.size <= ratio * size
     }
 }
 
-/// Joins the pieces of each line of text.
-pub(super) fn joined(mut pieces: Vec<Piece>) -> Vec<Piece> {
+/// The gutters between pieces.
+pub(super) fn find(pieces: &[Piece]) -> Vec<Gutter> {
+    let gaps = gaps(pieces);
+    let found = gaps.iter().filter_map(|gap| gutter(gap, &gaps, pieces));
+    found.collect()
+}
+
+/// Where lines cross narrow gutters: for each crossing, the line and the ends of what is about the gutter, as shares of the line's length.
+/// `pieces` are whole lines.
+pub(super) fn crossings(gutters: &[Gutter], pieces: &[Piece]) -> Vec<(usize, (f32, f32))> {
+    let crossing = |line: &Piece, gutter: &Gutter| {
+        let size = gutter.size;
+        let crosses = (gutter.top..=gutter.bottom).contains(&line.middle())
+            && line.left < gutter.span.0 - size
+            && line.right > gutter.span.1 + size
+            && gutter.span.1 - gutter.span.0 <= BRIDGED * size
+            && line.size <= GUTTER_SIZES.1 * size
+            && size <= GUTTER_SIZES.1 * line.size;
+        let margin = MARGIN.0 * line.size;
+        let length = line.right - line.left + 2.0 * margin;
+        let share = |x: f32| (x - line.left + margin) / length;
+        let reach = REACH.1 * size;
+        crosses.then(|| (share(gutter.span.0 - reach), share(gutter.span.1 + reach)))
+    };
+    let of_line = |line: &Piece| {
+        let crossings: Vec<_> = (gutters.iter())
+            .filter_map(|gutter| Some((line.line, crossing(line, gutter)?)))
+            .collect();
+        crossings
+    };
+    pieces.iter().flat_map(of_line).collect()
+}
+
+/// Joins the pieces of each line of text, if no gutter separates them.
+pub(super) fn joined(mut pieces: Vec<Piece>, gutters: &[Gutter]) -> Vec<Piece> {
     let gaps = gaps(&pieces);
-    let gutters: Vec<Gutter> = gaps
-        .iter()
-        .filter_map(|gap| gutter(gap, &gaps, &pieces))
-        .collect();
     let mut followers: Vec<Option<usize>> = vec![None; pieces.len()];
     let mut is_follower = vec![false; pieces.len()];
     for gap in &gaps {
         let Some((a, b)) = pieces.get(gap.left).zip(pieces.get(gap.right)) else {
             continue;
         };
-        if let Some(gutter) = gutters.iter().find(|gutter| gutter.separates(a, b)) {
+        let gutter = gutters.iter().find(|gutter| gutter.separates(a, b));
+        // the last letter of a line may also be found on its own, in the box of the line
+        let is_letter = gap.width() < 0.0 && b.right - b.left < b.size;
+        if let (Some(gutter), false) = (gutter, gap.is_bullet || is_letter) {
             let (right, left) = (
                 a.right.min(gutter.span.0).max(a.left),
                 b.left.max(gutter.span.1).min(b.right),
@@ -101,8 +166,8 @@ pub(super) fn joined(mut pieces: Vec<Piece>) -> Vec<Piece> {
 
 /// Whether neighbours between which there is no gutter are one line of text.
 fn is_one_line(gap: &Gap, a: &Piece, b: &Piece) -> bool {
-    let is_near = gap.span.1 - gap.span.0 < WORD_GAP * a.size.min(b.size);
-    a.line == b.line || is_near && a.is_of_size(b, LINE_SIZES)
+    let is_near = gap.width() < WORD_GAP * a.size.min(b.size);
+    a.line == b.line || (is_near || gap.is_bullet) && a.is_of_size(b, LINE_SIZES)
 }
 
 /// The gaps between neighbours. A piece has at most one at each side, and what is at the right has a greater left end.
@@ -128,23 +193,44 @@ fn gaps(pieces: &[Piece]) -> Vec<Gap> {
         {
             *taken = true;
             let span = (a.right, b.left);
-            let is_within = a.line == b.line;
             gaps.push(Gap {
                 left,
                 right,
-                rows: if is_within { 1 } else { 2 },
+                is_within: a.line == b.line,
+                is_bullet: false,
                 span,
             });
         }
     }
+    mark_bullets(&mut gaps, pieces);
     gaps
+}
+
+/// Marks the gaps after short pieces that have no neighbour at their left nearby.
+fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
+    let mut follows_closely = vec![false; pieces.len()];
+    for gap in gaps.iter() {
+        if let (Some(follows), Some(right)) =
+            (follows_closely.get_mut(gap.right), pieces.get(gap.right))
+        {
+            *follows = gap.width() < WORD_GAP * right.size;
+        }
+    }
+    for gap in gaps {
+        let Some(left) = pieces.get(gap.left) else {
+            continue;
+        };
+        gap.is_bullet = left.right - left.left < BULLET.0 * left.size
+            && gap.width() < BULLET.1 * left.size
+            && follows_closely.get(gap.left) == Some(&false);
+    }
 }
 
 /// The gutter of which a gap is a part; None if it separates too few rows.
 fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
     let (left, right) = pieces.get(gap.left).zip(pieces.get(gap.right))?;
     let size = left.size.min(right.size);
-    if gap.span.1 - gap.span.0 < GUTTER * size {
+    if gap.is_bullet || gap.width() < GUTTER * size {
         return None;
     }
     // the gaps above and below that are in line with this one
@@ -152,10 +238,15 @@ fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
         .iter()
         .filter_map(|other| {
             let (a, b) = pieces.get(other.left).zip(pieces.get(other.right))?;
-            let is_in_line = common(gap.span, other.span) >= GUTTER * size
-                && a.is_of_size(left, GUTTER_SIZES)
-                && b.is_of_size(right, GUTTER_SIZES)
-                && (b.left - right.left).abs() <= GUTTER_DISTANCE.1 * size;
+            let ratio = if gap.is_within || other.is_within {
+                GUTTER_SIZES.1
+            } else {
+                GUTTER_SIZES.0
+            };
+            let is_in_line = !other.is_bullet
+                && a.is_of_size(left, ratio)
+                && b.is_of_size(right, ratio)
+                && (b.left - right.left).abs() <= INDENT * size;
             (is_in_line && other.right != gap.right).then_some((b, other))
         })
         .collect();
@@ -167,10 +258,10 @@ fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
         bottom: right.middle(),
         size,
     };
-    let mut rows = gap.rows;
+    let mut rows = gap.rows();
     let (above, below) = others.split_at(below);
-    rows += gutter.grow(above.iter().rev(), right, pieces);
-    rows += gutter.grow(below.iter(), right, pieces);
+    rows += gutter.grow(above.iter().rev(), (right, gap.is_within), pieces);
+    rows += gutter.grow(below.iter(), (right, gap.is_within), pieces);
     (rows >= GUTTER_ROWS).then_some(gutter)
 }
 
@@ -179,7 +270,7 @@ impl Gutter {
     fn grow<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a (&'a Piece, &'a Gap)>,
-        mut last: &'a Piece,
+        (mut last, mut last_is_within): (&'a Piece, bool),
         pieces: &[Piece],
     ) -> usize {
         let mut count = 0;
@@ -189,26 +280,31 @@ impl Gutter {
                 piece.middle().min(last.middle()),
                 piece.middle().max(last.middle()),
             );
-            let crosses = |other: &Piece| {
-                other.left < narrowed.0
-                    && other.right > narrowed.1
+            let crosses = |other: &&Piece| {
+                other.left < self.span.0
+                    && other.right > self.span.1
                     && (top..=bottom).contains(&other.middle())
             };
-            if narrowed.1 - narrowed.0 < GUTTER * self.size
-                || bottom - top > GUTTER_DISTANCE.0 * self.size
-                || pieces.iter().any(crosses)
+            let width = self.span.1 - self.span.0;
+            let distance = bottom - top;
+            let is_far = (gap.is_within || last_is_within) && distance > ROW_DISTANCE.1 * self.size;
+            if is_far || gap.is_within && width > BRIDGED * self.size {
+                continue;
+            }
+            if distance > ROW_DISTANCE.0 * self.size
+                || pieces.iter().filter(crosses).count() > CROSSING
             {
                 break;
             }
-            self.span = narrowed;
+            if narrowed.1 - narrowed.0 >= GUTTER * self.size {
+                self.span = narrowed;
+                count += gap.rows();
+            } else if !self.is_border((gap.span.0 + gap.span.1) / 2.0) {
+                continue;
+            }
             (self.top, self.bottom) = (self.top.min(top), self.bottom.max(bottom));
-            (count, last) = (count + gap.rows, *piece);
+            (last, last_is_within) = (piece, gap.is_within);
         }
         count
     }
-}
-
-/// The length that two spans have in common; negative if they have none.
-fn common(a: (f32, f32), b: (f32, f32)) -> f32 {
-    a.1.min(b.1) - a.0.max(b.0)
 }

@@ -1,0 +1,110 @@
+//! The reading order of text in images: pages with columns, panels and lists, read by the real models.
+
+use std::path::Path;
+
+use riposte::evidence::ocr::{self, OcrLine, PpOcr, TextReader};
+
+use crate::ocr::{character_error_rate, ppocr};
+use crate::support::need::{Data, Model, need};
+use crate::support::program::{riposte, succeed};
+use crate::support::{files, root};
+
+fn lines_of(reader: &PpOcr, image: &Path) -> Vec<OcrLine> {
+    reader
+        .read(&image::open(image).unwrap().into_rgb8())
+        .unwrap()
+}
+
+fn block_texts(lines: &[OcrLine]) -> Vec<String> {
+    ocr::blocks(lines).map(|block| block.text()).collect()
+}
+
+/// A page of tests/reference/column_pages.py: the image and its text.
+fn page(name: &str) -> (std::path::PathBuf, String) {
+    let path = root().join(format!("tests/it/data/columns-{name}.png"));
+    let text = std::fs::read_to_string(path.with_extension("txt")).unwrap();
+    (path, text)
+}
+
+/// The text with words joined that a hyphen breaks; each broken word of these pages goes on with a lower-case letter.
+fn joined(text: &str) -> String {
+    text.replace("-\n", "")
+}
+
+#[test]
+fn columns_panels_and_lists_are_read_one_after_the_other() {
+    let Some(reader) = ppocr() else { return };
+    for name in ["article", "newspaper", "pros-and-cons", "panels"] {
+        let (image, expected) = page(name);
+        let read = block_texts(&lines_of(&reader, &image)).join("\n\n");
+        let rate = character_error_rate(&read, &joined(&expected));
+        // row by row, these pages have .49 to .68
+        assert!(rate <= 0.02, "{name}: {rate:.4}\n{read}");
+    }
+}
+
+#[test]
+fn headings_lists_and_panels_are_blocks_of_their_own() {
+    let Some(reader) = ppocr() else { return };
+    for name in ["article", "pros-and-cons", "panels"] {
+        let (image, expected) = page(name);
+        let read = block_texts(&lines_of(&reader, &image));
+        let expected = joined(&expected);
+        let expected: Vec<&str> = expected.trim().split("\n\n").collect();
+        let first_word = |text: &&str| text.split_whitespace().next().map(str::to_owned);
+        let firsts = |texts: &[&str]| texts.iter().map(first_word).collect::<Vec<_>>();
+        let read: Vec<&str> = read.iter().map(String::as_str).collect();
+        assert_eq!(firsts(&read), firsts(&expected), "{name}: {read:#?}");
+    }
+}
+
+#[test]
+fn a_scanned_page_with_columns_is_read_column_by_column() {
+    let (Some(reader), Some(data)) = (ppocr(), need(Data("ocr"))) else {
+        return;
+    };
+    let lines = lines_of(&reader, &data.join("tess-8071_093.3B.tif"));
+    let expected = std::fs::read_to_string(data.join("tess-8071_093.3B.txt")).unwrap();
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    // row by row it is .74
+    let rate = character_error_rate(&texts.join("\n"), &expected);
+    assert!(rate <= 0.10, "{rate:.4}");
+    // "How could she ex-" / "plain", and a box that was found across two columns
+    let blocks = block_texts(&lines);
+    assert!(
+        blocks
+            .iter()
+            .any(|text| text.contains("How could she explain"))
+    );
+    assert!(!texts.iter().any(|text| text.contains("know she wondered")));
+}
+
+#[test]
+fn read_prints_blocks_with_empty_lines_between() {
+    let Some(model) = need(Model("ppocr-v4")) else {
+        return;
+    };
+    let models = model.path("det.onnx");
+    let models = files::text(models.parent().and_then(Path::parent).unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let (image, expected) = page("pros-and-cons");
+    let output = succeed(&mut riposte(
+        home.path(),
+        &["read", "--models", models, "--text", files::text(&image)],
+    ));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed.trim(), expected.trim());
+
+    let output = succeed(&mut riposte(
+        home.path(),
+        &["read", "--models", models, files::text(&image)],
+    ));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["text"], expected.trim());
+    let lines = object["lines"].as_array().unwrap();
+    let numbers: Vec<u64> = lines
+        .iter()
+        .map(|line| line["block"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, [0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
+}
