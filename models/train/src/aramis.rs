@@ -202,6 +202,7 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
         text_box: text_box(&picture, &tweet.lines),
         text_map: text_map(&picture, &tweet.lines),
         ocr_text: ocr,
+        ocr_lines: Some(tweet.lines.clone()),
         near_text: near,
         picture: Some(picture),
         first_page: "tweet".to_owned(),

@@ -426,8 +426,16 @@ pub struct Challenge {
 /// The pairs of `tests/it/data/stance/challenge-PART.tsv`: `learn` or `kept`.
 pub fn challenges(part: &str) -> Result<Vec<Challenge>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/it/data/stance");
-    let path = dir.join(format!("challenge-{part}.tsv"));
-    let text = read(&path)?;
+    hard_pairs(&dir.join(format!("challenge-{part}.tsv")))
+}
+
+/// The pairs of `models/train/data/pairs.tsv`, which were written for training.
+pub fn written_pairs() -> Result<Vec<Challenge>> {
+    hard_pairs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/pairs.tsv"))
+}
+
+fn hard_pairs(path: &Path) -> Result<Vec<Challenge>> {
+    let text = read(path)?;
     let rows = text.lines().zip(1..).map(|(line, number)| {
         let fields: Vec<&str> = line.split('\t').collect();
         let place = || format!("{}, line {number}", path.display());

@@ -66,9 +66,9 @@ mod share {
     pub const UNCOMPARED: usize = 60;
 }
 
-/// Made comparisons, and how often each hard pair is shown, in a pass.
+/// Made comparisons, and how often each pair that was written to be hard is shown, in a pass.
 const MADE_COMPARISONS: usize = 400;
-const CHALLENGE_TIMES: usize = 3;
+const HARD_PAIR_TIMES: usize = 2;
 
 /// A claim, a text, and what is known of them.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ struct Material {
     sets: Vec<StanceSet>,
     comparisons: Vec<Comparison>,
     matches: Vec<Match>,
-    challenges: Vec<Challenge>,
+    hard_pairs: Vec<Challenge>,
     /// The distinct claims of all sets but the tweets, with their words.
     claims: Vec<(String, HashSet<String>)>,
 }
@@ -124,10 +124,12 @@ impl Material {
             .collect();
         claims.sort_unstable();
         claims.dedup();
+        let mut hard_pairs = data::written_pairs()?;
+        hard_pairs.extend(data::challenges("learn")?);
         Ok(Material {
             comparisons: data::comparisons(&dir.join("comparative/compsent19-train.csv"))?,
             matches,
-            challenges: data::challenges("learn")?,
+            hard_pairs,
             claims: claims
                 .into_iter()
                 .map(|claim| {
@@ -474,9 +476,18 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
             pairs.push(pair);
         }
     }
-    for row in &material.challenges {
-        for _ in 0..CHALLENGE_TIMES {
-            let mut pair = Pair::on_topic(&row.claim, &row.text, row.class);
+    for row in &material.hard_pairs {
+        for _ in 0..HARD_PAIR_TIMES {
+            let twin = random
+                .percent(share::OTHER_CLAIM)
+                .then(|| twins::of_claim(&row.claim, random));
+            let (claim, same) = twin.flatten().unwrap_or((row.claim.clone(), true));
+            let class = match row.class {
+                Class::Pro => class(same),
+                Class::Con => class(!same),
+                Class::Neither => Class::Neither,
+            };
+            let mut pair = Pair::on_topic(&claim, &row.text, class);
             if row.class == Class::Neither {
                 // some of them are about the claim
                 pair.target.relevance = None;

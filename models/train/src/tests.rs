@@ -1,5 +1,6 @@
 //! The committed weights are what the commands in their first lines make of the data today.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use need::{Data, Kind, Request, Thing, need};
 use riposte::topic::tagger::Model;
 
 use crate::base_model::BaseModel;
+use crate::data;
 use crate::{Cli, run};
 
 /// The published encoder that the vectors of training are made with.
@@ -158,5 +160,24 @@ fn training_object_stance_gives_the_committed_numbers() {
     assert_eq!(made.len(), committed.len());
     for (made, committed) in made.iter().zip(&committed) {
         assert!((made - committed).abs() < 0.02, "{made} {committed}");
+    }
+}
+
+#[test]
+fn training_sees_no_claim_and_no_text_of_the_pairs_that_are_kept_back() {
+    let learned: Vec<_> = [data::written_pairs(), data::challenges("learn")]
+        .into_iter()
+        .flat_map(Result::unwrap)
+        .collect();
+    assert!(learned.len() > 1000);
+    let folded = |text: &str| -> String {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let claims: HashSet<String> = learned.iter().map(|row| folded(&row.claim)).collect();
+    let texts: HashSet<String> = learned.iter().map(|row| folded(&row.text)).collect();
+    for row in data::challenges("kept").unwrap() {
+        assert!(!claims.contains(&folded(&row.claim)), "{}", row.claim);
+        assert!(!texts.contains(&folded(&row.text)), "{}", row.text);
     }
 }
