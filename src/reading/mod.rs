@@ -215,6 +215,17 @@ impl<'a> Reader<'a> {
     /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None`: as for
     /// [`Reader::sentence_vectors`].
     pub fn piece_logits(&mut self, texts: &[(&str, &str)]) -> Result<Option<Vec<Vec<Logits>>>> {
+        let readings = self.piece_readings(texts)?;
+        let stances = |of_text: &Vec<PairReading>| of_text.iter().map(|r| r.stance).collect();
+        Ok(readings.map(|all| all.iter().map(stances).collect()))
+    }
+
+    /// What the pair encoder says of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None`: as for
+    /// [`Reader::sentence_vectors`].
+    pub(crate) fn piece_readings(
+        &mut self,
+        texts: &[(&str, &str)],
+    ) -> Result<Option<Vec<Vec<PairReading>>>> {
         let by_text: Vec<Vec<(&str, &str)>> = texts
             .iter()
             .map(|(claim, text)| {
@@ -225,10 +236,10 @@ impl<'a> Reader<'a> {
             })
             .collect();
         let pairs: Vec<(&str, &str)> = by_text.iter().flatten().copied().collect();
-        let logits = self.pair_logits(&pairs, &mut |_| ())?;
-        Ok(logits.map(|logits| {
-            let mut logits = logits.into_iter();
-            let of_text = |pieces: &Vec<_>| logits.by_ref().take(pieces.len()).collect();
+        let readings = self.pair_readings(&pairs, &mut |_| ())?;
+        Ok(readings.map(|readings| {
+            let mut readings = readings.into_iter();
+            let of_text = |pieces: &Vec<_>| readings.by_ref().take(pieces.len()).collect();
             by_text.iter().map(of_text).collect()
         }))
     }

@@ -88,6 +88,10 @@ pub struct Relevance {
     pub mu: Option<f64>,
     #[serde(default)]
     pub candidates: Candidates,
+    /// The weight, 0 or more, of the pair encoder's opinion whether the texts of a candidate are about the topic; all channels together count
+    /// 1. Candidates are chosen without it.
+    #[serde(default)]
+    pub reading: f64,
     /// Clusters of pictures, whose weights multiply the values above.
     #[serde(default)]
     pub clusters: Option<ClusterRecipe>,
@@ -403,8 +407,17 @@ impl ImageApproach {
             scale,
             channels,
             mu,
+            reading,
             ..
         } = &self.relevance;
+        ensure!(
+            *reading >= 0.0 && reading.is_finite(),
+            "the weight of reading must be 0 or more, not {reading}"
+        );
+        ensure!(
+            *reading == 0.0 || self.stance.reads_texts(),
+            "only the stances \"beliefs\" and \"texts\" read texts, which reading needs"
+        );
         let dirichlet = channels.contains_key(&RelevanceChannel::DirichletMain);
         ensure!(
             dirichlet == mu.is_some(),
@@ -536,6 +549,11 @@ mod tests {
                 "\"bm25 near\" = -1.0",
                 "must be 0 or more",
             ),
+            (
+                "scale = \"unit\"",
+                "scale = \"unit\"\nreading = -0.5",
+                "reading must be 0 or more",
+            ),
         ] {
             let error = format!(
                 "{:#}",
@@ -552,6 +570,11 @@ mod tests {
             ("[1.0, 1.0, 1.0, 0.0, 1.0]", "[0, 0, 0, 0, 0]", "add up"),
             ("turn_below", "turned_below", "turned_below"),
             ("\"crawled\"", "\"found\"", "found"),
+            (
+                "mu = 1000.0",
+                "mu = 1000.0\nreading = 0.5",
+                "which reading needs",
+            ),
         ] {
             assert!(aramis.contains(from), "{from}");
             let changed = aramis.replace(from, to);

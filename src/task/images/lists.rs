@@ -77,11 +77,21 @@ pub(super) fn score_candidates(
     let TopicTask {
         question, vectors, ..
     } = task;
+    let recipe = &settings.approach;
+    let mut pool = pool;
+    if let Some(texts) = &texts {
+        pool = (0..)
+            .zip(pool)
+            .map(|(at, (image, relevance))| {
+                let weight = recipe.relevance.reading;
+                (image, texts.relevance(at, relevance, weight))
+            })
+            .collect();
+    }
     let texts = match texts {
         Some(texts) => texts.stances(question),
         None => vec![TextStances::default(); pool.len()],
     };
-    let recipe = &settings.approach;
     let arguments = argument_scores(&pool, kinds, &texts, recipe.argument);
     let stances = stance_scores(&pool, question, vectors, &texts, recipe);
     let estimated: Vec<Estimated> = pool

@@ -9,12 +9,13 @@ use crate::evidence::Part;
 use crate::evidence::sentiment::Vader;
 use crate::index::images::Image;
 use crate::reading::Reader;
-use crate::reading::pair::Logits;
+use crate::reading::pair::{Logits, PairReading};
 use crate::reading::pieces::beginning;
 use crate::reading::sections::{Heading, Sections};
 use crate::score::aramis::{self, AramisFeatures};
 use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::argument::{self, PictureFeatures};
+use crate::score::logistic;
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::{self, Question};
@@ -317,12 +318,25 @@ impl TextStances {
     }
 }
 
+fn stances_of(readings: &[PairReading]) -> Vec<Logits> {
+    readings.iter().map(|reading| reading.stance).collect()
+}
+
+/// The largest probability that a piece of a text is about the topic.
+fn surest_topic(readings: &[PairReading]) -> f64 {
+    let logits = readings.iter().map(|r| f64::from(r.relevance));
+    logits.reduce(f64::max).map_or(0.0, logistic)
+}
+
 /// The texts of the candidates for a topic, and the pair encoder's logits of each with the topic's claim.
 pub(super) struct PoolTexts {
     /// For each candidate the text in the picture, then the words around it.
     texts: Vec<String>,
     /// For each text the logits of its pieces; `None` without an encoder.
     logits: Option<Vec<Vec<Logits>>>,
+    /// For each text the largest probability, by the encoder, that one of its pieces is about the topic; 0 without words. `None` without an
+    /// encoder.
+    on_topic: Option<Vec<f64>>,
     /// For each candidate the sections of the text in the picture.
     sections: Vec<Sections>,
     /// For each section of each candidate the logits of its pieces; `None` without an encoder.
@@ -344,7 +358,22 @@ impl PoolTexts {
             .collect();
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
-        let logits = reader.piece_logits(&pairs)?;
+        let readings = reader.piece_readings(&pairs)?;
+        let logits = readings
+            .as_ref()
+            .map(|all| all.iter().map(|of_text| stances_of(of_text)).collect());
+        let on_topic = readings.map(|all| {
+            let with_text = texts.iter().zip(&all);
+            with_text
+                .map(|(text, of_text)| {
+                    if has_words(text) {
+                        surest_topic(of_text)
+                    } else {
+                        0.0
+                    }
+                })
+                .collect()
+        });
         let sections: Vec<Sections> = pool
             .iter()
             .map(|(image, _)| Sections::of(image.ocr_lines.as_deref().unwrap_or_default()))
@@ -356,9 +385,42 @@ impl PoolTexts {
         Ok(PoolTexts {
             texts,
             logits,
+            on_topic,
             sections,
             section_logits,
         })
+    }
+
+    /// The relevance of candidate number `at`, together with the probability that one of its texts is about the topic; as it is without
+    /// an encoder.
+    pub fn relevance(&self, at: usize, relevance: Explanation, weight: f64) -> Explanation {
+        let of_image = self
+            .on_topic
+            .as_ref()
+            .and_then(|all| all.get(2 * at..2 * at + 2));
+        let Some(&[picture, around]) = of_image.filter(|_| weight > 0.0) else {
+            return relevance;
+        };
+        let read = picture.max(around);
+        Explanation {
+            name: relevance.name.clone(),
+            value: (relevance.value + weight * read) / (1.0 + weight),
+            how: format!(
+                "({:.4} + {weight} × {read:.4}) / (1 + {weight})",
+                relevance.value
+            ),
+            parts: vec![
+                relevance,
+                Explanation {
+                    name: "on topic, as the pair encoder reads the texts".to_owned(),
+                    value: read,
+                    how: format!(
+                        "the largest of the text in the picture {picture:.4} and the words around {around:.4}"
+                    ),
+                    parts: Vec::new(),
+                },
+            ],
+        }
     }
 
     /// The stances of each candidate's texts.
@@ -527,6 +589,46 @@ mod tests {
             assert_eq!(Claimed::likeliest(stances), expected);
         }
         assert_eq!(Claimed::likeliest(None), claimed(None, 1.0));
+    }
+
+    #[test]
+    fn relevance_and_the_surer_of_two_texts_are_averaged() {
+        let texts = PoolTexts {
+            texts: vec![String::new(); 4],
+            logits: None,
+            on_topic: Some(vec![0.2, 0.8, 0.0, 0.0]),
+            sections: Vec::new(),
+            section_logits: None,
+        };
+        let relevance = |at, weight| {
+            let found = Explanation {
+                name: "relevance".into(),
+                value: 0.5,
+                how: String::new(),
+                parts: Vec::new(),
+            };
+            texts.relevance(at, found, weight)
+        };
+        // (.5 + .5 × .8) / 1.5
+        assert!((relevance(0, 0.5).value - 0.6).abs() < 1e-12);
+        // without text, (.5 + .5 × 0) / 1.5
+        assert!((relevance(1, 0.5).value - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(relevance(0, 0.0).value, 0.5);
+        let unread = PoolTexts {
+            on_topic: None,
+            ..texts
+        };
+        let found = unread.relevance(0, on_both_sides().pro.unwrap(), 0.5);
+        assert_eq!(found.name, "on both sides");
+        assert_eq!(found.value, 0.0);
+        // the likelier of two pieces, as a probability
+        let of = |relevance| PairReading {
+            stance: [0.0; 3],
+            quality: 0.0,
+            relevance,
+        };
+        assert_eq!(surest_topic(&[of(-2.0), of(0.0)]), 0.5);
+        assert_eq!(surest_topic(&[]), 0.0);
     }
 
     #[test]
