@@ -60,7 +60,7 @@ def main(riposte, task, collection, work, *qrels):
     base = {"comparison": 0.25} if task == "comparative" else {}
     print("| family | relevance | quality | commonest choice |\n|---|---|---|---|")
     for (search, retrieval), (fused, fusion), (more, channels) in itertools.product(RETRIEVALS[task].items(), FUSIONS.items(), MORE.items()):
-        if more and fused:
+        if fused and more not in ("", "relevance 1"):
             continue
         family = {}
         for sentence, quality in itertools.product((0.5, 1, 2), repeat=2):

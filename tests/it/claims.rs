@@ -160,8 +160,10 @@ fn a_topic_without_two_objects_is_ranked_without_stances_and_named() {
     let topics = b"<topics><topic><number>1</number><title>Should I buy or rent?</title></topic>\
         <topic><number>2</number><title>Which is the best pet?</title></topic></topics>";
     let passages =
-        b"{\"id\": \"a\", \"contents\": \"It is better to rent a flat than to buy one.\"}\n\
-        {\"id\": \"b\", \"contents\": \"The best pet is a dog, most people say.\"}\n";
+        b"{\"id\": \"a\", \"contents\": \"It is better to rent a flat than to buy one, because you can leave it when you like and somebody else has to \
+        mend the roof.\"}\n\
+        {\"id\": \"b\", \"contents\": \"The best pet is a dog, most people say, since it comes for walks, guards the house and is glad to see you \
+        whatever you did.\"}\n";
     let dir = WorkDir::with(&[("in/topics.xml", topics), ("in/passages.jsonl", passages)]);
     let (_, _, said) = dir.run("comparative -i in -o out --index kept");
     let expected = "topic 2 (\"Which is the best pet?\") does not name two objects to compare";

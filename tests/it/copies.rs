@@ -36,9 +36,13 @@ impl Pair {
             first,
             second,
         };
-        let same_hash = "UPDATE picture SET phash = (SELECT phash FROM picture WHERE document = ?1) WHERE document = ?2";
-        pair.change(same_hash, &[&pair.first, &pair.second]);
+        pair.make_alike();
         pair
+    }
+
+    fn make_alike(&self) {
+        let same_hash = "UPDATE picture SET phash = (SELECT phash FROM picture WHERE document = ?1) WHERE document = ?2";
+        self.change(same_hash, &[&self.first, &self.second]);
     }
 
     fn change(&self, sql: &str, values: &[&str]) {
@@ -180,6 +184,9 @@ fn a_template_with_other_words_takes_a_place_of_its_own() {
         let forget = "DELETE FROM work WHERE channel = 'ocr' AND document = ?";
         pair.change(forget, &[image]);
     }
+    // this measures both pictures anew, without their text
+    pair.rank();
+    pair.make_alike();
     let (_, listed) = pair.rank();
     assert_ne!(listed[0], listed[1]);
 }

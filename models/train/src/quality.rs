@@ -66,16 +66,27 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
         let read = with_encoder(rows, judged, claims, &encoder)?;
         let of_encoder = read.iter().map(|r| r.features[FEATURES.len()]).collect();
         let with_encoder = cross_validated(&read, &rating_names(true))?;
+        let truth: Vec<(&TopicId, f64)> = rows.iter().map(|r| (&r.topic, r.share)).collect();
+        let topics = taus(&truth, &of_model);
+        let better = topics
+            .iter()
+            .zip(taus(&truth, &with_encoder))
+            .filter(|(without, with)| with > *without)
+            .count();
         for (what, scores) in [
             ("this model", of_model),
             ("length alone", length),
             ("the pair encoder alone (not used)", of_encoder),
             ("this model with the pair encoder (not used)", with_encoder),
         ] {
-            let truth: Vec<(&TopicId, f64)> = rows.iter().map(|r| (&r.topic, r.share)).collect();
             let (pairs, tau) = agreement(&truth, &scores);
             let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
         }
+        let _ = writeln!(
+            head,
+            "# {name}: topics whose tau-b is larger with the pair encoder: {better} of {}",
+            topics.len()
+        );
         let all: Vec<&Row> = rows.iter().collect();
         tables += &table(name, &learn(&all, &FEATURES)?, &FEATURES);
     }
@@ -249,31 +260,58 @@ fn cross_validated(rows: &[Row], names: &[&'static str]) -> Result<Vec<f64>> {
 /// the topic and the grade of each text, in the order of the topics.
 pub fn agreement(truth: &[(&TopicId, f64)], scores: &[f64]) -> (f64, f64) {
     let (mut right, mut pairs) = (0.0, 0.0);
-    let mut taus = Vec::new();
-    let mut start = 0;
-    while let Some(first) = truth.get(start) {
-        let end = start + truth[start..].iter().take_while(|r| r.0 == first.0).count();
-        let (mut balance, mut by_grade, mut by_score) = (0.0, 0.0, 0.0);
-        for i in start..end {
-            for j in i + 1..end {
-                let grade = sign(truth[i].1 - truth[j].1);
-                let score = sign(scores[i] - scores[j]);
-                balance += grade * score;
-                by_grade += grade.abs();
-                by_score += score.abs();
-                pairs += grade.abs();
-                right += grade.abs() * (1.0 + grade * score) / 2.0;
-            }
-        }
-        if by_grade > 0.0 {
-            taus.push(balance / f64::sqrt(by_grade * by_score).max(1.0));
-        }
-        start = end;
+    for Agreement {
+        balance, grades, ..
+    } in agreements(truth, scores)
+    {
+        right += (grades + balance) / 2.0;
+        pairs += grades;
     }
+    let taus = taus(truth, scores);
     (
         right / pairs,
         taus.iter().sum::<f64>() / taus.len().max(1) as f64,
     )
+}
+
+/// Kendall's tau-b of each topic that has different grades; arguments as for [`agreement`].
+fn taus(truth: &[(&TopicId, f64)], scores: &[f64]) -> Vec<f64> {
+    let of_topics = agreements(truth, scores).into_iter();
+    of_topics
+        .filter(|of| of.grades > 0.0)
+        .map(|of| of.balance / f64::sqrt(of.grades * of.scores).max(1.0))
+        .collect()
+}
+
+/// Counts over the pairs of texts of one topic.
+#[derive(Default)]
+struct Agreement {
+    /// Pairs in the right order less those in the wrong order.
+    balance: f64,
+    /// Pairs with different grades, and with different scores.
+    grades: f64,
+    scores: f64,
+}
+
+fn agreements(truth: &[(&TopicId, f64)], scores: &[f64]) -> Vec<Agreement> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(first) = truth.get(start) {
+        let end = start + truth[start..].iter().take_while(|r| r.0 == first.0).count();
+        let mut of_topic = Agreement::default();
+        for i in start..end {
+            for j in i + 1..end {
+                let grade = sign(truth[i].1 - truth[j].1);
+                let score = sign(scores[i] - scores[j]);
+                of_topic.balance += grade * score;
+                of_topic.grades += grade.abs();
+                of_topic.scores += score.abs();
+            }
+        }
+        found.push(of_topic);
+        start = end;
+    }
+    found
 }
 
 fn sign(x: f64) -> f64 {
