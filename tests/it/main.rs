@@ -4,6 +4,7 @@ mod approaches;
 mod arguments;
 mod at_once;
 mod bounds;
+mod challenge;
 mod chatnoir;
 mod claims;
 mod clip;
