@@ -172,13 +172,14 @@ train:
 	test -n "$(DATA)" || { echo "make train DATA=DIR: the directory with the development data"; exit 2; }
 	$(BUILD_TRAIN)
 	$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2
-	$(TRAIN) quality --data $(DATA) -o models/own/quality.toml
 	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o models/own/tagger.bin
 	$(TRAIN) svr-quality --data $(DATA) -o models/own/svr-quality.tsv
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o models/own/stance.safetensors
 	$(BUILD_TRAIN)
 	$(TRAIN) text-stance --data $(DATA) -o models/own/text-stance.toml
 	$(TRAIN) object-stance --data $(DATA) -o models/own/object-stance.toml
+	$(TRAIN) quality --data $(DATA) -o models/own/quality.toml
+	$(BUILD_TRAIN)
 	$(TRAIN) trees --set small --data $(DATA) -o models/own/trees-small.txt
 	$(TRAIN) trees --set medium --data $(DATA) -o models/own/trees-medium.txt
 	$(BUILD_TRAIN)
