@@ -48,25 +48,18 @@ pub const FEATURES: [&str; 20] = [
     "second person",
 ];
 
-/// The name of the feature that the pair encoder adds to [`FEATURES`] in the model of ratings: the mean of its logits of quality over the
-/// pieces of the text.
+/// The name of a feature of ratings: the mean of the pair encoder's logits of quality over the pieces of the text.
 pub const READ: &str = "as the pair encoder reads it";
+/// The name of a feature of ratings: the log-odds by [`FEATURES`] alone.
+pub const WORDS: &str = "by words alone";
 
-/// The names of the features of ratings, with or without the pair encoder.
-pub fn rating_names(encoder: bool) -> Vec<&'static str> {
-    let read = encoder.then_some(READ);
-    FEATURES.into_iter().chain(read).collect()
-}
+/// The names of the features of a rating with the pair encoder. Without it, they are [`FEATURES`].
+pub const RATED: [&str; 2] = [READ, WORDS];
 
-/// The features of a rating, in the order of [`rating_names`]. `readings`: what the pair encoder says of the pieces of the text; none without
-/// an encoder.
-pub fn rating_features(text: &str, readings: Option<&[PairReading]>) -> Vec<f64> {
-    let mut features = features(text);
-    features.extend(readings.map(|readings| {
-        let sum: f64 = readings.iter().map(|r| f64::from(r.quality)).sum();
-        sum / readings.len().max(1) as f64
-    }));
-    features
+/// The mean of the pair encoder's logits of quality over the pieces of a text.
+pub fn read_quality(readings: &[PairReading]) -> f64 {
+    let sum: f64 = readings.iter().map(|r| f64::from(r.quality)).sum();
+    sum / readings.len().max(1) as f64
 }
 
 /// Number of words beyond which more words no longer raise the feature "length".
@@ -237,18 +230,10 @@ impl Model {
         Ok(Model {
             arguments: Linear::new(text.arguments, &FEATURES).context("arguments")?,
             passages: Linear::new(text.passages, &FEATURES).context("passages")?,
-            ratings: Linear::new(text.ratings, &rating_names(true)).context("ratings")?,
-            ratings_by_words: Linear::new(text.ratings_by_words, &rating_names(false))
+            ratings: Linear::new(text.ratings, &RATED).context("ratings")?,
+            ratings_by_words: Linear::new(text.ratings_by_words, &FEATURES)
                 .context("ratings by words")?,
         })
-    }
-
-    fn of_ratings(&self, encoder: bool) -> &Linear {
-        if encoder {
-            &self.ratings
-        } else {
-            &self.ratings_by_words
-        }
     }
 
     fn of(&self, kind: Kind) -> &Linear {
@@ -278,8 +263,15 @@ pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
     if !is_sentence(text) {
         return 0.0;
     }
-    let model = COMMITTED.of_ratings(readings.is_some());
-    model.probability(&rating_features(text, readings))
+    let by_words = &COMMITTED.ratings_by_words;
+    let features = features(text);
+    match readings {
+        Some(readings) => {
+            let rated = [read_quality(readings), by_words.log_odds(&features)];
+            COMMITTED.ratings.probability(&rated)
+        }
+        None => by_words.probability(&features),
+    }
 }
 
 /// The same number with the contribution of each feature.
@@ -292,6 +284,16 @@ pub fn explain_rating(text: &str, readings: Option<&[PairReading]>) -> Explanati
             parts: Vec::new(),
         };
     }
-    let model = COMMITTED.of_ratings(readings.is_some());
-    model.explain("quality", &rating_features(text, readings))
+    let by_words = &COMMITTED.ratings_by_words;
+    let features = features(text);
+    let Some(readings) = readings else {
+        return by_words.explain("quality", &features);
+    };
+    let rated = [read_quality(readings), by_words.log_odds(&features)];
+    let mut explanation = COMMITTED.ratings.explain("quality", &rated);
+    let opened = by_words.explain(WORDS, &features).parts;
+    if let Some(part) = explanation.parts.iter_mut().find(|part| part.name == WORDS) {
+        part.parts = opened;
+    }
+    explanation
 }

@@ -10,7 +10,8 @@ use riposte::collection::read_topics;
 use riposte::reading::pair::{PairEncoder, PairReading};
 use riposte::reading::pieces::pieces;
 use riposte::score::linear::{Linear, LinearText};
-use riposte::score::quality::{FEATURES, features, rating_features, rating_names};
+use riposte::score::logit;
+use riposte::score::quality::{FEATURES, RATED, READ, features, read_quality};
 use riposte::topic::question;
 use riposte::trec::TopicId;
 
@@ -65,7 +66,8 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
         let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
         let read = with_encoder(rows, judged, claims, &encoder)?;
         let of_encoder = read.iter().map(|r| r.features[FEATURES.len()]).collect();
-        let with_encoder = cross_validated(&read, &rating_names(true))?;
+        let names: Vec<&'static str> = FEATURES.into_iter().chain([READ]).collect();
+        let with_encoder = cross_validated(&read, &names)?;
         let truth: Vec<(&TopicId, f64)> = rows.iter().map(|r| (&r.topic, r.share)).collect();
         let topics = taus(&truth, &of_model);
         let better = topics
@@ -109,20 +111,20 @@ fn with_encoder(
         let claim = claim.with_context(|| format!("topic {} has no question", of.topic))?;
         Ok((claim.as_str(), of.text.as_str()))
     });
-    let features = read_features(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
+    let read = read_qualities(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
     Ok(rows
         .iter()
-        .zip(features)
-        .map(|(row, features)| Row {
+        .zip(read)
+        .map(|(row, read)| Row {
             topic: row.topic.clone(),
-            features,
+            features: row.features.iter().copied().chain([read]).collect(),
             share: row.share,
         })
         .collect())
 }
 
-/// The features of each (claim, text) with the pair encoder.
-fn read_features(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Vec<f64>>> {
+/// The quality of each (claim, text), as the pair encoder reads it.
+fn read_qualities(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<f64>> {
     let parts: Vec<Vec<&str>> = texts.iter().map(|(_, text)| pieces(text)).collect();
     let pairs: Vec<(&str, &str)> = texts
         .iter()
@@ -130,12 +132,11 @@ fn read_features(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Ve
         .flat_map(|((claim, _), parts)| parts.iter().map(|part| (*claim, *part)))
         .collect();
     let mut readings = encoder.read(&pairs)?.into_iter();
-    Ok(texts
+    Ok(parts
         .iter()
-        .zip(&parts)
-        .map(|((_, text), parts)| {
+        .map(|parts| {
             let of_text: Vec<PairReading> = readings.by_ref().take(parts.len()).collect();
-            rating_features(text, Some(&of_text))
+            read_quality(&of_text)
         })
         .collect())
 }
@@ -155,12 +156,6 @@ fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
         .iter()
         .map(|of| (of.claim.as_str(), of.text.as_str()))
         .collect();
-    let mut read: Vec<Row> = dev
-        .iter()
-        .zip(read_features(&texts, encoder)?)
-        .map(|(of, features)| row(of, features))
-        .collect();
-    read.sort_by(|a, b| a.topic.cmp(&b.topic));
     let by_words: Vec<Row> = training
         .iter()
         .map(|of| row(of, features(&of.text)))
@@ -168,22 +163,27 @@ fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
     let by_words: Vec<&Row> = by_words.iter().collect();
     let learned = learn(&by_words, &FEATURES)?;
     let of_words = model(&learned, &FEATURES)?;
-    let words = read
+    let mut read: Vec<Row> = dev
         .iter()
-        .map(|r| of_words.probability(&r.features[..FEATURES.len()]));
-    let alone = read.iter().map(|r| r.features[FEATURES.len()]).collect();
-    let together = cross_validated(&read, &rating_names(true))?;
+        .zip(read_qualities(&texts, encoder)?)
+        .map(|(of, read)| {
+            let words = logit(of_words.probability(&features(&of.text)));
+            row(of, vec![read, words])
+        })
+        .collect();
+    read.sort_by(|a, b| a.topic.cmp(&b.topic));
+    let feature = |at: usize| read.iter().map(|r| r.features[at]).collect::<Vec<f64>>();
+    let together = cross_validated(&read, &RATED)?;
     let mut head = String::from(
         "# Ratings of the 3,208 arguments in the development part of argq30k (7 topics): Spearman's correlation over all, and its mean over\n\
          # the topics. The model of words has learned from the training part, as has the encoder; the model of both from the other\n\
          # topics of the development part:\n",
     );
     for (what, scores) in [
-        ("words", words.collect()),
-        ("the pair encoder alone", alone),
+        ("words", feature(1)),
+        ("the pair encoder alone", feature(0)),
         ("both", together),
     ] {
-        let scores: Vec<f64> = scores;
         let pairs: Vec<(f64, f64)> = read.iter().map(|r| r.share).zip(scores).collect();
         let mut by_topic = Vec::new();
         let mut rest = pairs.as_slice();
@@ -200,8 +200,7 @@ fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
         );
     }
     let all: Vec<&Row> = read.iter().collect();
-    let names = rating_names(true);
-    let tables = table("ratings", &learn(&all, &names)?, &names)
+    let tables = table("ratings", &learn(&all, &RATED)?, &RATED)
         + &table("ratings_by_words", &learned, &FEATURES);
     Ok((head, tables))
 }

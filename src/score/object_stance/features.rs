@@ -199,10 +199,10 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
     let mut features = sums.features(sentences.len().max(1) as f64);
     if let Some(readings) = readings {
         let number = readings.len().max(1) as f64;
-        // a sentence that prefers neither object has no leaning
-        let leaning = |r: &Reading| r.prefers * r.leaning;
-        let mean = readings.iter().map(|r| leaning(r).tanh()).sum::<f64>() / number;
+        let mean = readings.iter().map(|r| r.leaning.tanh()).sum::<f64>() / number;
         features.which.push(mean);
+        // a sentence that prefers neither object is not one-sided
+        let leaning = |r: &Reading| r.prefers * r.leaning;
         features
             .neutral
             .push(readings.iter().map(leaning).sum::<f64>().abs() / number.sqrt());

@@ -322,10 +322,11 @@ fn stances_of(readings: &[PairReading]) -> Vec<Logits> {
     readings.iter().map(|reading| reading.stance).collect()
 }
 
-/// The largest probability that a piece of a text is about the topic.
-fn surest_topic(readings: &[PairReading]) -> f64 {
-    let logits = readings.iter().map(|r| f64::from(r.relevance));
-    logits.reduce(f64::max).map_or(0.0, logistic)
+/// The probability that a text is about the topic, by its first piece, which is its beginning.
+fn on_topic(readings: &[PairReading]) -> f64 {
+    readings
+        .first()
+        .map_or(0.0, |whole| logistic(f64::from(whole.relevance)))
 }
 
 /// The texts of the candidates for a topic, and the pair encoder's logits of each with the topic's claim.
@@ -334,8 +335,7 @@ pub(super) struct PoolTexts {
     texts: Vec<String>,
     /// For each text the logits of its pieces; `None` without an encoder.
     logits: Option<Vec<Vec<Logits>>>,
-    /// For each text the largest probability, by the encoder, that one of its pieces is about the topic; 0 without words. `None` without an
-    /// encoder.
+    /// For each text the probability, by the encoder, that it is about the topic; 0 without words. `None` without an encoder.
     on_topic: Option<Vec<f64>>,
     /// For each candidate the sections of the text in the picture.
     sections: Vec<Sections>,
@@ -367,7 +367,7 @@ impl PoolTexts {
             with_text
                 .map(|(text, of_text)| {
                     if has_words(text) {
-                        surest_topic(of_text)
+                        on_topic(of_text)
                     } else {
                         0.0
                     }
@@ -621,14 +621,14 @@ mod tests {
         let found = unread.relevance(0, on_both_sides().pro.unwrap(), 0.5);
         assert_eq!(found.name, "on both sides");
         assert_eq!(found.value, 0.0);
-        // the likelier of two pieces, as a probability
+        // by the first piece
         let of = |relevance| PairReading {
             stance: [0.0; 3],
             quality: 0.0,
             relevance,
         };
-        assert_eq!(surest_topic(&[of(-2.0), of(0.0)]), 0.5);
-        assert_eq!(surest_topic(&[]), 0.0);
+        assert_eq!(on_topic(&[of(0.0), of(2.0)]), 0.5);
+        assert_eq!(on_topic(&[]), 0.0);
     }
 
     #[test]

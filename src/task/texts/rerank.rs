@@ -10,7 +10,8 @@ use crate::evidence::sentiment::Vader;
 use crate::index::corpus::Corpus;
 use crate::index::vector;
 use crate::reading::Reader;
-use crate::reading::pieces::{beginning, pieces, used_part};
+use crate::reading::pair::PairReading;
+use crate::reading::pieces::{beginning, used_part};
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
 use crate::score::svr;
@@ -316,38 +317,25 @@ impl<'a> Documents<'a> {
         Ok(of_windows(windows, scores.into_iter().map(f64::from)))
     }
 
-    /// The log-odds that each piece of a text is about the topic; none for a text without words.
+    /// The log-odds that each text is about the topic, by its beginning; none for a text without words.
     fn relevance(
         &self,
         reader: &mut Reader,
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<f64>>> {
         let (claim, _) = question::claims(&self.topic.title);
-        let parts: Vec<Vec<&str>> = self.texts.iter().map(|text| pieces(text)).collect();
-        let pairs: Vec<(&str, &str)> = parts
-            .iter()
-            .flatten()
-            .map(|part| (claim.as_str(), *part))
+        let texts = self.texts.iter();
+        let pairs: Vec<(&str, &str)> = texts
+            .map(|text| (claim.as_str(), beginning(text)))
             .collect();
         let Some(readings) = reader.pair_readings(&pairs, on_progress)? else {
             return Ok(Vec::new());
         };
-        let mut readings = readings.iter();
-        Ok(self
-            .texts
-            .iter()
-            .zip(&parts)
-            .map(|(text, parts)| {
-                let of_text = readings.by_ref().take(parts.len());
-                let values = of_text.map(|reading| f64::from(reading.relevance));
-                let values: Vec<f64> = values.collect();
-                if text.trim().is_empty() {
-                    Vec::new()
-                } else {
-                    values
-                }
-            })
-            .collect())
+        let log_odds = |(text, reading): (&String, PairReading)| {
+            let value = (!text.trim().is_empty()).then_some(f64::from(reading.relevance));
+            Vec::from_iter(value)
+        };
+        Ok(self.texts.iter().zip(readings).map(log_odds).collect())
     }
 
     /// The probability that each text takes a side on the topic; none for a text without words.
