@@ -60,10 +60,10 @@ def main(riposte, task, collection, work, *qrels):
     base = {"comparison": 0.25} if task == "comparative" else {}
     print("| family | relevance | quality | commonest choice |\n|---|---|---|---|")
     for (search, retrieval), (fused, fusion), (more, channels) in itertools.product(RETRIEVALS[task].items(), FUSIONS.items(), MORE.items()):
-        if (fused and more not in ("", "relevance .5")) or (search != "BM25" and (fused or more)):
+        if (fused and more not in ("", "relevance .5", "relevance 1")) or (search != "BM25" and (fused or more)):
             continue
         family = {}
-        for sentence, quality in itertools.product((0.5, 1, 2), repeat=2):
+        for sentence, quality in itertools.product((0.5, 1, 2), (0.5, 1, 2, 4)):
             weights = {"retrieval": 1, "sentence": sentence, "quality": quality, **base, **channels}
             family[f"sentence {sentence}, quality {quality}"] = measured(riposte, task, collection, work, qrels,
                                                                          recipe(task, retrieval, fusion, weights))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Finds the weights that best re-rank the top of a text ranking, cross-validated by topic.
 
-    riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl
+    riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl --approach FILE
     pip install numpy scikit-learn
     models/train/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY
 
-It reads the explanations of the default approach: the scores of each document before they are weighted, and the features of its
+FILE is the default approach (`riposte approaches show riposte`) with weights for relevance and, for passages, comparison: what has no weight is not computed.
+It reads the explanations: the scores of each document before they are weighted, and the features of its
 quality. Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge
 regression on the same standardised features), so that no topic is scored by weights that have seen it. The output is the strict
 nDCG@5 by relevance and by quality, with riposte's model and with the model that has not seen the topic, and the mean over topics with
@@ -22,9 +23,9 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 WHY, RELEVANCE, QUALITY = sys.argv[1:4]
-OPINIONS = ['retrieval', 'sentence', 'quality', 'comparison']
+OPINIONS = ['retrieval', 'sentence', 'quality', 'comparison', 'relevance']
 # the weight of retrieval is 1
-GRID = [(1, *rest) for rest in itertools.product((0, .5, 1, 1.5), (0, .5, 1, 1.5), (0, .25, .5))]
+GRID = [(1, *rest) for rest in itertools.product((0, .5, 1, 2), (0, .5, 1, 2, 4), (0, .25, .5), (0, .5, 1))]
 
 
 def read(path):
@@ -52,7 +53,7 @@ for line in open(WHY):
     features = [re.search(r'× (-?[\d.]+) dev', part['how']) for part in parts['quality']['parts'][0]['parts'] if 'how' in part]
     candidates[why['topic']].append({
         'doc': why['document'], 'opinions': [value(name) for name in OPINIONS],
-        'features': [float(f[1]) for f in features if f], 'repeats': parts['among the first']['value'] < 2,
+        'features': [float(f[1]) for f in features if f], 'repeats': parts['base of re-ranked documents']['value'] < 2,
     })
 
 highest = max(max(grades.values()) for grades in quality.values())
@@ -75,7 +76,7 @@ def score(topic, weights, qrels, own=False):
 
 mean = lambda weights, qrels, own, of=topics: sum(score(t, weights, qrels, own) for t in of) / len(of)
 print('weights of', ', '.join(OPINIONS), '| model of riposte: relevance, quality | model that has not seen the topic')
-for weights in [(1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 0, .25), (1, 1, .5, .25), (1, 1, 1, 0), (1, 1, 1, .25)]:
+for weights in [(1, 0, 0, 0, 0), (1, 1, 0, 0, 0), (1, 1, 1, 0, 0), (1, 1, 1, .25, 0), (1, 1, 1, .25, 1), (1, 1, 2, 0, 1), (1, 2, 2, 0, 0), (1, 2, 2, 0, 1), (1, 2, 4, 0, 0), (1, 2, 4, 0, 1)]:
     print(weights, '| %.3f %.3f' % tuple(mean(weights, q, True) for q in (relevance, quality)), '| %.3f %.3f' % tuple(mean(weights, q, False) for q in (relevance, quality)))
 chosen = []
 for topic in topics:
