@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes tests/golden anew: evidence of the sample with the models that are here, if there is none, and a run for each name that
+# Makes tests/golden anew: evidence of the sample, in floats and with the outputs of the models that are here, if there is none, and a run for each name that
 # tests/it/images.rs knows. What riposte keeps beside the evidence stays out of the repository.
 set -eu
 golden=tests/golden
@@ -13,7 +13,7 @@ fi
 make_run() {
     name=$1
     shift
-    "$RIPOSTE" images -q -i sample -o "$out" --evidence "$out/evidence.sqlite" "$@"
+    "$RIPOSTE" images -q -i sample -o "$out" --numeric float --evidence "$out/evidence.sqlite" "$@"
     cp "$out/run.txt" "$golden/$name.txt"
 }
 make_run riposte
