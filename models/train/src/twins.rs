@@ -235,9 +235,8 @@ const UNCLEAR: [&str; 12] = [
 fn statement(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['.', '!', ' ', ';', ',']);
     let count = text.split_whitespace().count();
-    let fits = WORDS.contains(&count)
-        && !text.contains(['?', '"', ':'])
-        && sentences(text).into_iter().count() == 1;
+    let fits =
+        WORDS.contains(&count) && !text.contains(['?', '"', ':']) && sentences(text).len() == 1;
     fits.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -307,8 +306,11 @@ fn opposite(text: &str, random: &mut Random) -> Option<String> {
     Some(made.join(" "))
 }
 
-/// Beginnings and ends of claims, and claims about the same subject with whether they say the same.
-const CLAIMS: [(&str, &str, [(&str, bool); 4]); 14] = [
+/// Claims about a subject `{x}`, and whether each says the same.
+type OtherClaims = [(&'static str, bool); 4];
+
+/// Beginnings and ends of claims, and claims about the same subject.
+const CLAIMS: [(&str, &str, OtherClaims); 14] = [
     (
         "we should ban ",
         "",
@@ -731,6 +733,10 @@ mod tests {
         let mut sides = Vec::new();
         for _ in 0..200 {
             if let Some((text, side)) = of_text(&a, Some(&b), &mut random) {
+                if text.starts_with("Animals do not suffer there") {
+                    assert_eq!(side, AgainstA);
+                    continue;
+                }
                 assert!(text.contains("Animals suffer there"), "{text}");
                 assert!(!text.contains(['{', '}']), "{text}");
                 assert_eq!(

@@ -342,13 +342,8 @@ fn predicate_score(
         "JJ" => 20,
         // "children raised by gay parents | disadvantaged"
         "VBN" | "VBD" if next.is_none() && last.is_noun() => 36,
-        "VBN" | "VBG" | "VBD" => {
-            if last.is_noun() || last.tag == "PRP" || ends_relative {
-                30
-            } else {
-                return None;
-            }
-        }
+        "VBN" | "VBG" | "VBD" if last.is_noun() || last.tag == "PRP" || ends_relative => 30,
+        "VBN" | "VBG" | "VBD" => return None,
         "IN" if word.is(&["of"]) => return None,
         "IN" if word.is(&["like", "against", "beyond", "over"]) => 24,
         "IN" | "TO" => 14,

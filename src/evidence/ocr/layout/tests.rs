@@ -297,10 +297,8 @@ proptest! {
         let after = arrange(lines);
         prop_assert_eq!(words(after.iter().map(|line| line.text.clone())), before);
         // blocks are numbered in reading order, and none is interrupted
-        let mut next = 0;
-        for block in blocks(&after) {
-            prop_assert!(block.lines.iter().all(|line| line.block == next));
-            next += 1;
+        for (number, block) in (0..).zip(blocks(&after)) {
+            prop_assert!(block.lines.iter().all(|line| line.block == number));
         }
     }
 
