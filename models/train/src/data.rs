@@ -434,6 +434,31 @@ pub fn written_pairs() -> Result<Vec<Challenge>> {
     hard_pairs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/pairs.tsv"))
 }
 
+/// The sentences of `models/train/data/comparisons.tsv`, which were written for training.
+pub fn written_comparisons() -> Result<Vec<Comparison>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/comparisons.tsv");
+    let text = read(&path)?;
+    let rows = text.lines().zip(1..).map(|(line, number)| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let place = || format!("{}, line {number}", path.display());
+        let &[first, second, sentence, answer] = fields.as_slice() else {
+            bail!("{} has {} fields, not 4", place(), fields.len());
+        };
+        let first_is_better = match answer {
+            "first" => Some(true),
+            "second" => Some(false),
+            "neither" => None,
+            _ => bail!("{} has the answer {answer:?}", place()),
+        };
+        Ok(Comparison {
+            objects: [first.to_owned(), second.to_owned()],
+            sentence: sentence.to_owned(),
+            first_is_better,
+        })
+    });
+    rows.collect()
+}
+
 fn hard_pairs(path: &Path) -> Result<Vec<Challenge>> {
     let text = read(path)?;
     let rows = text.lines().zip(1..).map(|(line, number)| {
