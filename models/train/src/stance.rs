@@ -61,8 +61,7 @@ mod share {
     pub const NEUTRAL: usize = 5;
     /// Matches of arguments and key points.
     pub const MATCHES: usize = 8;
-    /// A sentence without a comparison is shown as it is with half of this percentage, else with its objects swapped with the same
-    /// percentage, else not at all.
+    /// Sentences of CompSent-19 without a comparison: half of this percentage as they are, and about as many with their objects swapped.
     pub const UNCOMPARED: usize = 60;
 }
 
