@@ -100,7 +100,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
     }
 }
 
-/// The last sentence of a text of several sentences, without the ones before it.
+/// The last of several sentences.
 fn last_question(words: &[Word]) -> Option<&[Word]> {
     let end = words
         .iter()

@@ -81,7 +81,7 @@ pub(crate) fn polarity(question: &str) -> Polarity {
     by_words(&words, words.windows(2).any(is_too) || blames)
 }
 
-/// Whether a text is for or against its subject by its words, whatever it says.
+/// Whether a text, be it a question or a claim, is for or against its subject, going by its words alone.
 ///
 /// It is against it if it has a word of [`AGAINST`], or a verb of [`CAUSES`] and after it one of [`EVILS`]. Each negation or reduction in the
 /// text reverses the result.

@@ -141,8 +141,8 @@ fn read_qualities(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<f
         .collect())
 }
 
-/// The two models of ratings, and their figures. The pair encoder has learned from the training part, so that the model with it is learned from
-/// the development part.
+/// The two models of ratings, and their figures. The pair encoder has learned from the training part, so the model that uses its readings is learned
+/// from the development part.
 fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
     let [training, dev] = ["train", "dev"]
         .map(|part| data::rated_arguments(&dir.join(format!("stance/argq30k-{part}.csv.gz"))));

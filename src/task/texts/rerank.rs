@@ -317,6 +317,18 @@ impl<'a> Documents<'a> {
         Ok(of_windows(windows, scores.into_iter().map(f64::from)))
     }
 
+    /// What the pair encoder says of the topic's claim with the beginning of each text. `None`: as for [`Reader::pair_readings`].
+    fn readings(
+        &self,
+        claim: &str,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Option<Vec<PairReading>>> {
+        let texts = self.texts.iter();
+        let pairs: Vec<(&str, &str)> = texts.map(|text| (claim, beginning(text))).collect();
+        reader.pair_readings(&pairs, on_progress)
+    }
+
     /// The log-odds that each text is about the topic, by its beginning; none for a text without words.
     fn relevance(
         &self,
@@ -324,11 +336,7 @@ impl<'a> Documents<'a> {
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<f64>>> {
         let (claim, _) = question::claims(&self.topic.title);
-        let texts = self.texts.iter();
-        let pairs: Vec<(&str, &str)> = texts
-            .map(|text| (claim.as_str(), beginning(text)))
-            .collect();
-        let Some(readings) = reader.pair_readings(&pairs, on_progress)? else {
+        let Some(readings) = self.readings(&claim, reader, on_progress)? else {
             return Ok(Vec::new());
         };
         let log_odds = |(text, reading): (&String, PairReading)| {
@@ -345,20 +353,16 @@ impl<'a> Documents<'a> {
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<f64>>> {
         let (claim, _) = question::claims(&self.topic.title);
-        let texts = self.texts.iter();
-        let pairs: Vec<(&str, &str)> = texts
-            .map(|text| (claim.as_str(), beginning(text)))
-            .collect();
-        let Some(logits) = reader.pair_logits(&pairs, on_progress)? else {
+        let Some(readings) = self.readings(&claim, reader, on_progress)? else {
             return Ok(Vec::new());
         };
         let model = Model::committed();
-        let probability = |(text, logits): (&String, _)| {
-            let stances = model.stances(&claim, text, Some(&[logits]));
+        let probability = |(text, reading): (&String, PairReading)| {
+            let stances = model.stances(&claim, text, Some(&[reading.stance]));
             let side = (!text.trim().is_empty()).then_some(stances.pro + stances.con);
             Vec::from_iter(side)
         };
-        Ok(self.texts.iter().zip(logits).map(probability).collect())
+        Ok(self.texts.iter().zip(readings).map(probability).collect())
     }
 }
 

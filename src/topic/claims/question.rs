@@ -278,7 +278,7 @@ fn is_gerund(words: &[Word]) -> bool {
     })
 }
 
-/// How well a word does as the first of the predicate; `None` if it cannot be it.
+/// How likely the predicate is to begin with this word; `None` if it cannot.
 fn predicate_score(
     auxiliary: &Word,
     words: &[Word],

@@ -255,7 +255,7 @@ pub(super) fn finite(words: &[Word]) -> Option<usize> {
 const CERTAIN: i32 = 8;
 
 /// How likely the word at a place is to be the finite verb, by its tag, by whether "will" can stand before it, and by whether it agrees with
-/// what stands before it; `None` if it cannot be it.
+/// what stands before it; `None` if the word cannot be a finite verb.
 fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     let (last, word) = (words.get(at - 1)?, words.get(at)?);
     let subject = words.get(..at)?;

@@ -31,7 +31,7 @@ const LINE_SIZES: f32 = 2.0;
 struct Gap {
     left: usize,
     right: usize,
-    /// Whether it is within a box.
+    /// Whether the gap is inside a single box of text.
     is_within: bool,
     /// Whether a bullet stands before it.
     is_bullet: bool,

@@ -9,9 +9,9 @@ const MOST: f32 = 0.6;
 const ALIGNED: f32 = 0.7;
 /// Greatest number of characters of a number with its unit.
 const NUMBER: usize = 12;
-/// Words in a table of at least this many columns have at most this many characters in the median…
+/// Cells of words make a table if there are at least this many columns, if the median cell has at most this many characters…
 const WORDS: (usize, usize) = (3, 14);
-/// …and its rows are at least this many line heights apart, where lines of a paragraph are not.
+/// …and if its rows are at least this many line heights apart, as lines of a paragraph are not.
 const ROW_GAP: f32 = 0.5;
 
 /// Whether these columns are a table: one of them consists of numbers or of labels that end with a colon, or there are at least three, of
