@@ -3,14 +3,17 @@
 
     riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl --approach FILE
     pip install numpy scikit-learn
-    models/train/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY
+    models/train/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY [VALUES]
 
 FILE is the default approach (`riposte approaches show riposte`) with weights for relevance and, for passages, comparison: what has no weight is not computed.
 It reads the explanations: the scores of each document before they are weighted, and the features of its
 quality. Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge
-regression on the same standardised features), so that no topic is scored by weights that have seen it. The output is the strict
-nDCG@5 by relevance and by quality, with riposte's model and with the model that has not seen the topic, and the mean over topics with
-the weights that are best on the other topics.
+regression on the same standardised features), so that no topic is scored by weights that have seen it. VALUES replaces relevance: what the encoder
+would say had it learned from the judgements of the other topics (`train evaluate-relevance --data DATA --left-out VALUES`; the lines of the task at hand).
+
+For each topic, the weights are chosen that are best on all other topics, by the sum of both nDCG@5. A line of the output is a weight of relevance: the
+strict nDCG@5 by relevance and by quality, the mean over the topics, and the commonest choice; first with riposte's model of quality, then with
+those that have not seen the topic.
 """
 import collections
 import itertools
@@ -23,9 +26,10 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 WHY, RELEVANCE, QUALITY = sys.argv[1:4]
+VALUES = sys.argv[4] if len(sys.argv) > 4 else None
 OPINIONS = ['retrieval', 'sentence', 'quality', 'comparison', 'relevance']
 # the weight of retrieval is 1
-GRID = [(1, *rest) for rest in itertools.product((0, .5, 1, 2), (0, .5, 1, 2, 4), (0, .25, .5), (0, .5, 1))]
+SENTENCE, QUALITY_WEIGHTS, RELEVANCE_WEIGHTS = (.5, 1, 2), (.5, 1, 2, 4), (0, .25, .5, 1, 2)
 
 
 def read(path):
@@ -65,22 +69,35 @@ for topic in topics:
         unseen[topic, c['doc']] = float(np.clip(model.predict([c['features']])[0], 0, 1))
 
 
-def score(topic, weights, qrels, own=False):
+if VALUES:
+    relevant = {}
+    for line in open(VALUES):
+        _, topic, doc, value = line.split('\t')
+        relevant[topic, doc] = float(value)
+    for topic in topics:
+        values = [relevant[topic, c['doc']] for c in candidates[topic]]
+        low, high = min(values), max(values)
+        for c, value in zip(candidates[topic], values):
+            c['opinions'][OPINIONS.index('relevance')] = (value - low) / (high - low) if high > low else 1.0
+
+
+def measured(topic, weights, own):
     def of(c):
         opinions = list(c['opinions'])
         if not own:
-            opinions[2] = unseen[topic, c['doc']]
+            opinions[OPINIONS.index('quality')] = unseen[topic, c['doc']]
         return (c['repeats'], -sum(w * o for w, o in zip(weights, opinions)), c['doc'])
-    return ndcg([c['doc'] for c in sorted(candidates[topic], key=of)], qrels[topic])
+    ranking = [c['doc'] for c in sorted(candidates[topic], key=of)]
+    return ndcg(ranking, relevance[topic]), ndcg(ranking, quality[topic])
 
 
-mean = lambda weights, qrels, own, of=topics: sum(score(t, weights, qrels, own) for t in of) / len(of)
-print('weights of', ', '.join(OPINIONS), '| model of riposte: relevance, quality | model that has not seen the topic')
-for weights in [(1, 0, 0, 0, 0), (1, 1, 0, 0, 0), (1, 1, 1, 0, 0), (1, 1, 1, .25, 0), (1, 1, 1, .25, 1), (1, 1, 2, 0, 1), (1, 2, 2, 0, 0), (1, 2, 2, 0, 1), (1, 2, 4, 0, 0), (1, 2, 4, 0, 1)]:
-    print(weights, '| %.3f %.3f' % tuple(mean(weights, q, True) for q in (relevance, quality)), '| %.3f %.3f' % tuple(mean(weights, q, False) for q in (relevance, quality)))
-chosen = []
-for topic in topics:
-    others = [t for t in topics if t != topic]
-    best = max(GRID, key=lambda w: mean(w, relevance, False, others) + mean(w, quality, False, others))
-    chosen.append((score(topic, best, relevance), score(topic, best, quality)))
-print('weights chosen on the other topics | %.3f %.3f' % tuple(np.mean(chosen, axis=0)))
+comparison = .25 if any(c['opinions'][OPINIONS.index('comparison')] for t in topics for c in candidates[t]) else 0
+print('| weight of relevance | relevance | quality | commonest choice |\n|---|---|---|---|')
+for own, weight in itertools.product((True, False), RELEVANCE_WEIGHTS):
+    grid = [(1, s, q, comparison, weight) for s, q in itertools.product(SENTENCE, QUALITY_WEIGHTS)]
+    table = {weights: np.array([measured(topic, weights, own) for topic in topics]) for weights in grid}
+    choices = [max(grid, key=lambda w: np.delete(table[w], at, axis=0).mean(0).sum()) for at in range(len(topics))]
+    means = np.mean([table[weights][at] for at, weights in enumerate(choices)], axis=0)
+    most, times = collections.Counter(choices).most_common(1)[0]
+    model = "riposte's quality" if own else 'quality of other topics'
+    print(f'| {weight}, {model} | {means[0]:.3f} | {means[1]:.3f} | sentence {most[1]}, quality {most[2]}: {times} of {len(topics)} |')

@@ -20,6 +20,7 @@ use crate::trec::DocId;
 use cross::Cross;
 use outputs::{OutputStore, hash_key};
 use pair::{Logits, OUTPUTS, PairEncoder, PairReading};
+use pieces::ClaimedPieces;
 
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
@@ -226,21 +227,8 @@ impl<'a> Reader<'a> {
         &mut self,
         texts: &[(&str, &str)],
     ) -> Result<Option<Vec<Vec<PairReading>>>> {
-        let by_text: Vec<Vec<(&str, &str)>> = texts
-            .iter()
-            .map(|(claim, text)| {
-                pieces::pieces(text)
-                    .into_iter()
-                    .map(|p| (*claim, p))
-                    .collect()
-            })
-            .collect();
-        let pairs: Vec<(&str, &str)> = by_text.iter().flatten().copied().collect();
-        let readings = self.pair_readings(&pairs, &mut |_| ())?;
-        Ok(readings.map(|readings| {
-            let mut readings = readings.into_iter();
-            let of_text = |pieces: &Vec<_>| readings.by_ref().take(pieces.len()).collect();
-            by_text.iter().map(of_text).collect()
-        }))
+        let pieces = ClaimedPieces::of(texts.iter().copied());
+        let readings = self.pair_readings(&pieces.pairs, &mut |_| ())?;
+        Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

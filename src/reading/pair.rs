@@ -99,6 +99,8 @@ pub struct PairEncoder {
     tokenizer: Tokenizer,
     bert: Bert,
     dense: Linear,
+    /// The number of hidden units of the head.
+    hidden: usize,
     out: Linear,
 }
 
@@ -151,6 +153,7 @@ impl PairEncoder {
             producer: producer_of(sha, bytes),
             tokenizer: Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?,
             dense: head(HEAD_DENSE, config.hidden_size)?,
+            hidden: config.hidden_size,
             out: head(HEAD_OUT, OUTPUTS)?,
             bert: Bert::read(
                 &config,
@@ -194,6 +197,26 @@ impl PairEncoder {
     }
 
     fn read_all(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairReading>> {
+        self.classify(pairs, |_, outputs| PairReading::of(outputs))
+    }
+
+    /// As [`PairEncoder::read`], each together with the hidden units of the head, in [-1, 1]: what another output can be learned from.
+    ///
+    /// # Errors
+    /// As [`PairEncoder::read`].
+    pub fn read_with_hidden(&self, pairs: &[(&str, &str)]) -> Result<Vec<(PairReading, Vec<f32>)>> {
+        self.classify(pairs, |hidden, outputs| {
+            (PairReading::of(outputs), hidden.to_vec())
+        })
+        .with_context(|| format!("reading {} claims and texts", pairs.len()))
+    }
+
+    /// Calls `each` with the hidden units and the outputs of each pair.
+    fn classify<T: Send>(
+        &self,
+        pairs: &[(&str, &str)],
+        each: impl Fn(&[f32], &[f32; OUTPUTS]) -> T + Sync,
+    ) -> Result<Vec<T>> {
         let tokens = self.tokenizer.encode(pairs.iter().copied())?;
         self.bert.classify(&tokens, |firsts| {
             let mut hidden = self.dense.forward(firsts)?;
@@ -203,8 +226,11 @@ impl PairEncoder {
                 outputs.iter().all(|output| output.is_finite()),
                 "an output is not a finite number: the weights are damaged"
             );
-            let pairs = outputs.as_chunks::<OUTPUTS>().0.iter();
-            Ok(pairs.map(PairReading::of).collect())
+            let outputs = outputs.as_chunks::<OUTPUTS>().0.iter();
+            let pairs = hidden.chunks(self.hidden).zip(outputs);
+            Ok(pairs
+                .map(|(hidden, outputs)| each(hidden, outputs))
+                .collect())
         })
     }
 }

@@ -58,3 +58,31 @@ pub fn pieces(text: &str) -> Vec<&str> {
     }
     pieces
 }
+
+/// The pieces of several texts, each with the claim of its text, so that a model reads all at once.
+pub struct ClaimedPieces<'a> {
+    /// (claim, piece), in the order of the texts.
+    pub pairs: Vec<(&'a str, &'a str)>,
+    /// The number of pieces of each text.
+    counts: Vec<usize>,
+}
+
+impl<'a> ClaimedPieces<'a> {
+    /// The [`pieces`] of (claim, text) pairs.
+    pub fn of(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let (mut pairs, mut counts) = (Vec::new(), Vec::new());
+        for (claim, text) in texts {
+            let of_text = pieces(text);
+            counts.push(of_text.len());
+            pairs.extend(of_text.into_iter().map(|piece| (claim, piece)));
+        }
+        ClaimedPieces { pairs, counts }
+    }
+
+    /// Values of all pieces, in the order of [`ClaimedPieces::pairs`], as those of each text.
+    pub fn by_text<T>(&self, values: impl IntoIterator<Item = T>) -> Vec<Vec<T>> {
+        let mut values = values.into_iter();
+        let of_text = |count: &usize| values.by_ref().take(*count).collect();
+        self.counts.iter().map(of_text).collect()
+    }
+}

@@ -14,6 +14,7 @@ mod lists;
 mod opinions;
 mod query;
 mod signals;
+mod texts;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -37,8 +38,8 @@ use crate::trec::topic::Topic;
 use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
-use opinions::PoolTexts;
 use signals::{CrawlRanks, Signals};
+use texts::PoolTexts;
 
 /// Number of candidates for each topic or, if candidates are cut after their stances are estimated, for each of its stances. It is five times
 /// the number of listed images: enough for a choice within each stance, but so few that no image off topic is listed for its strong stance.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
-use crate::reading::pieces::pieces;
+use crate::reading::pieces::ClaimedPieces;
 use crate::score::quality::explain_rating;
 use crate::topic::question;
 use crate::trec::Explanation;
@@ -31,20 +31,15 @@ pub fn rate(
     questions: &[QualityQuestion],
     encoder: Option<&Lazy<PairEncoder>>,
 ) -> Result<Vec<Explanation>> {
-    let parts: Vec<Vec<&str>> = questions.iter().map(|q| pieces(&q.text)).collect();
-    let pairs: Vec<(&str, &str)> = questions
-        .iter()
-        .zip(&parts)
-        .flat_map(|(q, parts)| parts.iter().map(|part| (q.claim.as_str(), *part)))
-        .collect();
-    let readings = encoder.map(|encoder| encoder.get()?.read(&pairs));
-    let readings = readings.transpose()?;
-    let mut from = 0;
-    let rated = questions.iter().zip(&parts).map(|(question, parts)| {
-        let range = from..from + parts.len();
-        from = range.end;
-        let of_text = readings.as_deref().and_then(|all| all.get(range));
-        explain_rating(&question.text, of_text)
+    let texts = questions.iter();
+    let pieces = ClaimedPieces::of(texts.map(|q| (q.claim.as_str(), q.text.as_str())));
+    let readings = match encoder {
+        Some(encoder) => Some(pieces.by_text(encoder.get()?.read(&pieces.pairs)?)),
+        None => None,
+    };
+    let rated = (0..).zip(questions).map(|(at, question)| {
+        let of_text = readings.as_ref().and_then(|all: &Vec<_>| all.get(at));
+        explain_rating(&question.text, of_text.map(Vec::as_slice))
     });
     Ok(rated.collect())
 }

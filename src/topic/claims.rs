@@ -2,7 +2,7 @@
 //!
 //! The tagger ([`super::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed
 //! their sentence | be allowed …") or the predicate ("Is drinking milk | healthy …"). Each place where it could end is tried, and the question's
-//! words are tagged again as the statement that would follow from it: "cause" is a verb behind "poverty will", and "crime" is none. In a
+//! words are tagged again as the statement that would follow from it: "cause" is a verb behind "poverty will", and "crime" is a noun. In a
 //! statement, the finite verb is the first one outside of relative clauses that agrees with what stands before it.
 //!
 //! A negation has the scope that "no" as an answer has: "not all museums should", "feminism is no longer needed", "there is no God", "voting

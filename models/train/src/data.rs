@@ -7,12 +7,59 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
+use riposte::collection::read_topics;
 use riposte::reading::pair::Class;
 use riposte::topic::question;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+
+/// The judged texts of a text task.
+pub struct JudgedTask {
+    pub name: &'static str,
+    /// The claim of each topic.
+    pub claims: HashMap<TopicId, String>,
+    /// All texts of the collection, by id.
+    pub texts: HashMap<String, String>,
+    /// In the order of topics and ids.
+    pub judged: Vec<JudgedText<f64>>,
+}
+
+/// The development parts of Task 1 and Task 2, as `what` grades them: "relevance" or "quality".
+pub fn judged_tasks(dir: &Path, what: &str) -> Result<[JudgedTask; 2]> {
+    let task = |name, place: &str, texts: HashMap<String, String>| -> Result<JudgedTask> {
+        let place = dir.join(place);
+        let topics = read_topics(&place.join("topics.xml"))?.into_iter();
+        let judged = grades(&place.join(format!("{what}.qrels")), &texts)?;
+        Ok(JudgedTask {
+            name,
+            claims: topics
+                .map(|topic| (topic.id, question::claims(&topic.title).0))
+                .collect(),
+            texts,
+            judged,
+        })
+    };
+    let arguments = arguments(&dir.join("args/argquality20/args-me.json"))?;
+    let passages = passages(&dir.join("passages/passages.jsonl.gz"))?;
+    Ok([
+        task("arguments", "args/argquality20", arguments)?,
+        task("passages", "passages", passages)?,
+    ])
+}
+
+impl JudgedTask {
+    /// The claim of a topic that has judged texts.
+    ///
+    /// # Errors
+    /// The topic is not among the task's topics.
+    pub fn claim(&self, topic: &TopicId) -> Result<&str> {
+        let claim = self.claims.get(topic);
+        let claim = claim.with_context(|| format!("topic {topic} has no question"))?;
+        Ok(claim.as_str())
+    }
+}
 
 /// A text with its judgement for a topic.
 pub struct JudgedText<T> {

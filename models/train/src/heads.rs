@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
-use riposte::reading::pair::{Class, Logits, PairEncoder};
-use riposte::reading::pieces::pieces;
+use riposte::reading::pair::{Class, PairEncoder};
+use riposte::reading::pieces::ClaimedPieces;
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::{Model, TextKind};
 use riposte::trec::ObjectStance;
@@ -158,16 +158,11 @@ fn challenges(encoder: &PairEncoder, model: &Model) -> Result<()> {
     let mut parts: Vec<Vec<(String, Class, Class)>> = Vec::new();
     for part in ["learn", "kept"] {
         let rows = data::challenges(part)?;
-        let texts: Vec<Vec<&str>> = rows.iter().map(|row| pieces(&row.text)).collect();
-        let pairs: Vec<(&str, &str)> = rows
-            .iter()
-            .zip(&texts)
-            .flat_map(|(row, texts)| texts.iter().map(|text| (row.claim.as_str(), *text)))
-            .collect();
-        let mut logits = encoder.logits(&pairs)?.into_iter();
-        let answers = rows.iter().zip(&texts).map(|(row, texts)| {
-            let logits: Vec<Logits> = logits.by_ref().take(texts.len()).collect();
-            let s = model.stances(&row.claim, &row.text, Some(&logits));
+        let texts = rows.iter();
+        let pieces = ClaimedPieces::of(texts.map(|row| (row.claim.as_str(), row.text.as_str())));
+        let logits = pieces.by_text(encoder.logits(&pieces.pairs)?);
+        let answers = rows.iter().zip(&logits).map(|(row, logits)| {
+            let s = model.stances(&row.claim, &row.text, Some(logits));
             let found = if s.neither >= s.pro.max(s.con) {
                 Class::Neither
             } else if s.pro > s.con {

@@ -15,6 +15,7 @@ mod object_stance;
 mod operations;
 mod optimiser;
 mod quality;
+mod relevance;
 mod stance;
 mod svr;
 mod tagger;
@@ -144,6 +145,9 @@ enum Command {
     },
     /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
     EvaluateHeads(heads::Options),
+    /// Print how well the pair encoder's relevance agrees with the judges of the text tasks, and how well if it had learned from them; needs
+    /// all-MiniLM-L6-v2
+    EvaluateRelevance(relevance::Options),
 }
 
 /// A set of features of trees.
@@ -224,6 +228,7 @@ fn run(command: &Command) -> Result<()> {
         Command::TextStance { files, models } => {
             files.write(text_stance::train(&files.data, models.as_deref())?.as_bytes())
         }
+        Command::EvaluateRelevance(options) => relevance::evaluate(options),
         Command::Stance {
             files,
             models,

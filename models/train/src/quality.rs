@@ -1,22 +1,20 @@
 //! `train quality`: text quality from the judged grades of arguments (Task 1) and passages (Task 2), each divided by the highest, and the
 //! ratings of arguments from IBM-ArgQ-Rank-30k.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use riposte::collection::read_topics;
-use riposte::reading::pair::{PairEncoder, PairReading};
-use riposte::reading::pieces::pieces;
+use anyhow::Result;
+use riposte::reading::pair::PairEncoder;
+use riposte::reading::pieces::ClaimedPieces;
 use riposte::score::linear::{Linear, LinearText};
 use riposte::score::logit;
 use riposte::score::quality::{FEATURES, RATED, READ, features, read_quality};
-use riposte::topic::question;
 use riposte::trec::TopicId;
 
 use crate::base_model::BaseModel;
-use crate::data::{self, JudgedText, StanceExample};
+use crate::data::{self, JudgedTask, JudgedText, StanceExample};
 use crate::fit::{fit, model, table};
 use crate::measures::spearman;
 
@@ -35,24 +33,7 @@ struct Row {
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
     let encoder = base.pair_encoder()?;
-    let topics = |path: &str| -> Result<HashMap<TopicId, String>> {
-        let topics = read_topics(&dir.join(path))?.into_iter();
-        Ok(topics
-            .map(|t| (t.id, question::claims(&t.title).0))
-            .collect())
-    };
-    let claims = [
-        topics("args/argquality20/topics.xml")?,
-        topics("passages/topics.xml")?,
-    ];
-    let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
-    let arguments = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
-    let passages = data::passages(&dir.join("passages/passages.jsonl.gz"))?;
-    let passages = data::grades(&dir.join("passages/quality.qrels"), &passages)?;
-    let sets = [
-        ("arguments", rows(&arguments), &arguments),
-        ("passages", rows(&passages), &passages),
-    ];
+    let tasks = data::judged_tasks(dir, "quality")?;
     let mut head = String::from(
         "# Text quality: weights of src/score/quality.rs.\n\
          # train quality --data DATA -o models/own/quality.toml\n\
@@ -61,10 +42,11 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
          # right order, and Kendall's tau-b (mean of the topics):\n",
     );
     let mut tables = String::new();
-    for ((name, rows, judged), claims) in sets.iter().zip(&claims) {
+    for task in &tasks {
+        let (name, rows) = (task.name, &rows(&task.judged));
         let of_model = cross_validated(rows, &FEATURES)?;
         let length: Vec<f64> = rows.iter().map(|r| r.features[0]).collect();
-        let read = with_encoder(rows, judged, claims, &encoder)?;
+        let read = with_encoder(rows, task, &encoder)?;
         let of_encoder = read.iter().map(|r| r.features[FEATURES.len()]).collect();
         let names: Vec<&'static str> = FEATURES.into_iter().chain([READ]).collect();
         let with_encoder = cross_validated(&read, &names)?;
@@ -100,17 +82,9 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
 }
 
 /// The same rows, each with what the pair encoder says of its text.
-fn with_encoder(
-    rows: &[Row],
-    judged: &[JudgedText<f64>],
-    claims: &HashMap<TopicId, String>,
-    encoder: &PairEncoder,
-) -> Result<Vec<Row>> {
-    let texts = judged.iter().map(|of| {
-        let claim = claims.get(&of.topic);
-        let claim = claim.with_context(|| format!("topic {} has no question", of.topic))?;
-        Ok((claim.as_str(), of.text.as_str()))
-    });
+fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &PairEncoder) -> Result<Vec<Row>> {
+    let texts = task.judged.iter();
+    let texts = texts.map(|of| Ok((task.claim(&of.topic)?, of.text.as_str())));
     let read = read_qualities(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
     Ok(rows
         .iter()
@@ -125,19 +99,11 @@ fn with_encoder(
 
 /// The quality of each (claim, text), as the pair encoder reads it.
 fn read_qualities(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<f64>> {
-    let parts: Vec<Vec<&str>> = texts.iter().map(|(_, text)| pieces(text)).collect();
-    let pairs: Vec<(&str, &str)> = texts
+    let pieces = ClaimedPieces::of(texts.iter().copied());
+    let readings = pieces.by_text(encoder.read(&pieces.pairs)?);
+    Ok(readings
         .iter()
-        .zip(&parts)
-        .flat_map(|((claim, _), parts)| parts.iter().map(|part| (*claim, *part)))
-        .collect();
-    let mut readings = encoder.read(&pairs)?.into_iter();
-    Ok(parts
-        .iter()
-        .map(|parts| {
-            let of_text: Vec<PairReading> = readings.by_ref().take(parts.len()).collect();
-            read_quality(&of_text)
-        })
+        .map(|of_text| read_quality(of_text))
         .collect())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use riposte::reading::pair::{Logits, PairEncoder};
-use riposte::reading::pieces::pieces;
+use riposte::reading::pieces::ClaimedPieces;
 use riposte::score::linear::LinearText;
 use riposte::score::text_stance::{
     EncoderLogOdds, KindWeights, Model, ModelText, NEITHER, SIDES, TextKind, Weights, features,
@@ -120,21 +120,15 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
 
 /// Reads each text with the encoder, piece by piece.
 pub fn read(encoder: &PairEncoder, examples: Vec<StanceExample>) -> Result<Vec<Reading>> {
-    let texts: Vec<Vec<&str>> = examples.iter().map(|row| pieces(&row.text)).collect();
-    let pairs: Vec<(&str, &str)> = examples
-        .iter()
-        .zip(&texts)
-        .flat_map(|(row, texts)| texts.iter().map(|text| (row.claim.as_str(), *text)))
-        .collect();
-    let mut logits = encoder.logits(&pairs)?.into_iter();
-    let counts: Vec<usize> = texts.iter().map(Vec::len).collect();
+    let logits = {
+        let texts = examples.iter();
+        let pieces = ClaimedPieces::of(texts.map(|row| (row.claim.as_str(), row.text.as_str())));
+        pieces.by_text(encoder.logits(&pieces.pairs)?)
+    };
     Ok(examples
         .into_iter()
-        .zip(counts)
-        .map(|(example, count)| Reading {
-            example,
-            logits: logits.by_ref().take(count).collect(),
-        })
+        .zip(logits)
+        .map(|(example, logits)| Reading { example, logits })
         .collect())
 }
 

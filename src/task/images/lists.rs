@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::approach::ScoreRecipe;
 use super::embeddings::KindVector;
-use super::opinions::{PoolTexts, StanceScores, TextStances, argument_scores, stance_scores};
+use super::opinions::{StanceScores, argument_scores, stance_scores};
 use super::signals::CrawlRanks;
+use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, POOL, Settings, TopicTask};
 use crate::index::images::Image;
 use crate::score::mixture::{Scaling, mix};

@@ -91,7 +91,7 @@ pub(super) fn comparison(
     clause: Option<&Clause>,
 ) -> [String; 2] {
     let [mut first, second] = objects.each_ref().map(|object| phrase(words, object));
-    // "Dogs vs. cats": the first word is no name if the other one is none
+    // "Dogs vs. cats": the first word has its capital from its place, if the other one is a common noun
     if let ([first], [other]) = (first.as_mut_slice(), second.as_slice())
         && other.tag == "NNS"
         && first.lower.ends_with('s')
@@ -188,7 +188,7 @@ fn compared(words: &[Word]) -> Option<Vec<Word>> {
     {
         return None;
     }
-    // "the better choice than" is no English
+    // "the better choice than" is not English
     if let Some(the) = at.checked_sub(1).and_then(|the| phrase.get_mut(the))
         && the.lower == "the"
     {

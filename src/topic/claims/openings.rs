@@ -13,7 +13,7 @@ pub(super) enum Asked {
     Question(Clause),
     /// A statement, or words without a verb.
     Statement(Vec<Word>),
-    /// A question that no statement answers with yes: "Which is the best pet?".
+    /// A question that cannot be answered with yes or no: "Which is the best pet?".
     Open,
 }
 
@@ -85,7 +85,7 @@ fn plain(words: &[Word]) -> Option<Clause> {
     (!imperative).then(|| question::clause(&verb, kind, rest))
 }
 
-/// The statement behind "Do you think"; `None` if what follows is none ("Do you believe in God?").
+/// The statement behind "Do you think"; `None` if what follows is not a statement ("Do you believe in God?").
 fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
     let rest = match rest {
         [that, rest @ ..] if that.is(&["that"]) => rest,

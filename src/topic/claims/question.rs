@@ -16,7 +16,7 @@ enum Form {
     Predicate,
 }
 
-/// The auxiliary verb that begins a question, its kind, and whether "n't" is at it.
+/// The auxiliary verb that begins a question, its kind, and whether it ends with "n't".
 pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, Kind, usize)> {
     let first = words.first()?;
     let (text, kind) = match first.lower.as_str() {

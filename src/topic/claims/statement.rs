@@ -140,7 +140,7 @@ fn clause_of(
     })
 }
 
-/// Verbs that begin demands, and that are taken for names there.
+/// Verbs that begin demands, where the tagger takes them for names.
 const DEMANDS: [&str; 13] = [
     "ban",
     "abolish",
@@ -363,7 +363,7 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     }))
 }
 
-/// Prepositions of five letters or more: they are no verbs.
+/// Prepositions of five letters or more, which the tagger may take for verbs.
 pub(super) const PREPOSITIONS: [&str; 22] = [
     "about", "above", "across", "after", "against", "along", "among", "around", "before", "behind",
     "below", "between", "beyond", "during", "inside", "outside", "through", "towards", "toward",

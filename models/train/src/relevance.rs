@@ -1,0 +1,163 @@
+//! `train evaluate-relevance`: whether the pair encoder's relevance would gain by learning from the judges of the text tasks.
+//!
+//! For each task, logistic regression over the hidden units of the encoder's head, on the texts with a grade of 1 or more against the
+//! others. It starts from the weights of the encoder's own output, and the penalty keeps it near them. Topics are left out one at a time.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use riposte::reading::pair::PairEncoder;
+use riposte::reading::pieces::beginning;
+use riposte::trec::TopicId;
+
+use crate::base_model::BaseModel;
+use crate::data::{self, JudgedTask};
+use crate::fit::logistic_regression_from;
+use crate::measures::auc;
+
+/// Of the changes, which are log-odds per unit of a hidden unit in [-1, 1].
+const PENALTY: f64 = 5.0;
+
+/// Texts that are read together.
+const BATCH: usize = 4096;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Directory of the development data
+    #[arg(long)]
+    data: PathBuf,
+    /// Directory of the models
+    #[arg(long)]
+    models: Option<PathBuf>,
+    /// Write the log-odds of all texts for all topics to this file, each by what was learned from the other topics
+    #[arg(long, value_name = "FILE")]
+    left_out: Option<PathBuf>,
+}
+
+/// A text as the encoder reads it for a topic.
+struct Read {
+    /// The encoder's own log-odds of relevance.
+    own: f64,
+    /// The hidden units, and 1 for the bias.
+    row: Vec<f64>,
+}
+
+impl Read {
+    fn log_odds(&self, changes: &[f64]) -> f64 {
+        let change: f64 = self.row.iter().zip(changes).map(|(x, w)| x * w).sum();
+        self.own + change
+    }
+}
+
+/// A judged text.
+struct Row {
+    topic: TopicId,
+    read: Read,
+    is_relevant: bool,
+}
+
+/// Prints the figures, and writes the values.
+pub fn evaluate(options: &Options) -> Result<()> {
+    let encoder = BaseModel::find(options.models.as_deref())?.pair_encoder()?;
+    let mut values = String::new();
+    println!(
+        "| AUC, mean over topics | topics | the encoder's own relevance | learned from the other topics |\n|---|---|---|---|"
+    );
+    for task in data::judged_tasks(&options.data, "relevance")? {
+        let rows = rows(&task, &encoder)?;
+        let without = without_topics(&rows)?;
+        let area = |log_odds: &dyn Fn(&Row) -> f64| {
+            let items = rows.iter();
+            auc(items.map(|row| (row.topic.0.clone(), log_odds(row), row.is_relevant)))
+        };
+        println!(
+            "| {} | {} | {:.3} | {:.3} |",
+            task.name,
+            without.len(),
+            area(&|row| row.read.own),
+            area(&|row| row.read.log_odds(&without[&row.topic])),
+        );
+        if options.left_out.is_some() {
+            values += &all_values(&task, &without, &encoder)?;
+        }
+    }
+    if let Some(path) = &options.left_out {
+        fs::write(path, values).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn read(pairs: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Read>> {
+    let pairs: Vec<(&str, &str)> = pairs
+        .iter()
+        .map(|(c, text)| (*c, beginning(text)))
+        .collect();
+    let readings = encoder.read_with_hidden(&pairs)?.into_iter();
+    Ok(readings
+        .map(|(reading, hidden)| Read {
+            own: f64::from(reading.relevance),
+            row: hidden.into_iter().map(f64::from).chain([1.0]).collect(),
+        })
+        .collect())
+}
+
+fn rows(task: &JudgedTask, encoder: &PairEncoder) -> Result<Vec<Row>> {
+    let texts = task.judged.iter();
+    let texts = texts.map(|of| Ok((task.claim(&of.topic)?, of.text.as_str())));
+    let read = read(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
+    let rows = task.judged.iter().zip(read);
+    Ok(rows
+        .map(|(of, read)| Row {
+            topic: of.topic.clone(),
+            read,
+            is_relevant: of.judgement >= 1.0,
+        })
+        .collect())
+}
+
+fn learn<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Vec<f64>> {
+    let (mut features, mut targets, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        features.push(row.read.row.clone());
+        targets.push(f64::from(u8::from(row.is_relevant)));
+        offsets.push(row.read.own);
+    }
+    logistic_regression_from(&features, &targets, &offsets, PENALTY)
+}
+
+/// For each topic the changes that are learned from the other topics.
+fn without_topics(rows: &[Row]) -> Result<BTreeMap<TopicId, Vec<f64>>> {
+    let mut learned = BTreeMap::new();
+    for of_topic in rows.chunk_by(|a, b| a.topic == b.topic) {
+        let topic = &of_topic[0].topic;
+        let others = rows.iter().filter(|row| row.topic != *topic);
+        learned.insert(topic.clone(), learn(others)?);
+    }
+    Ok(learned)
+}
+
+/// A line for each topic and text of the task: its name, the topic, the id, and the log-odds by what was learned from the other topics.
+fn all_values(
+    task: &JudgedTask,
+    without: &BTreeMap<TopicId, Vec<f64>>,
+    encoder: &PairEncoder,
+) -> Result<String> {
+    let texts: BTreeMap<&String, &String> = task.texts.iter().collect();
+    let texts: Vec<(&String, &String)> = texts.into_iter().collect();
+    let mut lines = String::new();
+    for (topic, changes) in without {
+        let claim = task.claim(topic)?;
+        for texts in texts.chunks(BATCH) {
+            let pairs: Vec<(&str, &str)> = texts.iter().map(|(_, t)| (claim, t.as_str())).collect();
+            for ((id, _), read) in texts.iter().zip(read(&pairs, encoder)?) {
+                let value = read.log_odds(changes);
+                let _ = writeln!(lines, "{}\t{topic}\t{id}\t{value:.6}", task.name);
+            }
+        }
+        eprintln!("{}: topic {topic} is read", task.name);
+    }
+    Ok(lines)
+}

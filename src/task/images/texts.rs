@@ -1,0 +1,284 @@
+//! The texts of the candidates for a topic, as the pair encoder reads them: those in pictures, their sections, and the words around.
+
+use anyhow::Result;
+
+use crate::index::images::Image;
+use crate::reading::Reader;
+use crate::reading::pair::{Logits, PairReading};
+use crate::reading::pieces::beginning;
+use crate::reading::sections::{Heading, Sections};
+use crate::score::logistic;
+use crate::score::stance::{self, Signal};
+use crate::score::text_stance::{self, Stances};
+use crate::topic::question::{self, Question};
+use crate::topic::words::alphanumeric_words;
+use crate::trec::Explanation;
+
+/// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
+/// P(pro) - P(con).
+#[derive(Clone, Debug, Default)]
+pub(super) struct TextStances {
+    /// Of the text in the picture.
+    pub picture: Option<Explanation>,
+    /// The probabilities of the text in the picture.
+    pub picture_stances: Option<Stances>,
+    /// Of the words around the picture.
+    pub around: Option<Explanation>,
+    /// The probabilities of these words.
+    pub around_stances: Option<Stances>,
+    /// Of the sections of the text in the picture, if there are several or they have headings.
+    pub sections: Vec<Signal>,
+}
+
+impl TextStances {
+    /// The probability that the text in the picture takes a side; `None` without text. A text whose sections are for both sides takes one
+    /// in each, however it reads as a whole.
+    pub fn side_of_picture(&self) -> Option<f64> {
+        let whole = self.picture_stances.map(|s| s.pro + s.con)?;
+        let sections = stance::both_sides(&self.sections);
+        let surest = sections.into_iter().flatten().map(|s| s.value.abs());
+        Some(surest.fold(whole, f64::max))
+    }
+}
+
+fn stances_of(readings: &[PairReading]) -> Vec<Logits> {
+    readings.iter().map(|reading| reading.stance).collect()
+}
+
+/// The probability that a text is about the topic, by its first piece, which is its beginning.
+fn on_topic(readings: &[PairReading]) -> f64 {
+    readings
+        .first()
+        .map_or(0.0, |whole| logistic(f64::from(whole.relevance)))
+}
+
+/// The texts of the candidates for a topic, and the pair encoder's logits of each with the topic's claim.
+pub(super) struct PoolTexts {
+    /// For each candidate the text in the picture, then the words around it.
+    texts: Vec<String>,
+    /// For each text the logits of its pieces; `None` without an encoder.
+    logits: Option<Vec<Vec<Logits>>>,
+    /// For each text the probability, by the encoder, that it is about the topic; 0 without words. `None` without an encoder.
+    on_topic: Option<Vec<f64>>,
+    /// For each candidate the sections of the text in the picture.
+    sections: Vec<Sections>,
+    /// For each section of each candidate the logits of its pieces; `None` without an encoder.
+    section_logits: Option<Vec<Vec<Logits>>>,
+}
+
+impl PoolTexts {
+    /// # Errors
+    /// The store of model outputs or the encoder fails.
+    pub fn read(
+        pool: &[(&Image, Explanation)],
+        question: &Question,
+        reader: &mut Reader,
+    ) -> Result<Self> {
+        let texts: Vec<String> = pool
+            .iter()
+            .flat_map(|(image, _)| [&image.ocr_text, &image.near_text])
+            .map(|text| beginning(text).to_owned())
+            .collect();
+        let claim = question.claim.as_str();
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
+        let readings = reader.piece_readings(&pairs)?;
+        let logits = readings
+            .as_ref()
+            .map(|all| all.iter().map(|of_text| stances_of(of_text)).collect());
+        let on_topic = readings.map(|all| {
+            let with_text = texts.iter().zip(&all);
+            with_text
+                .map(|(text, of_text)| {
+                    if has_words(text) {
+                        on_topic(of_text)
+                    } else {
+                        0.0
+                    }
+                })
+                .collect()
+        });
+        let sections: Vec<Sections> = pool
+            .iter()
+            .map(|(image, _)| Sections::of(image.ocr_lines.as_deref().unwrap_or_default()))
+            .collect();
+        let all = sections.iter().flat_map(|of_image| &of_image.sections);
+        let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();
+        // asked separately: a store of an earlier build may have the outputs for whole texts alone
+        let section_logits = reader.piece_logits(&pairs)?;
+        Ok(PoolTexts {
+            texts,
+            logits,
+            on_topic,
+            sections,
+            section_logits,
+        })
+    }
+
+    /// The relevance of candidate number `at`, together with the probability that one of its texts is about the topic; as it is without
+    /// an encoder.
+    pub fn relevance(&self, at: usize, relevance: Explanation, weight: f64) -> Explanation {
+        let of_image = self
+            .on_topic
+            .as_ref()
+            .and_then(|all| all.get(2 * at..2 * at + 2));
+        let Some(&[picture, around]) = of_image.filter(|_| weight > 0.0) else {
+            return relevance;
+        };
+        let read = picture.max(around);
+        Explanation {
+            name: relevance.name.clone(),
+            value: (relevance.value + weight * read) / (1.0 + weight),
+            how: format!(
+                "({:.4} + {weight} × {read:.4}) / (1 + {weight})",
+                relevance.value
+            ),
+            parts: vec![
+                relevance,
+                Explanation {
+                    name: "on topic, as the pair encoder reads the texts".to_owned(),
+                    value: read,
+                    how: format!(
+                        "the largest of the text in the picture {picture:.4} and the words around {around:.4}"
+                    ),
+                    parts: Vec::new(),
+                },
+            ],
+        }
+    }
+
+    /// The stances of each candidate's texts.
+    pub fn stances(&self, question: &Question) -> Vec<TextStances> {
+        let claim = question.claim.as_str();
+        let model = text_stance::Model::committed();
+        let stance = |at: usize, name: &str| {
+            let text = self.texts.get(at).filter(|text| has_words(text))?;
+            let logits: Option<&[Logits]> = self
+                .logits
+                .as_ref()
+                .and_then(|all| all.get(at))
+                .map(Vec::as_slice);
+            Some(model.stances_with_explanation(name, claim, text, logits))
+        };
+        let mut sections = self.section_signals(question).into_iter();
+        (0..self.texts.len() / 2)
+            .map(|at| {
+                let picture = stance(2 * at, "stance of the text in the picture");
+                let around = stance(2 * at + 1, "stance of the words around");
+                TextStances {
+                    picture_stances: picture.as_ref().map(|(stances, _)| *stances),
+                    around_stances: around.as_ref().map(|(stances, _)| *stances),
+                    picture: picture.map(|(_, explanation)| explanation),
+                    around: around.map(|(_, explanation)| explanation),
+                    sections: sections.next().unwrap_or_default(),
+                }
+            })
+            .collect()
+    }
+
+    /// For each candidate P(pro) - P(con) of each section of the text in its picture. Where the encoder has read whole texts but not the
+    /// sections, only those with headings count.
+    fn section_signals(&self, question: &Question) -> Vec<Vec<Signal>> {
+        let claim = question.claim.as_str();
+        let model = text_stance::Model::committed();
+        let mut logits = self.section_logits.iter().flatten();
+        let is_unread = self.section_logits.is_none() && self.logits.is_some();
+        let mut signals = Vec::new();
+        for Sections { title, sections } in &self.sections {
+            let mut of_image = Vec::new();
+            for section in sections {
+                let logits = logits.next().map(Vec::as_slice);
+                if let Some(heading) = &section.heading {
+                    of_image.push(headed(heading, title, question, &section.text));
+                } else if !is_unread {
+                    let name = "stance of the section";
+                    let text = beginning(&section.text);
+                    let (stances, read) = model.stances_with_explanation(name, claim, text, logits);
+                    of_image.push(Signal {
+                        value: stances.balance(),
+                        how: format!("section \"{}\": {}", text_stance::shown(text), read.how),
+                        parts: read.parts,
+                    });
+                }
+            }
+            signals.push(of_image);
+        }
+        signals
+    }
+}
+
+/// P(pro) - P(con) of a section below a heading that names its side. People who head a list take that side in it, whatever the words of a
+/// single reason suggest to a model.
+const HEADED: f64 = 0.8;
+
+/// The stance of a section by its heading. "Cons" speaks against the subject that the title or the heading names: of "zoos", or of "should
+/// zoos be closed?". If that subject and the topic's claim have opposite polarities, it speaks for the claim.
+fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Signal {
+    let subject = question::polarity(&format!("{title} {}", heading.text));
+    let is_turned = subject != question.polarity;
+    let supports = heading.supports != is_turned;
+    let side = if heading.supports { "for" } else { "against" };
+    let turned = if is_turned {
+        ", of which the claim is the opposite"
+    } else {
+        ""
+    };
+    Signal {
+        value: if supports { HEADED } else { -HEADED },
+        how: format!(
+            "section \"{}\" headed \"{}\", {side} its subject{turned}",
+            text_stance::shown(text),
+            text_stance::shown(&heading.text)
+        ),
+        parts: Vec::new(),
+    }
+}
+
+/// Whether a text has a word of at least two letters or digits. OCR often reads marks and single letters where there is no text.
+fn has_words(text: &str) -> bool {
+    alphanumeric_words(text).any(|word| word.chars().count() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relevance_and_the_surer_of_two_texts_are_averaged() {
+        let texts = PoolTexts {
+            texts: vec![String::new(); 4],
+            logits: None,
+            on_topic: Some(vec![0.2, 0.8, 0.0, 0.0]),
+            sections: Vec::new(),
+            section_logits: None,
+        };
+        let relevance = |at, weight| {
+            let found = Explanation {
+                name: "relevance".into(),
+                value: 0.5,
+                how: String::new(),
+                parts: Vec::new(),
+            };
+            texts.relevance(at, found, weight)
+        };
+        // (.5 + .5 × .8) / 1.5
+        assert!((relevance(0, 0.5).value - 0.6).abs() < 1e-12);
+        // without text, (.5 + .5 × 0) / 1.5
+        assert!((relevance(1, 0.5).value - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(relevance(0, 0.0).value, 0.5);
+        let unread = PoolTexts {
+            on_topic: None,
+            ..texts
+        };
+        let found = unread.relevance(0, Explanation::leaf("page", 0.0), 0.5);
+        assert_eq!(found.name, "page");
+        assert_eq!(found.value, 0.0);
+        // by the first piece
+        let of = |relevance| PairReading {
+            stance: [0.0; 3],
+            quality: 0.0,
+            relevance,
+        };
+        assert_eq!(on_topic(&[of(0.0), of(2.0)]), 0.5);
+        assert_eq!(on_topic(&[]), 0.0);
+    }
+}
