@@ -21,7 +21,7 @@ FIELDS = {"controversial": ("premises", "conclusion"), "comparative": ("contents
 FUSIONS = {"": None, "dense by RRF": ('{ name = "rrf", k = 60.0 }', 1.0), "dense by min-max, weight .5": ('{ name = "min-max" }', 0.5),
            "dense by min-max, weight 1": ('{ name = "min-max" }', 1.0)}
 MORE = {"": {}, "side .5": {"side": 0.5}, "adjectives .5": {"adjectives": 0.5}, "relevance .25": {"relevance": 0.25},
-        "relevance .5": {"relevance": 0.5}, "relevance 1": {"relevance": 1}}
+        "relevance .5": {"relevance": 0.5}, "relevance 1": {"relevance": 1}, "relevance 1.5": {"relevance": 1.5}}
 
 
 def recipe(task, retrieval, fusion, channels):

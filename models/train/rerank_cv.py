@@ -29,7 +29,7 @@ WHY, RELEVANCE, QUALITY = sys.argv[1:4]
 VALUES = sys.argv[4] if len(sys.argv) > 4 else None
 OPINIONS = ['retrieval', 'sentence', 'quality', 'comparison', 'relevance']
 # the weight of retrieval is 1
-SENTENCE, QUALITY_WEIGHTS, RELEVANCE_WEIGHTS = (.5, 1, 2), (.5, 1, 2, 4), (0, .25, .5, 1, 2)
+SENTENCE, QUALITY_WEIGHTS, RELEVANCE_WEIGHTS = (.5, 1, 2), (.5, 1, 2, 4), (0, .25, .5, 1, 1.5, 2)
 
 
 def read(path):
