@@ -69,10 +69,10 @@ fn stance_survives_negation_comparison_concession_questions_irony_and_quotation(
     assert_eq!(by_phenomenon.len(), 7);
     let all: Vec<&Answer> = by_phenomenon.values().flatten().collect();
     let figure = macro_f1(&all);
-    // The README has the figures: .709, and from .490 (quotation) to .866. One answer moves that of a phenomenon by about .05.
-    assert!(figure >= 0.69, "all: {figure:.3}");
+    // The README has the figures: .789, and from .602 (irony) to .941. One answer moves that of a phenomenon by about .05.
+    assert!(figure >= 0.75, "all: {figure:.3}");
     for (phenomenon, answers) in &by_phenomenon {
         let figure = macro_f1(&answers.iter().collect::<Vec<_>>());
-        assert!(figure >= 0.47, "{phenomenon}: {figure:.3}");
+        assert!(figure >= 0.55, "{phenomenon}: {figure:.3}");
     }
 }
