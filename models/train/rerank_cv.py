@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Finds the weights that best re-rank the top of a text ranking, cross-validated by topic.
 
-    riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl --approach FILE
+    riposte controversial|comparative -i COLLECTION -o OUT --explain OUT/why.jsonl
     pip install numpy scikit-learn
     models/train/rerank_cv.py OUT/why.jsonl RELEVANCE QUALITY [VALUES]
 
-FILE is the default approach (`riposte approaches show riposte`) with weights for relevance and, for passages, comparison: what has no weight is not computed.
-It reads the explanations: the scores of each document before they are weighted, and the features of its
-quality. Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge
-regression on the same standardised features), so that no topic is scored by weights that have seen it. VALUES replaces relevance: what the encoder
-would say had it learned from the judgements of the other topics (`train evaluate-relevance --data DATA --left-out VALUES`; the lines of the task at hand).
+It reads the explanations of the default approach: the scores of each document before they are weighted, and the features of its quality.
+Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge regression on the
+same standardised features), so that no topic is scored by weights that have seen it. VALUES replaces relevance: what the encoder would say had
+it learned from the judgements of the other topics (`train evaluate-relevance --data DATA --left-out VALUES`).
 
 For each topic, the weights are chosen that are best on all other topics, by the sum of both nDCG@5. A line of the output is a weight of relevance: the
 strict nDCG@5 by relevance and by quality, the mean over the topics, and the commonest choice; first with riposte's model of quality, then with
