@@ -342,12 +342,12 @@ fn relevant_images_below_the_shown_ranks_are_listed_as_missed() {
     let fixture = Fixture::new();
     let run = fixture.run("run", &[]);
     let report = fixture.inspect(&run, &["--depth", "5"]);
-    let page = fs::read_to_string(report.join("topic-1.html")).unwrap();
-    // an image at ranks 6 to 10 for banning cars is judged to be on topic, and five ranks are shown
+    let page = fs::read_to_string(report.join("topic-3.html")).unwrap();
+    // an image at ranks 6 to 10 for topic 3 is judged to be on topic, and five ranks are shown
     let qrels = fs::read_to_string(sample().join("qrels.txt")).unwrap();
     let (rank, below) = (6..=10)
-        .map(|rank| (rank, line(&run, "1", "PRO", &rank.to_string()).0))
-        .find(|(_, image)| qrels.contains(&format!("1 ONTOPIC {image} 1")))
+        .map(|rank| (rank, line(&run, "3", "PRO", &rank.to_string()).0))
+        .find(|(_, image)| qrels.contains(&format!("3 ONTOPIC {image} 1")))
         .unwrap();
     let missed = page.split("<section class=\"missed\">").nth(1).unwrap();
     let missed = missed.split("</section>").next().unwrap();
