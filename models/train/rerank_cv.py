@@ -11,8 +11,8 @@ same standardised features), so that no topic is scored by weights that have see
 it learned from the judgements of the other topics (`train evaluate-relevance --data DATA --left-out VALUES`).
 
 For each topic, the weights are chosen that are best on all other topics, by the sum of both nDCG@5. A line of the output is a weight of relevance: the
-strict nDCG@5 by relevance and by quality, the mean over the topics, and the commonest choice; first with riposte's model of quality, then with
-those that have not seen the topic.
+strict nDCG@5 by relevance and by quality, the mean over the topics, and the commonest choice. (With riposte's own model of quality:
+benches/choose_default.py.)
 """
 import collections
 import itertools
@@ -80,11 +80,10 @@ if VALUES:
             c['opinions'][OPINIONS.index('relevance')] = (value - low) / (high - low) if high > low else 1.0
 
 
-def measured(topic, weights, own):
+def measured(topic, weights):
     def of(c):
         opinions = list(c['opinions'])
-        if not own:
-            opinions[OPINIONS.index('quality')] = unseen[topic, c['doc']]
+        opinions[OPINIONS.index('quality')] = unseen[topic, c['doc']]
         return (c['repeats'], -sum(w * o for w, o in zip(weights, opinions)), c['doc'])
     ranking = [c['doc'] for c in sorted(candidates[topic], key=of)]
     return ndcg(ranking, relevance[topic]), ndcg(ranking, quality[topic])
@@ -92,11 +91,10 @@ def measured(topic, weights, own):
 
 comparison = .25 if any(c['opinions'][OPINIONS.index('comparison')] for t in topics for c in candidates[t]) else 0
 print('| weight of relevance | relevance | quality | commonest choice |\n|---|---|---|---|')
-for own, weight in itertools.product((True, False), RELEVANCE_WEIGHTS):
+for weight in RELEVANCE_WEIGHTS:
     grid = [(1, s, q, comparison, weight) for s, q in itertools.product(SENTENCE, QUALITY_WEIGHTS)]
-    table = {weights: np.array([measured(topic, weights, own) for topic in topics]) for weights in grid}
+    table = {weights: np.array([measured(topic, weights) for topic in topics]) for weights in grid}
     choices = [max(grid, key=lambda w: np.delete(table[w], at, axis=0).mean(0).sum()) for at in range(len(topics))]
     means = np.mean([table[weights][at] for at, weights in enumerate(choices)], axis=0)
     most, times = collections.Counter(choices).most_common(1)[0]
-    model = "riposte's quality" if own else 'quality of other topics'
-    print(f'| {weight}, {model} | {means[0]:.3f} | {means[1]:.3f} | sentence {most[1]}, quality {most[2]}: {times} of {len(topics)} |')
+    print(f'| {weight} | {means[0]:.3f} | {means[1]:.3f} | sentence {most[1]}, quality {most[2]}: {times} of {len(topics)} |')

@@ -38,7 +38,7 @@ pub fn rate(
         None => None,
     };
     let rated = (0..).zip(questions).map(|(at, question)| {
-        let of_text = readings.as_ref().and_then(|all: &Vec<_>| all.get(at));
+        let of_text = readings.as_ref().and_then(|all| all.get(at));
         explain_rating(&question.text, of_text.map(Vec::as_slice))
     });
     Ok(rated.collect())

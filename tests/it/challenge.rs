@@ -73,6 +73,6 @@ fn stance_survives_negation_comparison_concession_questions_irony_and_quotation(
     assert!(figure >= 0.75, "all: {figure:.3}");
     for (phenomenon, answers) in &by_phenomenon {
         let figure = macro_f1(&answers.iter().collect::<Vec<_>>());
-        assert!(figure >= 0.55, "{phenomenon}: {figure:.3}");
+        assert!(figure >= 0.6, "{phenomenon}: {figure:.3}");
     }
 }

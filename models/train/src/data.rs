@@ -484,48 +484,50 @@ pub fn written_pairs() -> Result<Vec<Challenge>> {
 /// The sentences of `models/train/data/comparisons.tsv`, which were written for training.
 pub fn written_comparisons() -> Result<Vec<Comparison>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/comparisons.tsv");
-    let text = read(&path)?;
-    let rows = text.lines().zip(1..).map(|(line, number)| {
-        let fields: Vec<&str> = line.split('\t').collect();
-        let place = || format!("{}, line {number}", path.display());
-        let &[first, second, sentence, answer] = fields.as_slice() else {
-            bail!("{} has {} fields, not 4", place(), fields.len());
-        };
-        let first_is_better = match answer {
-            "first" => Some(true),
-            "second" => Some(false),
-            "neither" => None,
-            _ => bail!("{} has the answer {answer:?}", place()),
-        };
-        Ok(Comparison {
+    answered(&path, |[first, second, sentence], answer| {
+        Some(Comparison {
             objects: [first.to_owned(), second.to_owned()],
             sentence: sentence.to_owned(),
-            first_is_better,
+            first_is_better: match answer {
+                "first" => Some(true),
+                "second" => Some(false),
+                "neither" => None,
+                _ => return None,
+            },
         })
-    });
-    rows.collect()
+    })
 }
 
 fn hard_pairs(path: &Path) -> Result<Vec<Challenge>> {
+    answered(path, |[phenomenon, claim, text], answer| {
+        Some(Challenge {
+            phenomenon: phenomenon.to_owned(),
+            claim: claim.to_owned(),
+            text: text.to_owned(),
+            class: match answer {
+                "pro" => Class::Pro,
+                "con" => Class::Con,
+                "neither" => Class::Neither,
+                _ => return None,
+            },
+        })
+    })
+}
+
+/// Reads a file whose lines have three fields and an answer, parted by tabs. `of` returns `None` for an answer that it does not know.
+///
+/// # Errors
+/// The file cannot be read, or a line has another number of fields or an unknown answer.
+fn answered<T>(path: &Path, of: impl Fn([&str; 3], &str) -> Option<T>) -> Result<Vec<T>> {
     let text = read(path)?;
     let rows = text.lines().zip(1..).map(|(line, number)| {
         let fields: Vec<&str> = line.split('\t').collect();
         let place = || format!("{}, line {number}", path.display());
-        let &[phenomenon, claim, text, answer] = fields.as_slice() else {
+        let &[first, second, third, answer] = fields.as_slice() else {
             bail!("{} has {} fields, not 4", place(), fields.len());
         };
-        let class = match answer {
-            "pro" => Class::Pro,
-            "con" => Class::Con,
-            "neither" => Class::Neither,
-            _ => bail!("{} has the answer {answer:?}", place()),
-        };
-        Ok(Challenge {
-            phenomenon: phenomenon.to_owned(),
-            claim: claim.to_owned(),
-            text: text.to_owned(),
-            class,
-        })
+        let row = of([first, second, third], answer);
+        row.with_context(|| format!("{} has the answer {answer:?}", place()))
     });
     rows.collect()
 }

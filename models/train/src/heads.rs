@@ -14,6 +14,7 @@ use riposte::score::text_stance::{Model, TextKind};
 use riposte::trec::ObjectStance;
 use riposte::weights::{ModelStatus, Models};
 
+use crate::Sources;
 use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
 use crate::fit::logistic_regression;
@@ -28,12 +29,8 @@ const FROZEN_PENALTY: f64 = 1.0;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Directory of the development data
-    #[arg(long)]
-    data: PathBuf,
-    /// Directory of the models
-    #[arg(long)]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
     /// Write a reliability plot of all answers to this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
@@ -41,7 +38,7 @@ pub struct Options {
 
 /// Prints a table in Markdown.
 pub fn run(options: &Options) -> Result<()> {
-    let models = options.models.as_deref();
+    let models = options.sources.models.as_deref();
     let base = BaseModel::find(models)?;
     let encoder = base.pair_encoder()?;
     let sentences = Sentences::load(&base.dir, &base.sha256)?;
@@ -57,7 +54,7 @@ pub fn run(options: &Options) -> Result<()> {
     );
     let mut all = Vec::new();
     let mut kinds = [(); 3].map(|()| Vec::new());
-    for set in data::stance_sets(&options.data)? {
+    for set in data::stance_sets(&options.sources.data)? {
         let mut row = format!("| {} | {} |", set.name, set.dev.len());
         let mut column = |found: Option<Vec<bool>>| {
             let _ = match found {
@@ -106,9 +103,9 @@ pub fn run(options: &Options) -> Result<()> {
         }
         all.extend(answers);
     }
-    comparisons(&options.data, &encoder)?;
+    comparisons(&options.sources.data, &encoder)?;
     by_kind(&kinds);
-    qualities(&options.data, &encoder)?;
+    qualities(&options.sources.data, &encoder)?;
     challenges(&encoder, model)?;
     if let Some(path) = &options.plot {
         fs::write(path, plot(&all)).with_context(|| format!("cannot write {}", path.display()))?;

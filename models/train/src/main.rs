@@ -166,6 +166,17 @@ struct Treebank {
     data: PathBuf,
 }
 
+/// What a measurement reads.
+#[derive(clap::Args)]
+struct Sources {
+    /// Directory of the development data
+    #[arg(long)]
+    data: PathBuf,
+    /// Directory of the models
+    #[arg(long)]
+    models: Option<PathBuf>,
+}
+
 #[derive(clap::Args)]
 struct Files {
     /// Directory of the development data

@@ -13,6 +13,7 @@ use riposte::reading::pair::PairEncoder;
 use riposte::reading::pieces::beginning;
 use riposte::trec::TopicId;
 
+use crate::Sources;
 use crate::base_model::BaseModel;
 use crate::data::{self, JudgedTask};
 use crate::fit::logistic_regression_from;
@@ -26,12 +27,8 @@ const BATCH: usize = 4096;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Directory of the development data
-    #[arg(long)]
-    data: PathBuf,
-    /// Directory of the models
-    #[arg(long)]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
     /// Write the log-odds of all texts for all topics to this file, each by what was learned from the other topics
     #[arg(long, value_name = "FILE")]
     left_out: Option<PathBuf>,
@@ -59,35 +56,58 @@ struct Row {
     is_relevant: bool,
 }
 
+/// How well log-odds put the relevant texts of a topic before the others: the area under the curve, mean over the topics.
+pub struct Areas {
+    task: &'static str,
+    topics: usize,
+    /// By the encoder's own relevance.
+    pub own: f64,
+    /// By what was learned from the other topics.
+    pub learned: f64,
+}
+
 /// Prints the figures, and writes the values.
 pub fn evaluate(options: &Options) -> Result<()> {
-    let encoder = BaseModel::find(options.models.as_deref())?.pair_encoder()?;
-    let mut values = String::new();
+    let (areas, values) = measure(&options.sources, options.left_out.is_some())?;
     println!(
         "| AUC, mean over topics | topics | the encoder's own relevance | learned from the other topics |\n|---|---|---|---|"
     );
-    for task in data::judged_tasks(&options.data, "relevance")? {
+    for of in areas {
+        println!(
+            "| {} | {} | {:.3} | {:.3} |",
+            of.task, of.topics, of.own, of.learned
+        );
+    }
+    match &options.left_out {
+        Some(path) => {
+            fs::write(path, values).with_context(|| format!("cannot write {}", path.display()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The figures of both tasks and, if they are asked for, the lines of all values.
+pub fn measure(sources: &Sources, with_values: bool) -> Result<(Vec<Areas>, String)> {
+    let encoder = BaseModel::find(sources.models.as_deref())?.pair_encoder()?;
+    let (mut areas, mut values) = (Vec::new(), String::new());
+    for task in data::judged_tasks(&sources.data, "relevance")? {
         let rows = rows(&task, &encoder)?;
         let without = without_topics(&rows)?;
         let area = |log_odds: &dyn Fn(&Row) -> f64| {
             let items = rows.iter();
             auc(items.map(|row| (row.topic.0.clone(), log_odds(row), row.is_relevant)))
         };
-        println!(
-            "| {} | {} | {:.3} | {:.3} |",
-            task.name,
-            without.len(),
-            area(&|row| row.read.own),
-            area(&|row| row.read.log_odds(&without[&row.topic])),
-        );
-        if options.left_out.is_some() {
+        areas.push(Areas {
+            task: task.name,
+            topics: without.len(),
+            own: area(&|row| row.read.own),
+            learned: area(&|row| row.read.log_odds(&without[&row.topic])),
+        });
+        if with_values {
             values += &all_values(&task, &without, &encoder)?;
         }
     }
-    if let Some(path) = &options.left_out {
-        fs::write(path, values).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+    Ok((areas, values))
 }
 
 fn read(pairs: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Read>> {

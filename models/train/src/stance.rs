@@ -62,7 +62,7 @@ mod share {
     pub const NEUTRAL: usize = 5;
     /// Matches of arguments and key points.
     pub const MATCHES: usize = 8;
-    /// Sentences of CompSent-19 without a comparison: nearly three quarters of it.
+    /// Sentences of CompSent-19 without a comparison, which are nearly three quarters of it.
     pub const UNCOMPARED: usize = 35;
 }
 
