@@ -13,6 +13,7 @@ use crate::nn::normalise;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
+use crate::nn::transformer::examples::EXAMPLES;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
@@ -52,10 +53,11 @@ impl Sentences {
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
         let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
         let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
+        let examples = tokenizer.encode(EXAMPLES.iter().copied())?;
         Ok(Sentences {
             sha: sha.to_owned(),
             tokenizer,
-            bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend)?,
+            bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,
             dimension: config.hidden_size,
         })
     }

@@ -188,7 +188,7 @@ impl<'a> Rows<'a> {
             .iter()
             .fold(0f32, |longest, half| longest.max(-2.0 * half));
         // x · c - |c|² / 2 is largest for the nearest centroid
-        let product = Linear::new(centroids, k, Some(halves)).ok();
+        let product = Linear::new(centroids, k, Some(&halves)).ok();
         // Sums of n products in any order differ by no more than n roundings of their size. This is twice that bound.
         let roundings = 2.0 * (self.dimension + 8) as f32 * f32::EPSILON;
         let of_block = |block: &[f32]| -> Vec<usize> {

@@ -12,7 +12,7 @@ use crate::nn::checkpoint::Checkpoint;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
 use crate::nn::transformer::packed::Linear;
-use crate::nn::transformer::{Backend, TensorSource, expected_affine};
+use crate::nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other scores.
 const VERSION: u32 = 2;
@@ -63,12 +63,20 @@ impl Cross {
         let linear = |name: &str, out: usize| -> Result<Linear> {
             let weight = checkpoint.tensor(&format!("{name}.weight"))?;
             let bias = checkpoint.tensor(&format!("{name}.bias"))?;
-            Linear::new(&weight, out, Some(bias))
+            Linear::new(&weight, out, Some(&bias))
         };
+        let examples = tokenizer.encode(examples::pairs())?;
         Ok(Cross {
             sha: sha.to_owned(),
             tokenizer,
-            bert: Bert::read(&config, &WITH_HEAD, max_tokens, &checkpoint, backend)?,
+            bert: Bert::read(
+                &config,
+                &WITH_HEAD,
+                max_tokens,
+                &checkpoint,
+                backend,
+                &examples,
+            )?,
             pooler: linear(POOLER, hidden)?,
             classifier: linear(CLASSIFIER, 1)?,
         })

@@ -18,7 +18,7 @@ use crate::nn::checkpoint::{Checkpoint, floats};
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
 use crate::nn::transformer::packed::Linear;
-use crate::nn::transformer::{Backend, TensorSource};
+use crate::nn::transformer::{Backend, TensorSource, examples};
 
 /// A pair is truncated to this many tokens, the three special ones included, at the end of the longer text.
 pub const MAX_TOKENS: usize = 96;
@@ -147,11 +147,13 @@ impl PairEncoder {
                 bias.len() == out && weight.len() == out * config.hidden_size,
                 "{name} has another size"
             );
-            Linear::new(&weight, out, Some(bias))
+            Linear::new(&weight, out, Some(&bias))
         };
+        let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
+        let examples = tokenizer.encode(examples::pairs())?;
         Ok(PairEncoder {
             producer: producer_of(sha, bytes),
-            tokenizer: Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?,
+            tokenizer,
             dense: head(HEAD_DENSE, config.hidden_size)?,
             hidden: config.hidden_size,
             out: head(HEAD_OUT, OUTPUTS)?,
@@ -164,6 +166,7 @@ impl PairEncoder {
                     changes,
                 },
                 backend,
+                &examples,
             )?,
         })
     }

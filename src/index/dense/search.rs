@@ -254,6 +254,7 @@ impl Vectors {
                     count: passages.len(),
                 },
                 weights: packed,
+                accumulate: false,
                 activation: Activation::None,
                 out_step: columns,
             };

@@ -101,8 +101,8 @@ impl DerefMut for Buffer {
 pub(crate) struct BufferPool {
     free: Vec<Vec<f32>>,
     /// Scratch space for quantised inputs.
-    pub(super) bytes: Vec<u8>,
-    pub(super) quantisations: Vec<Quantisation>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) quantisations: Vec<Quantisation>,
 }
 
 /// Free buffers that are kept: more than the OCR networks use at a time.
@@ -158,7 +158,7 @@ impl BufferPool {
     }
 
     /// A buffer of `length` numbers with arbitrary finite contents: the smallest free one that is large enough, or a new one.
-    pub(super) fn take(&mut self, length: usize) -> Buffer {
+    pub(crate) fn take(&mut self, length: usize) -> Buffer {
         let fitting = (0..self.free.len())
             .filter(|&n| self.free[n].len() >= length)
             .min_by_key(|&n| self.free[n].len());
@@ -171,8 +171,15 @@ impl BufferPool {
         }
     }
 
+    /// A buffer with these numbers.
+    pub(crate) fn copy(&mut self, numbers: &[f32]) -> Buffer {
+        let mut copy = self.take(numbers.len());
+        copy.copy_from_slice(numbers);
+        copy
+    }
+
     /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.
-    pub(super) fn give_back(&mut self, buffer: Buffer) {
+    pub(crate) fn give_back(&mut self, buffer: Buffer) {
         if self.free.len() == MAX_FREE {
             let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].len());
             smallest.map(|n| self.free.swap_remove(n));

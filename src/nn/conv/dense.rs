@@ -204,6 +204,7 @@ impl Conv {
                             count: width,
                         },
                         weights,
+                        accumulate: false,
                         activation: self.activation,
                         out_step: columns,
                     }
@@ -230,6 +231,7 @@ impl Conv {
                         },
                         quantisations: &[quantisation],
                         weights,
+                        base: None,
                         activation: self.activation,
                         out_step: columns,
                     }
@@ -292,6 +294,7 @@ impl Pixels<'_> {
                     count,
                 },
                 weights,
+                accumulate: false,
                 activation,
                 out_step: columns,
             }
@@ -315,6 +318,7 @@ impl Pixels<'_> {
                         },
                         quantisations,
                         weights,
+                        base: None,
                         activation,
                         out_step: columns,
                     }
@@ -363,6 +367,7 @@ impl ConvTranspose {
                         count: width,
                     },
                     weights,
+                    accumulate: false,
                     activation: self.activation,
                     out_step: weights.columns(),
                 }

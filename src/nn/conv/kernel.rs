@@ -172,6 +172,11 @@ impl PackedWeights {
     pub fn columns(&self) -> usize {
         self.bias.len()
     }
+
+    /// Rows of the matrix.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
 }
 
 /// `out[m] = activation(bias + Σ window m · weights)` for each window.
@@ -179,10 +184,17 @@ impl PackedWeights {
 pub(crate) struct Product<'a> {
     pub windows: Windows<'a, f32>,
     pub weights: &'a PackedWeights,
+    /// The sums begin with what `out` holds, and not with the bias.
+    pub accumulate: bool,
     pub activation: Activation,
     /// Numbers from the results of a window to those of the next one.
     pub out_step: usize,
 }
+
+/// Numbers that the weights of a product may have to be read again for each small group of windows: a share of the second-level cache.
+const MANY_WEIGHTS: usize = 1 << 16;
+/// Windows in a group for larger weights; both tile heights divide it.
+const MANY_WINDOWS: usize = 480;
 
 impl Product<'_> {
     /// Computes the product into `out`.
@@ -211,6 +223,7 @@ impl SimdOp for ProductInto<'_, '_> {
             weights,
             activation,
             out_step,
+            ..
         } = product;
         let lanes = isa.f32().len();
         let columns = weights.columns();
@@ -220,9 +233,15 @@ impl SimdOp for ProductInto<'_, '_> {
         let (narrow, wide) = if lanes == 8 { (6, 6) } else { (12, 8) };
         let out = out.as_mut_ptr();
         let mut from = 0;
-        // Both tile heights divide the groups of windows, and the windows of a group stay in the first-level cache.
+        // Both tile heights divide the groups of windows. The windows of a group stay in the first-level cache, or if the weights are too
+        // many to be read again for each group, in the second.
+        let most = if weights.data.len() > MANY_WEIGHTS {
+            MANY_WINDOWS
+        } else {
+            narrow.max(wide) * 2
+        };
         while from < windows.count {
-            let group = (windows.count - from).min(narrow.max(wide) * 2);
+            let group = (windows.count - from).min(most);
             let (mut column, mut data) = (0, weights.data.as_slice());
             for &width in &weights.panels {
                 let height = if width == 3 { wide } else { narrow };
@@ -287,7 +306,7 @@ impl Product<'_> {
     ///   `first + HEIGHT <= count`.
     /// - `column + WIDTH · lanes <= columns`, and `panel` begins with the panel of these columns: `WIDTH · lanes` numbers for
     ///   each row of the weights.
-    /// - `out` may be written up to the last result of window `first + HEIGHT - 1`.
+    /// - `out` may be read and written up to the last result of window `first + HEIGHT - 1`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
     unsafe fn tile<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
@@ -303,16 +322,23 @@ impl Product<'_> {
         debug_assert!(first + HEIGHT <= self.windows.count);
         debug_assert!(column + WIDTH * lanes <= self.weights.columns());
         debug_assert!(panel.len() >= WIDTH * lanes * self.weights.rows);
-        // SAFETY: the bias has a number for each column. Window `first + m` is within each row up to `length` numbers from its
+        // SAFETY: the bias has a number for each column, and so have the results of each window. Window `first + m` is within each row up to `length` numbers from its
         // start. `weights` advances by WIDTH vectors for each number of a window, that is for each row of the panel. The
         // results are within `out`.
         unsafe {
             let mut sums = [[ops.zero(); WIDTH]; HEIGHT];
-            let bias = self.weights.bias.as_ptr().add(column);
-            for v in 0..WIDTH {
-                let b = ops.load_ptr(bias.add(v * lanes));
-                for m in 0..HEIGHT {
-                    sums[m][v] = b;
+            // both are a number for each column
+            let (begin, begin_step) = if self.accumulate {
+                (
+                    out.add(first * self.out_step + column).cast_const(),
+                    self.out_step,
+                )
+            } else {
+                (self.weights.bias.as_ptr().add(column), 0)
+            };
+            for m in 0..HEIGHT {
+                for v in 0..WIDTH {
+                    sums[m][v] = ops.load_ptr(begin.add(m * begin_step + v * lanes));
                 }
             }
             let mut weights = panel.as_ptr();

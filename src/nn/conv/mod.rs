@@ -26,13 +26,13 @@ mod fold;
 mod graph;
 pub(crate) mod kernel;
 mod lower;
-mod quantised;
+pub(crate) mod quantised;
 mod steps;
 mod sums;
 
 use std::fmt;
 
-pub(crate) use buffers::{BufferPool, FeatureMap};
+pub(crate) use buffers::{Buffer, BufferPool, FeatureMap};
 pub(crate) use classifier::Classifier;
 pub(crate) use compile::compile;
 pub(crate) use steps::ConvNet;

@@ -246,6 +246,8 @@ pub(crate) struct Int8Product<'a> {
     /// How each window was quantised, or a single entry for all.
     pub quantisations: &'a [Quantisation],
     pub weights: &'a Int8Weights,
+    /// (count, columns): what each result begins with in place of the bias, if given.
+    pub base: Option<&'a [f32]>,
     pub activation: Activation,
     /// Numbers from the results of a window to those of the next one.
     pub out_step: usize,
@@ -256,13 +258,17 @@ impl Int8Product<'_> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or has not as many bytes as the weights have rows, if there are neither one
-    /// quantisation nor enough of them, or if the results do not fit into `out`.
+    /// quantisation nor enough of them, if `base` is shorter than the results, or if these do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();
         assert!(windows.length.is_multiple_of(4) && windows.size() == self.weights.rows);
         assert!(windows.fit());
         assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
+        assert!(
+            self.base
+                .is_none_or(|base| holds(base.len(), windows.count, columns, columns))
+        );
         assert!(
             self.out_step >= columns && holds(out.len(), windows.count, self.out_step, columns)
         );
@@ -356,8 +362,8 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
-            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; and
-            /// `out_step >= columns`, and the results fit into `out`.
+            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; `base` has the columns of
+            /// each window; and `out_step >= columns`, and the results fit into `out`.
             #[$attribute]
             // for some widths, the heights of narrow and wide tiles are the same
             #[allow(unreachable_patterns)]
@@ -410,16 +416,21 @@ macro_rules! kernels {
                 debug_assert!(m < of.windows.count);
                 let one = of.quantisations.len() == 1;
                 let Quantisation { scale, zero_point } = of.quantisations[if one { 0 } else { m }];
+                // SAFETY: `m < count`, and `base` has as many numbers as the weights have columns for each window
+                let base = match of.base {
+                    Some(base) => unsafe { base.as_ptr().add(m * weights.columns()) },
+                    None => weights.bias.as_ptr(),
+                };
                 for column in (0..weights.columns()).step_by(LANES) {
                     // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
-                    // weights' sums, scales and biases and within the window's results
+                    // weights' sums, scales and biases, within the window's base and within its results
                     unsafe {
                         let out = out.add(m * of.out_step + column);
                         let sum = $to_float($load_int(out.cast()));
                         let total = $load(weights.sum.as_ptr().add(column));
                         let exact = $sub(sum, $mul(total, $set(zero_point)));
                         let scales = $mul($load(weights.scale.as_ptr().add(column)), $set(scale));
-                        let x = $fma(exact, scales, $load(weights.bias.as_ptr().add(column)));
+                        let x = $fma(exact, scales, $load(base.add(column)));
                         let x = match of.activation {
                             Activation::None => x,
                             Activation::Relu => $max(x, $zero()),

@@ -12,6 +12,7 @@ use super::{
     TensorSource, check_size, expected_affine, expected_tensors, row,
 };
 use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::conv::Numeric;
 
 /// Token types with which BERT was trained: for the first and the second text of a pair.
 const TOKEN_TYPES: usize = 2;
@@ -181,6 +182,11 @@ pub fn typed_positions(
 /// On the CPU the result for a text does not depend on the texts beside it.
 pub(crate) struct Bert {
     encoder: Encoder,
+    embeddings: Embeddings,
+}
+
+/// What turns tokens into the rows that the first layer gets.
+struct Embeddings {
     hidden: usize,
     vocabulary: usize,
     max_tokens: usize,
@@ -194,19 +200,20 @@ pub(crate) struct Bert {
 
 impl Bert {
     /// Reads a model from `source`, with tensors as [`BertConfig::expected_tensors`] lists them. `max_tokens`: the length of the longest
-    /// text, at most the configuration's `max_position_embeddings`.
+    /// text, at most the configuration's `max_position_embeddings`. `examples`: texts by which the model is quantised, if `backend` is
+    /// [`Backend::Auto`].
     ///
     /// # Errors
-    /// Those of `source`, and a device that fails.
+    /// Those of `source`, tokens that the model does not have, and a device that fails.
     pub fn read(
         config: &BertConfig,
         names: &BertNames,
         max_tokens: usize,
         source: &impl TensorSource,
         backend: Backend,
+        examples: &[Encoding],
     ) -> Result<Self> {
-        Ok(Bert {
-            encoder: Encoder::read(&config.encoder(), &names.layers, source, backend)?,
+        let embeddings = Embeddings {
             hidden: config.hidden_size,
             vocabulary: config.vocab_size,
             max_tokens,
@@ -214,7 +221,23 @@ impl Bert {
             words: source.tensor(&names.words())?,
             positions: typed_positions(config, names, max_tokens, source)?,
             norm: Norm::read(source, &names.norm(), config.layer_norm_eps)?,
+        };
+        let examples = packed::Examples {
+            rows: embeddings.of(examples.iter())?,
+            lengths: examples.iter().map(Encoding::len).collect(),
+            attention: Attention::Full,
+        };
+        let encoder = config.encoder();
+        let encoder = Encoder::read(&encoder, &names.layers, source, backend, Some(examples))?;
+        Ok(Bert {
+            encoder,
+            embeddings,
         })
+    }
+
+    /// Whether any product is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        self.encoder.numeric()
     }
 
     /// Applies `head` to the last layer's rows of the texts' first tokens, \[CLS\]. `head` gets the rows (n, hidden) of a batch and returns n
@@ -246,9 +269,10 @@ impl Bert {
             let rows = self
                 .encoder
                 .forward(x, lengths, Rows::All, Attention::Full)?;
-            let mut rows = rows.chunks(self.hidden);
+            let hidden = self.embeddings.hidden;
+            let mut rows = rows.chunks(hidden);
             let mean = |&length: &usize| {
-                let mut mean = vec![0.0; self.hidden];
+                let mut mean = vec![0.0; hidden];
                 for row in rows.by_ref().take(length) {
                     packed::add(&mut mean, row);
                 }
@@ -266,14 +290,22 @@ impl Bert {
     ) -> Result<Vec<T>> {
         let lengths: Vec<usize> = texts.iter().map(Encoding::len).collect();
         self.encoder.in_batches(&lengths, |batch| {
-            let mut x = Vec::new();
-            for &n in batch {
-                self.embed(&texts[n], &mut x)?;
-            }
-            self.norm.forward(&mut x);
+            let x = self.embeddings.of(batch.iter().map(|&n| &texts[n]))?;
             let lengths: Vec<usize> = batch.iter().map(|&n| lengths[n]).collect();
             compute(x, &lengths)
         })
+    }
+}
+
+impl Embeddings {
+    /// The rows of texts, (tokens, hidden), one text after another.
+    fn of<'a>(&self, texts: impl Iterator<Item = &'a Encoding>) -> Result<Vec<f32>> {
+        let mut x = Vec::new();
+        for text in texts {
+            self.embed(text, &mut x)?;
+        }
+        self.norm.forward(&mut x);
+        Ok(x)
     }
 
     /// Appends a text's embeddings. A `tokenizer.json` can contain any ids for the special tokens, so all of them are checked.

@@ -291,7 +291,7 @@ impl ClipTowers {
             patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
             positions,
             before: Norm::read(source, BEFORE_NORM, epsilon)?,
-            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend)?,
+            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend, None)?,
             after: Norm::read(source, AFTER_NORM, epsilon)?,
             projection: Linear::new(&source.tensor(VISION_PROJECTION)?, dimension, None)?,
         };
@@ -299,7 +299,7 @@ impl ClipTowers {
             config: text.clone(),
             tokens: source.tensor(TOKENS)?,
             positions: source.tensor(TEXT_POSITIONS)?,
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend)?,
+            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, None)?,
             norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
             projection: Linear::new(&source.tensor(TEXT_PROJECTION)?, dimension, None)?,
         };

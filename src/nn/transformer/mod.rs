@@ -9,10 +9,13 @@
 //! `"hidden_act": "gelu"`. Its BERT agrees, but training needs layers with other operations, and the crate took 75 s to compile
 //! where candle-core took 93 s in the same build (`cargo build --release --timings`).
 
+mod attention;
 pub mod bert;
 #[cfg(feature = "candle")]
 pub mod candle;
 pub mod clip;
+pub mod examples;
+mod linear;
 pub mod packed;
 
 use anyhow::{Result, ensure};
@@ -20,6 +23,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::checkpoint::{Checkpoint, ExpectedTensor};
+use super::conv::{Numeric, NumericMode};
 
 /// Larger sizes in a configuration mean a damaged file.
 const MAX_SIZE: usize = 1 << 20;
@@ -28,9 +32,11 @@ const MAX_SIZE: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// candle on the first CUDA device if riposte was built with the feature `cuda` and there is one; otherwise packed matrices on the
-    /// CPU.
+    /// CPU, in int8 as far as the machine and the model allow.
     #[default]
     Auto,
+    /// As [`Backend::Auto`], in floats on every machine.
+    Float,
     /// candle, even on the CPU, where it is slower. Tests compare the packed backend with it.
     #[cfg(feature = "candle")]
     Candle,
@@ -40,9 +46,18 @@ impl Backend {
     /// All backends that riposte was built with.
     pub const ALL: &[Backend] = &[
         Backend::Auto,
+        Backend::Float,
         #[cfg(feature = "candle")]
         Backend::Candle,
     ];
+
+    /// The backend for a mode of numbers.
+    pub fn of(mode: NumericMode) -> Backend {
+        match mode {
+            NumericMode::Auto => Backend::Auto,
+            NumericMode::Float => Backend::Float,
+        }
+    }
 }
 
 /// `hidden_act`: the activation function of the MLP.
@@ -245,11 +260,13 @@ enum Encoder {
 }
 
 impl Encoder {
+    /// `examples` are what the packed backend is quantised by, if `backend` allows it.
     fn read(
         config: &EncoderConfig,
         names: &LayerNames,
         source: &impl TensorSource,
         backend: Backend,
+        examples: Option<packed::Examples>,
     ) -> Result<Self> {
         let layers = (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
         match backend {
@@ -260,14 +277,26 @@ impl Encoder {
                     config, layers, device,
                 )?))
             }
-            Backend::Auto => {
+            Backend::Auto | Backend::Float => {
                 #[cfg(feature = "candle")]
                 if let Some(device) = candle::cuda_device() {
                     let encoder = candle::Encoder::new(config, layers, device)?;
                     return Ok(Encoder::Candle(encoder));
                 }
-                Ok(Encoder::Packed(packed::Encoder::new(config, layers)?))
+                let examples = examples.filter(|_| backend == Backend::Auto);
+                Ok(Encoder::Packed(packed::Encoder::new(
+                    config, layers, examples,
+                )?))
             }
+        }
+    }
+
+    /// Whether any product is computed in int8.
+    fn numeric(&self) -> Numeric {
+        match self {
+            Encoder::Packed(encoder) => encoder.numeric(),
+            #[cfg(feature = "candle")]
+            Encoder::Candle(_) => Numeric::Float,
         }
     }
 

@@ -1,28 +1,28 @@
 //! The packed backend: an encoder on the CPU.
 //!
-//! Sequences lie one after another without padding, and each one attends to itself alone. Matrix products, softmax and activations come
-//! from rten, the runtime of the OCR engine; they use the widest instructions that the machine has. Of the last layer, only the wanted
-//! rows are computed.
+//! Sequences lie one after another without padding, and each one attends to itself alone. Matrix products are those of the convolution
+//! runtime ([`Linear`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the
+//! machine has. Of the last layer, only the wanted rows are computed.
 
-use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::cell::RefCell;
 
-use anyhow::{Context, Result, ensure};
-use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_simd::{SimdOp, SimdUnaryOp};
-use rten_tensor::NdTensorView;
-use rten_vecmath::{Gelu, Softmax, Swish};
+use anyhow::{Result, ensure};
+use rten_simd::{Isa, SimdOp, SimdUnaryOp};
+use rten_vecmath::{Gelu, Swish};
 
+pub use super::linear::Linear;
+
+use super::attention::Head;
 use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource};
+use crate::nn::conv::{Buffer, BufferPool, Numeric};
 
 /// Maximum number of tokens in a batch. More do not make the matrix products faster, but push each other out of the caches.
-pub(super) const BATCH_TOKENS: usize = 512;
+pub(super) const BATCH_TOKENS: usize = 480;
 
-/// The matrix multiplier of the process. It can be shared between threads, but not sent to another one, so a model cannot own it: a
-/// model is loaded by whichever thread needs it first.
-fn executor() -> &'static GemmExecutor {
-    static EXECUTOR: OnceLock<&'static GemmExecutor> = OnceLock::new();
-    EXECUTOR.get_or_init(|| Box::leak(Box::new(GemmExecutor::new())))
+thread_local! {
+    /// Memory that is asked for and given back in each layer costs more than a small layer. No other task runs on a thread while it
+    /// computes an encoder, so that nothing else borrows its buffers.
+    static BUFFERS: RefCell<BufferPool> = RefCell::default();
 }
 
 /// The layers of a model.
@@ -42,84 +42,11 @@ struct Layer {
     mlp_norm: Norm,
 }
 
-/// A linear layer: x · Wᵀ + b.
-pub struct Linear {
-    weight: PackedBMatrix<f32>,
-    bias: Option<Vec<f32>>,
-    out: usize,
-}
-
 /// A layer norm.
 pub(crate) struct Norm {
     weight: Vec<f32>,
     bias: Vec<f32>,
     epsilon: f32,
-}
-
-impl Linear {
-    /// Packs `weight` (out, in), row after row.
-    ///
-    /// # Errors
-    /// The weights are not `out` whole rows.
-    pub fn new(weight: &[f32], out: usize, bias: Option<Vec<f32>>) -> Result<Self> {
-        let width = weight.len() / out.max(1);
-        let weight = NdTensorView::from_slice_with_strides([width, out], weight, [1, width])
-            .context("laying out a layer's weights")?;
-        Ok(Linear {
-            weight: executor().prepack_b(weight),
-            bias,
-            out,
-        })
-    }
-
-    fn of(affine: Affine<Vec<f32>>) -> Result<Self> {
-        Linear::new(&affine.weight, affine.bias.len(), Some(affine.bias))
-    }
-
-    /// The number of outputs for each row.
-    pub fn out(&self) -> usize {
-        self.out
-    }
-
-    /// Maps rows (n, in) to rows (n, out).
-    ///
-    /// rten computes the product of a single row in another order, and it differs in the last bits. A single row is therefore computed
-    /// as two equal ones, so that a row's result does not depend on the rows beside it.
-    ///
-    /// # Errors
-    /// The rows do not have the layer's width.
-    pub fn forward(&self, x: &[f32]) -> Result<Vec<f32>> {
-        let width = self.weight.rows();
-        let rows = x.len() / width;
-        let input = if rows == 1 {
-            Cow::Owned([x, x].concat())
-        } else {
-            Cow::Borrowed(x)
-        };
-        let mut out = vec![0.0; rows.max(2) * self.out];
-        if rows > 0 {
-            let options = GemmOptions {
-                bias: self.bias.as_deref().map(BiasVector::Row),
-                ..GemmOptions::default()
-            };
-            let input = NdTensorView::from_slice_with_strides(
-                [rows.max(2), width],
-                input.as_ref(),
-                [width, 1],
-            )
-            .context("laying out a layer's input")?;
-            executor()
-                .gemm(
-                    &mut out,
-                    GemmInputA::Unpacked(input),
-                    GemmInputB::Packed(&self.weight),
-                    options,
-                )
-                .context("multiplying matrices")?;
-        }
-        out.truncate(rows * self.out);
-        Ok(out)
-    }
 }
 
 impl Norm {
@@ -142,12 +69,33 @@ impl Norm {
 
     /// Normalises each row in place.
     pub fn forward(&self, x: &mut [f32]) {
-        let width = self.weight.len();
-        for row in x.chunks_mut(width) {
+        Normalise { norm: self, x }.dispatch();
+    }
+}
+
+/// A layer norm of rows. It is a [`SimdOp`] so that the compiler makes it of the machine's widest vectors; the order of the sums is the
+/// same for all of them.
+struct Normalise<'a> {
+    norm: &'a Norm,
+    x: &'a mut [f32],
+}
+
+impl SimdOp for Normalise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) {
+        let Norm {
+            weight,
+            bias,
+            epsilon,
+        } = self.norm;
+        let width = weight.len();
+        for row in self.x.chunks_mut(width) {
             let mean = sum(row, |x| x) / width as f32;
             let variance = sum(row, |x| (x - mean) * (x - mean)) / width as f32;
-            let scale = (variance + self.epsilon).sqrt().recip();
-            for ((x, w), b) in row.iter_mut().zip(&self.weight).zip(&self.bias) {
+            let scale = (variance + epsilon).sqrt().recip();
+            for ((x, w), b) in row.iter_mut().zip(weight).zip(bias) {
                 *x = (*x - mean) * scale * w + b;
             }
         }
@@ -159,10 +107,11 @@ pub(super) fn add(x: &mut [f32], other: &[f32]) {
     x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
 }
 
-/// The sum of `of` over a row, in eight lanes, which the compiler turns into vector instructions.
+/// The sum of `of` over a row, in sixteen lanes, which the compiler turns into vector instructions.
+#[inline(always)]
 fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
-    let mut lanes = [0f32; 8];
-    let (parts, rest) = row.as_chunks::<8>();
+    let mut lanes = [0f32; 16];
+    let (parts, rest) = row.as_chunks::<16>();
     for part in parts {
         for (lane, x) in lanes.iter_mut().zip(part) {
             *lane += of(*x);
@@ -171,8 +120,65 @@ fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
 }
 
+/// The greatest absolute values of the inputs of a layer's products: what they are to be quantised by.
+struct Ranges {
+    /// Of the queries, keys and values, (hidden)
+    attention: Vec<f32>,
+    /// Of the layer after the attention, (hidden)
+    output: Vec<f32>,
+    /// Of the first layer of the MLP, (hidden)
+    up: Vec<f32>,
+}
+
+impl Ranges {
+    fn new(hidden: usize) -> Ranges {
+        let [attention, output, up] = [(); 3].map(|()| vec![0.0; hidden]);
+        Ranges {
+            attention,
+            output,
+            up,
+        }
+    }
+
+    /// Widens the ranges of these inputs to what rows of them hold.
+    fn widen(ranges: &mut [f32], rows: &[f32]) {
+        for row in rows.chunks(ranges.len()) {
+            for (range, x) in ranges.iter_mut().zip(row) {
+                *range = range.max(x.abs());
+            }
+        }
+    }
+
+    /// Rounded up to eighths of a power of two, so that machines whose floats differ in the last bits quantise alike.
+    fn rounded(mut self) -> Ranges {
+        for range in [&mut self.attention, &mut self.output, &mut self.up] {
+            for x in range.iter_mut().filter(|x| x.is_normal()) {
+                *x = ((x.log2() * 8.0).ceil() / 8.0).exp2();
+            }
+        }
+        self
+    }
+}
+
+fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
+    Linear::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
+}
+
+/// In int8 if the machine can, otherwise `float`.
+fn quantised(float: Linear, affine: &Affine<Vec<f32>>, ranges: &[f32]) -> Result<Linear> {
+    let (weight, bias) = (&affine.weight, &affine.bias);
+    let int8 = Linear::in_int8(weight, bias.len(), Some(bias), ranges)?;
+    Ok(int8.unwrap_or(float))
+}
+
 impl Layer {
-    fn new(config: &EncoderConfig, layer: super::Layer<Vec<f32>>) -> Result<Self> {
+    /// Packs a layer. `examples`: rows of the input and the lengths of their sequences, by which the layer is quantised and which become
+    /// its output; None leaves the layer in floats.
+    fn new(
+        config: &EncoderConfig,
+        layer: super::Layer<Vec<f32>>,
+        examples: Option<&mut Examples>,
+    ) -> Result<Self> {
         let scale = (config.head_width() as f32).powf(-0.5);
         let mut query = layer.query;
         let numbers = query.weight.iter_mut().chain(&mut query.bias);
@@ -180,181 +186,237 @@ impl Layer {
         let mut key_and_value = layer.key;
         key_and_value.weight.extend(layer.value.weight);
         key_and_value.bias.extend(layer.value.bias);
-        Ok(Layer {
-            query: Linear::of(query)?,
-            key_and_value: Linear::of(key_and_value)?,
-            output: Linear::of(layer.output)?,
+        let packed = Layer {
+            query: linear(&query)?,
+            key_and_value: linear(&key_and_value)?,
+            output: linear(&layer.output)?,
             attention_norm: Norm::of(layer.attention_norm, config.epsilon),
-            up: Linear::of(layer.up)?,
-            down: Linear::of(layer.down)?,
+            up: linear(&layer.up)?,
+            down: linear(&layer.down)?,
             mlp_norm: Norm::of(layer.mlp_norm, config.epsilon),
+        };
+        let Some(examples) = examples else {
+            return Ok(packed);
+        };
+        let mut ranges = Ranges::new(config.hidden);
+        let step = Step {
+            config,
+            layer: &packed,
+            lengths: &examples.lengths,
+            positions: None,
+            attention: examples.attention,
+        };
+        let rows = step.run(
+            &examples.rows,
+            &mut BufferPool::default(),
+            Some(&mut ranges),
+        )?;
+        examples.rows = rows.to_vec();
+        let ranges = ranges.rounded();
+        Ok(Layer {
+            query: quantised(packed.query, &query, &ranges.attention)?,
+            key_and_value: quantised(packed.key_and_value, &key_and_value, &ranges.attention)?,
+            output: quantised(packed.output, &layer.output, &ranges.output)?,
+            up: quantised(packed.up, &layer.up, &ranges.up)?,
+            ..packed
         })
     }
 }
 
+/// Sequences by which an encoder is quantised.
+pub(super) struct Examples {
+    /// (tokens, hidden): what the first layer gets.
+    pub rows: Vec<f32>,
+    pub lengths: Vec<usize>,
+    pub attention: Attention,
+}
+
 impl Encoder {
-    /// Packs the layers, which have the sizes of `config`.
+    /// Packs the layers, which have the sizes of `config`. With examples, products are computed in int8 where the machine can: those of
+    /// attention and the first of each MLP. The second stays in floats: its inputs have the widest range, and in int8 it costs the vectors
+    /// of MiniLM as much precision as all others together.
     ///
     /// # Errors
     /// A layer cannot be read, or has other sizes.
     pub(super) fn new(
         config: &EncoderConfig,
         layers: impl Iterator<Item = Result<super::Layer<Vec<f32>>>>,
+        mut examples: Option<Examples>,
     ) -> Result<Self> {
         Ok(Encoder {
             layers: layers
-                .map(|layer| Layer::new(config, layer?))
+                .map(|layer| Layer::new(config, layer?, examples.as_mut()))
                 .collect::<Result<_>>()?,
             config: config.clone(),
         })
     }
 
+    /// Whether any product is computed in int8.
+    pub(super) fn numeric(&self) -> Numeric {
+        let layers = self.layers.iter().map(|layer| layer.query.numeric());
+        layers.max().unwrap_or(Numeric::Float)
+    }
+
     /// As [`super::Encoder::forward`].
     pub(super) fn forward(
         &self,
-        mut x: Vec<f32>,
+        x: Vec<f32>,
         lengths: &[usize],
         rows: Rows,
         attention: Attention,
     ) -> Result<Vec<f32>> {
-        for (n, layer) in self.layers.iter().enumerate() {
-            let positions = match rows {
-                Rows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),
-                _ => None,
-            };
-            x = match self.config.norms {
-                NormOrder::After => {
-                    let (mixed, mut x) =
-                        self.attend(layer, &x, &x, lengths, positions, attention)?;
-                    add(&mut x, &layer.output.forward(&mixed)?);
-                    layer.attention_norm.forward(&mut x);
-                    let down = self.mlp(layer, &x)?;
-                    add(&mut x, &down);
-                    layer.mlp_norm.forward(&mut x);
-                    x
-                }
-                NormOrder::Before => {
-                    let mut normed = x.clone();
-                    layer.attention_norm.forward(&mut normed);
-                    let (mixed, mut x) =
-                        self.attend(layer, &normed, &x, lengths, positions, attention)?;
-                    add(&mut x, &layer.output.forward(&mixed)?);
-                    let mut normed = x.clone();
-                    layer.mlp_norm.forward(&mut normed);
-                    add(&mut x, &self.mlp(layer, &normed)?);
-                    x
-                }
-            };
+        BUFFERS.with_borrow_mut(|pool| {
+            let mut x = Buffer::from(x);
+            for (n, layer) in self.layers.iter().enumerate() {
+                let positions = match rows {
+                    Rows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),
+                    _ => None,
+                };
+                let step = Step {
+                    config: &self.config,
+                    layer,
+                    lengths,
+                    positions,
+                    attention,
+                };
+                let next = step.run(&x, pool, None)?;
+                pool.give_back(std::mem::replace(&mut x, next));
+            }
+            let rows = x.to_vec();
+            pool.give_back(x);
+            Ok(rows)
+        })
+    }
+}
+
+/// A layer, and the sequences that it is computed for.
+struct Step<'a> {
+    config: &'a EncoderConfig,
+    layer: &'a Layer,
+    lengths: &'a [usize],
+    /// The row of each sequence that is wanted; all if None.
+    positions: Option<&'a [usize]>,
+    attention: Attention,
+}
+
+impl Step<'_> {
+    /// The layer's output for rows (tokens, hidden). `ranges` are widened to those of its products' inputs.
+    fn run(
+        &self,
+        x: &[f32],
+        pool: &mut BufferPool,
+        mut ranges: Option<&mut Ranges>,
+    ) -> Result<Buffer> {
+        let layer = self.layer;
+        let mut normed = pool.copy(x);
+        if self.config.norms == NormOrder::Before {
+            layer.attention_norm.forward(&mut normed);
         }
-        Ok(x)
+        if let Some(ranges) = &mut ranges {
+            Ranges::widen(&mut ranges.attention, &normed);
+        }
+        let mixed = self.attend(&normed, pool)?;
+        pool.give_back(normed);
+        if let Some(ranges) = &mut ranges {
+            Ranges::widen(&mut ranges.output, &mixed);
+        }
+        let mut out = self.chosen(x, pool)?;
+        let output = layer.output.forward_with(&mixed, pool)?;
+        add(&mut out, &output);
+        pool.give_back(mixed);
+        pool.give_back(output);
+        let mlp = match self.config.norms {
+            NormOrder::After => {
+                layer.attention_norm.forward(&mut out);
+                self.mlp(&out, pool, ranges)?
+            }
+            NormOrder::Before => {
+                let mut normed = pool.copy(&out);
+                layer.mlp_norm.forward(&mut normed);
+                let mlp = self.mlp(&normed, pool, ranges)?;
+                pool.give_back(normed);
+                mlp
+            }
+        };
+        add(&mut out, &mlp);
+        pool.give_back(mlp);
+        if self.config.norms == NormOrder::After {
+            layer.mlp_norm.forward(&mut out);
+        }
+        Ok(out)
     }
 
-    fn mlp(&self, layer: &Layer, x: &[f32]) -> Result<Vec<f32>> {
-        let mut inner = layer.up.forward(x)?;
+    fn mlp(&self, x: &[f32], pool: &mut BufferPool, ranges: Option<&mut Ranges>) -> Result<Buffer> {
+        if let Some(ranges) = ranges {
+            Ranges::widen(&mut ranges.up, x);
+        }
+        let mut inner = self.layer.up.forward_with(x, pool)?;
         match self.config.activation {
             Activation::Gelu => Gelu {}.map_mut(&mut inner),
             Activation::QuickGelu => Swish { alpha: 1.702 }.map_mut(&mut inner),
         }
-        layer.down.forward(&inner)
+        let out = self.layer.down.forward_with(&inner, pool);
+        pool.give_back(inner);
+        out
     }
 
-    /// The attention's weighted sums of the values, for all rows of `x` or for one row of each sequence, and the same rows of `residual`.
-    fn attend(
-        &self,
-        layer: &Layer,
-        x: &[f32],
-        residual: &[f32],
-        lengths: &[usize],
-        positions: Option<&[usize]>,
-        attention: Attention,
-    ) -> Result<(Vec<f32>, Vec<f32>)> {
+    /// The wanted rows of (tokens, hidden).
+    fn chosen(&self, rows: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+        let Some(positions) = self.positions else {
+            return Ok(pool.copy(rows));
+        };
+        let hidden = self.config.hidden;
+        let mut chosen = pool.take(self.lengths.len() * hidden);
+        let mut at = 0;
+        let sequences = self.lengths.iter().zip(positions);
+        for ((length, position), to) in sequences.zip(chosen.chunks_mut(hidden)) {
+            ensure!(
+                position < length,
+                "a sequence of {length} tokens has no row {position}"
+            );
+            to.copy_from_slice(&rows[(at + position) * hidden..(at + position + 1) * hidden]);
+            at += length;
+        }
+        Ok(chosen)
+    }
+
+    /// The attention's weighted sums of the values, for the wanted rows of `x`.
+    fn attend(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
         let (hidden, heads) = (self.config.hidden, self.config.heads);
         let width = hidden / heads;
-        let key_and_value = layer.key_and_value.forward(x)?;
-        let chosen = |rows: &[f32]| -> Result<Vec<f32>> {
-            let Some(positions) = positions else {
-                return Ok(rows.to_vec());
-            };
-            let mut chosen = Vec::with_capacity(lengths.len() * hidden);
-            let mut at = 0;
-            for (length, position) in lengths.iter().zip(positions) {
-                ensure!(
-                    position < length,
-                    "a sequence of {length} tokens has no row {position}"
-                );
-                chosen.extend_from_slice(
-                    &rows[(at + position) * hidden..(at + position + 1) * hidden],
-                );
-                at += length;
-            }
-            Ok(chosen)
-        };
-        let kept = chosen(residual)?;
-        let query = match positions {
-            Some(_) => layer.query.forward(&chosen(x)?)?,
-            None => layer.query.forward(x)?,
-        };
-        let mut mixed = vec![0.0; kept.len()];
+        let key_and_value = self.layer.key_and_value.forward_with(x, pool)?;
+        let wanted = self.chosen(x, pool)?;
+        let query = self.layer.query.forward_with(&wanted, pool)?;
+        let mut mixed = wanted;
         // the first rows of the sequence among the keys, and among the queries
         let (mut at, mut query_at) = (0, 0);
-        let mut scores = Vec::new();
-        let mut values = Vec::new();
-        for (n, &length) in lengths.iter().enumerate() {
-            let position = positions.map(|positions| positions[n]);
+        for (n, &length) in self.lengths.iter().enumerate() {
+            let position = self.positions.map(|positions| positions[n]);
             let queries = if position.is_some() { 1 } else { length };
             for head in 0..heads {
-                let strided = |data, rows, from: usize, row: usize| {
-                    NdTensorView::from_slice_with_strides(
-                        [rows, width],
-                        &<[f32]>::as_ref(data)[from..],
-                        [row, 1],
-                    )
-                    .context("laying out attention")
-                };
                 let offset = head * width;
-                let query = strided(&query, queries, query_at * hidden + offset, hidden)?;
-                let from = at * 2 * hidden + offset;
-                let key = strided(&key_and_value, length, from, 2 * hidden)?;
-                let value = strided(&key_and_value, length, from + hidden, 2 * hidden)?;
-                scores.clear();
-                scores.resize(queries * length, 0.0);
-                multiply(&mut scores, query, key.transposed())?;
-                for (row, scores) in scores.chunks_mut(length).enumerate() {
-                    let seen = match attention {
-                        Attention::Causal => position.unwrap_or(row) + 1,
-                        Attention::Full => length,
-                    };
-                    let (seen, unseen) = scores.split_at_mut(seen);
-                    Softmax::new_mut(seen).dispatch();
-                    unseen.fill(0.0);
+                let (from, key) = (query_at * hidden + offset, at * 2 * hidden + offset);
+                Head {
+                    query: &query[from..],
+                    query_step: hidden,
+                    queries,
+                    key: &key_and_value[key..],
+                    value: &key_and_value[key + hidden..],
+                    key_step: 2 * hidden,
+                    length,
+                    width,
+                    first_seen: match self.attention {
+                        Attention::Causal => Some(position.unwrap_or(0) + 1),
+                        Attention::Full => None,
+                    },
                 }
-                values.clear();
-                values.resize(queries * width, 0.0);
-                let weights = NdTensorView::from_data([queries, length], scores.as_slice());
-                multiply(&mut values, weights, value)?;
-                for (row, mixture) in values.chunks(width).enumerate() {
-                    let to = (query_at + row) * hidden + offset;
-                    mixed[to..to + width].copy_from_slice(mixture);
-                }
+                .attend(&mut mixed[from..], pool);
             }
             at += length;
             query_at += queries;
         }
-        Ok((mixed, kept))
+        pool.give_back(key_and_value);
+        pool.give_back(query);
+        Ok(mixed)
     }
-}
-
-fn multiply(
-    out: &mut [f32],
-    a: NdTensorView<'_, f32, 2>,
-    b: NdTensorView<'_, f32, 2>,
-) -> Result<()> {
-    executor()
-        .gemm(
-            out,
-            GemmInputA::Unpacked(a),
-            GemmInputB::Unpacked(b),
-            GemmOptions::default(),
-        )
-        .context("multiplying matrices")
 }

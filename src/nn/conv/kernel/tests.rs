@@ -23,6 +23,7 @@ fn on_both(windows: Windows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2
     let [fast, portable] = packed.each_ref().map(|weights| Product {
         windows,
         weights,
+        accumulate: false,
         activation: HARD_SWISH,
         out_step: bias.len(),
     });
@@ -117,6 +118,7 @@ fn run_short(row: usize, out: usize) {
     Product {
         windows,
         weights: &weights,
+        accumulate: false,
         activation: Activation::None,
         out_step: CHANNEL_BLOCK,
     }

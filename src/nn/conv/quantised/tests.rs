@@ -43,7 +43,8 @@ proptest! {
                 let mut out = vec![f32::NAN; count * columns];
                 let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
                 Int8Product {
-                    windows, quantisations: &quantisations, weights: &weights, activation: Activation::None, out_step: columns,
+                    windows, quantisations: &quantisations, weights: &weights, base: None,
+                    activation: Activation::None, out_step: columns,
                 }
                 .run(&mut out);
                 out
@@ -104,6 +105,7 @@ fn each_activation_is_the_same_for_all_instructions() {
                 },
                 quantisations: &[quantisation],
                 weights: &weights,
+                base: None,
                 activation,
                 out_step: columns,
             }

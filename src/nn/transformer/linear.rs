@@ -1,0 +1,297 @@
+//! Linear layers of the packed backend.
+
+use anyhow::{Result, ensure};
+
+use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
+use crate::nn::conv::quantised::{Int8Product, Int8Weights};
+use crate::nn::conv::{Buffer, BufferPool, Numeric};
+
+/// Inputs whose weights are packed together: as many as make a panel that stays in the first-level cache, or nearly.
+const INPUTS_AT_A_TIME: usize = 384;
+
+/// A linear layer: x · Wᵀ + b.
+pub struct Linear {
+    /// Inputs.
+    width: usize,
+    /// Outputs.
+    out: usize,
+    weights: Weights,
+}
+
+enum Weights {
+    /// One matrix for each [`INPUTS_AT_A_TIME`] inputs. The first has the bias.
+    Float(Vec<PackedWeights>),
+    Int8(Box<Int8>),
+}
+
+/// A layer whose products are computed in int8: weights by output, inputs by row, sums in 32 bits.
+///
+/// A few inputs of a transformer are many times as large as all others. With one scale for a row, they would leave few steps to the
+/// others. So before quantisation each input is divided by a factor, and its weights multiplied by it, such that both have the same
+/// range (Xiao et al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers
+/// et al. 2022, LLM.int8(), <https://arxiv.org/abs/2208.07339>).
+struct Int8 {
+    weights: Int8Weights,
+    /// What each input is multiplied by; 0 for those that are kept in floats.
+    factors: Vec<f32>,
+    /// The inputs that are kept in floats.
+    kept: [usize; KEPT],
+    /// Their weights, and the bias.
+    kept_weights: PackedWeights,
+}
+
+/// Inputs of each layer that are multiplied in floats.
+const KEPT: usize = 8;
+/// Rows that are handed from one loop to the next at a time, so that they stay in the caches.
+const ROWS_AT_A_TIME: usize = 48;
+
+impl Linear {
+    /// Packs `weight` (out, in), row after row, in floats.
+    ///
+    /// # Errors
+    /// The weights are not `out` whole rows, or the bias has not `out` numbers.
+    pub fn new(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<Self> {
+        let width = check(weight, out, bias)?;
+        let columns = out.next_multiple_of(CHANNEL_BLOCK);
+        let mut parts = Vec::new();
+        for first in (0..width).step_by(INPUTS_AT_A_TIME) {
+            let inputs: Vec<usize> = (first..width).take(INPUTS_AT_A_TIME).collect();
+            let bias = if first == 0 { bias } else { None };
+            let matrix = transposed(weight, width, &inputs, |_| 1.0);
+            parts.push(PackedWeights::new(&matrix, padded(bias, columns)));
+        }
+        Ok(Linear {
+            width,
+            out,
+            weights: Weights::Float(parts),
+        })
+    }
+
+    /// As [`Linear::new`], in int8. `ranges`: the greatest absolute value to be expected of each input. None where the machine has no
+    /// instructions for it, and for layers that are too small.
+    ///
+    /// # Errors
+    /// As [`Linear::new`], or the number of ranges is not that of the inputs.
+    pub fn in_int8(
+        weight: &[f32],
+        out: usize,
+        bias: Option<&[f32]>,
+        ranges: &[f32],
+    ) -> Result<Option<Self>> {
+        let width = check(weight, out, bias)?;
+        ensure!(
+            ranges.len() == width,
+            "there are {} ranges for {width} inputs",
+            ranges.len()
+        );
+        if !out.is_multiple_of(CHANNEL_BLOCK) || width <= 4 * KEPT {
+            return Ok(None);
+        }
+        let mut greatest = vec![0f32; width];
+        for row in weight.chunks(width) {
+            for (greatest, x) in greatest.iter_mut().zip(row) {
+                *greatest = greatest.max(x.abs());
+            }
+        }
+        let product = |input: &usize| ranges[*input] * greatest[*input];
+        let mut order: Vec<usize> = (0..width).collect();
+        order.sort_by(|a, b| product(b).total_cmp(&product(a)));
+        let kept: [usize; KEPT] = std::array::from_fn(|n| order[n]);
+        let factors: Vec<f32> = (0..width)
+            .map(|input| {
+                let factor = (greatest[input] / ranges[input]).sqrt();
+                let usable = factor.is_normal() && !kept.contains(&input);
+                if usable { factor } else { 0.0 }
+            })
+            .collect();
+        let inputs: Vec<usize> = (0..width).collect();
+        let matrix = transposed(weight, width, &inputs, |input| {
+            let factor = factors[input];
+            if factor > 0.0 { factor.recip() } else { 0.0 }
+        });
+        let Some(weights) = Int8Weights::new(&matrix, vec![0.0; out]) else {
+            return Ok(None);
+        };
+        let kept_weights = transposed(weight, width, &kept, |_| 1.0);
+        Ok(Some(Linear {
+            width,
+            out,
+            weights: Weights::Int8(Box::new(Int8 {
+                weights,
+                factors,
+                kept,
+                kept_weights: PackedWeights::new(&kept_weights, padded(bias, out)),
+            })),
+        }))
+    }
+
+    /// The number of outputs for each row.
+    pub fn out(&self) -> usize {
+        self.out
+    }
+
+    /// Whether the products are computed in int8 or in floats.
+    pub fn numeric(&self) -> Numeric {
+        match self.weights {
+            Weights::Float(_) => Numeric::Float,
+            Weights::Int8(_) => Numeric::Int8,
+        }
+    }
+
+    /// Maps rows (n, in) to rows (n, out). A row's result does not depend on the rows beside it.
+    ///
+    /// # Errors
+    /// The rows do not have the layer's width.
+    pub fn forward(&self, x: &[f32]) -> Result<Vec<f32>> {
+        let out = self.forward_with(x, &mut BufferPool::default())?;
+        Ok(out.to_vec())
+    }
+
+    /// As [`Linear::forward`], with buffers that are used again.
+    ///
+    /// # Errors
+    /// As [`Linear::forward`].
+    pub(crate) fn forward_with(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+        ensure!(
+            x.len().is_multiple_of(self.width),
+            "{} numbers are no rows of {}",
+            x.len(),
+            self.width
+        );
+        let rows = x.len() / self.width;
+        let columns = self.out.next_multiple_of(CHANNEL_BLOCK);
+        let mut out = pool.take(rows * columns);
+        match &self.weights {
+            Weights::Float(parts) => self.multiply(parts, x, &mut out),
+            Weights::Int8(int8) => int8.multiply(x, self.width, &mut out, pool),
+        }
+        if columns > self.out {
+            let mut kept = pool.take(rows * self.out);
+            for (to, row) in kept.chunks_mut(self.out).zip(out.chunks(columns)) {
+                to.copy_from_slice(&row[..self.out]);
+            }
+            pool.give_back(out);
+            return Ok(kept);
+        }
+        Ok(out)
+    }
+
+    fn multiply(&self, parts: &[PackedWeights], x: &[f32], out: &mut [f32]) {
+        let rows = x.len() / self.width;
+        let mut first = 0;
+        for (n, weights) in parts.iter().enumerate() {
+            Product {
+                windows: Windows {
+                    rows: &[&x[first.min(x.len())..]],
+                    length: weights.rows(),
+                    step: self.width,
+                    count: rows,
+                },
+                weights,
+                accumulate: n > 0,
+                activation: Activation::None,
+                out_step: weights.columns(),
+            }
+            .run(out);
+            first += weights.rows();
+        }
+    }
+}
+
+impl Int8 {
+    /// Writes x · weights + bias, (n, out), for rows (n, width).
+    fn multiply(&self, x: &[f32], width: usize, out: &mut [f32], pool: &mut BufferPool) {
+        let columns = self.weights.columns();
+        let mut scaled = pool.take(ROWS_AT_A_TIME * width);
+        let mut base = pool.take(ROWS_AT_A_TIME * columns);
+        let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
+        let blocks = x.chunks(ROWS_AT_A_TIME * width);
+        for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
+            let count = x.len() / width;
+            let rows = x.chunks(width).zip(scaled.chunks_mut(width));
+            for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
+                for ((to, x), factor) in to.iter_mut().zip(from).zip(&self.factors) {
+                    *to = x * factor;
+                }
+                for (to, &input) in kept.iter_mut().zip(&self.kept) {
+                    *to = from[input];
+                }
+            }
+            let base = &mut base[..count * columns];
+            Product {
+                windows: Windows {
+                    rows: &[&kept],
+                    length: KEPT,
+                    step: KEPT,
+                    count,
+                },
+                weights: &self.kept_weights,
+                accumulate: false,
+                activation: Activation::None,
+                out_step: columns,
+            }
+            .run(base);
+            let BufferPool {
+                bytes,
+                quantisations,
+                ..
+            } = pool;
+            self.weights
+                .quantise_pixels(&scaled, width, width, count, bytes, quantisations);
+            Int8Product {
+                windows: Windows {
+                    rows: &[bytes],
+                    length: self.weights.rows(),
+                    step: self.weights.rows(),
+                    count,
+                },
+                quantisations,
+                weights: &self.weights,
+                base: Some(base),
+                activation: Activation::None,
+                out_step: columns,
+            }
+            .run(out);
+        }
+        pool.give_back(scaled);
+        pool.give_back(base);
+    }
+}
+
+/// The number of inputs of a layer with these weights.
+fn check(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<usize> {
+    ensure!(
+        out > 0 && !weight.is_empty() && weight.len().is_multiple_of(out),
+        "{} weights are no layer of {out} outputs",
+        weight.len()
+    );
+    ensure!(
+        bias.is_none_or(|bias| bias.len() == out),
+        "the bias does not fit {out} outputs"
+    );
+    Ok(weight.len() / out)
+}
+
+/// The weights (out, width) of these inputs, each times its factor, as (inputs, outputs padded with zeros).
+fn transposed(
+    weight: &[f32],
+    width: usize,
+    inputs: &[usize],
+    factor: impl Fn(usize) -> f32,
+) -> Vec<f32> {
+    let columns = (weight.len() / width).next_multiple_of(CHANNEL_BLOCK);
+    let mut matrix = vec![0.0; inputs.len() * columns];
+    for (&input, to) in inputs.iter().zip(matrix.chunks_mut(columns)) {
+        let factor = factor(input);
+        for (to, row) in to.iter_mut().zip(weight.chunks(width)) {
+            *to = row[input] * factor;
+        }
+    }
+    matrix
+}
+
+fn padded(bias: Option<&[f32]>, columns: usize) -> Vec<f32> {
+    let mut padded = bias.map(<[f32]>::to_vec).unwrap_or_default();
+    padded.resize(columns, 0.0);
+    padded
+}
