@@ -31,7 +31,7 @@ use crate::task::images::Settings;
 use crate::task::text_run::ensure_documents;
 use crate::task::{default_tag, models};
 use crate::trec::{FaultKind, escaped, explained, run};
-use crate::weights::{Models, Role};
+use crate::weights::Role;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -166,9 +166,9 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 
 /// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.
 pub fn read(args: &ReadArgs) -> Result<u8> {
-    let models = Models::at(args.models.as_deref())?;
+    let models = args.models.open()?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => models::load_ocr(&model, args.numeric.mode())?,
+        Ok(model) => models::load_ocr(&model, args.models.numeric.mode())?,
         Err(why) => bail!("{why}"),
     };
     say!("ocr: {}", backend::describe(reader.backends()));
@@ -269,7 +269,7 @@ impl ExtractionArgs {
             ocr: self.ocr.as_deref(),
             clip: self.clip.as_deref(),
             required: &self.require,
-            numeric: self.numeric.mode(),
+            numeric: self.models.numeric.mode(),
         }
     }
 }
@@ -277,7 +277,7 @@ impl ExtractionArgs {
 fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
     let options = args.extraction_options();
     let evidence = || evidence_store(args.evidence.as_deref(), &args.input);
-    let models = Models::at(args.models.as_deref())?;
+    let models = args.models.open()?;
     Extraction::prepare(models, options, &evidence, &mut |event| {
         printer.print(event)
     })
@@ -340,7 +340,7 @@ fn print_table(
         };
         let model = extraction.model_status(channel);
         let backend = match channel {
-            Channel::Ocr => extraction.ocr_backend()?,
+            Channel::Ocr | Channel::Sentence => extraction.backend(channel)?,
             _ => String::new(),
         };
         say!(

@@ -20,7 +20,7 @@ use crate::task::text_run::ensure_documents;
 use crate::task::texts::dense;
 use crate::task::{Event, models};
 use crate::trec::TextTask;
-use crate::weights::{Models, Role};
+use crate::weights::Role;
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
@@ -47,10 +47,10 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     let base = index_base(&args.input, indexing.index.as_deref())?;
     let encoder = match &approach.dense {
         Some(dense) => {
-            let models = Models::at(args.models.as_deref())?;
+            let models = args.models.open()?;
             let model = models::find(&models, Role::Sentence, None)?;
             model.map(|model| {
-                let model = models::sentences(&model);
+                let model = models::sentences(&model, args.models.numeric.mode());
                 let wanted = dense::wanted(dense, model.producer());
                 (model, wanted)
             })

@@ -87,15 +87,11 @@ struct ExtractionArgs {
     /// Evidence store, by default a file for this collection in the user's cache directory
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
     /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
-    /// Numbers with which OCR computes: auto uses int8 where the machine can, float uses floats on every machine. Stored evidence stays as it is
-    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
-    numeric: NumericArg,
     /// CLIP model (such as clip-vit-base-patch32), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
@@ -193,9 +189,8 @@ struct TextArgs {
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
     /// Read the whole collection to see whether it has changed, even if the times of its files have not
     #[arg(long)]
     rehash: bool,
@@ -247,9 +242,8 @@ struct IndexArgs {
     /// Describe each index as a JSON object
     #[arg(long, conflicts_with = "check")]
     json: bool,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
     #[command(flatten)]
     indexing: IndexingArgs,
 }
@@ -271,15 +265,11 @@ struct ReadArgs {
     /// Image files
     #[arg(value_name = "IMAGE", required = true)]
     images: Vec<PathBuf>,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
     /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
-    /// Numbers in which text is read: auto multiplies in int8 where the machine can, float in floats on every machine
-    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
-    numeric: NumericArg,
     /// Print the text alone, with an empty line between two blocks, instead of a JSON object for each image
     #[arg(long)]
     text: bool,
@@ -302,9 +292,8 @@ struct StanceArgs {
     /// Explain each answer
     #[arg(long)]
     explain: bool,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
 }
 
 #[derive(Args)]
@@ -321,9 +310,8 @@ struct QualityArgs {
     /// Explain each answer
     #[arg(long)]
     explain: bool,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArgs,
 }
 
 #[derive(Args)]
@@ -485,6 +473,24 @@ struct InspectArgs {
     evidence: Option<PathBuf>,
     #[command(flatten)]
     indexing: IndexingArgs,
+}
+
+/// The models, and how they are computed.
+#[derive(Args)]
+struct ModelsArgs {
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    #[arg(long = "models", value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Numbers in which models are computed: auto multiplies in int8 where the machine can, float in floats on every machine. What is stored
+    /// stays as it is
+    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
+    numeric: NumericArg,
+}
+
+impl ModelsArgs {
+    fn open(&self) -> Result<Models> {
+        Models::at(self.dir.as_deref())
+    }
 }
 
 /// The numbers that networks may be computed in.

@@ -14,7 +14,6 @@ use super::{ExtractArgs, ExtractionArgs, NumericArg};
 use crate::collection::images::ImageCollection;
 use crate::task::extraction::{self, Trial};
 use crate::trec::DocId;
-use crate::weights::Models;
 
 /// The time that one document may take, models included. One of the largest that are read takes less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -73,7 +72,7 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     let mut command = Command::new(program);
     command.arg("extract").arg("--input").arg(&args.input);
     command.arg("--evidence").arg(evidence);
-    if let Some(models) = &args.models {
+    if let Some(models) = &args.models.dir {
         command.arg("--models").arg(models);
     }
     for (option, model) in [("--ocr", &args.ocr), ("--clip", &args.clip)] {
@@ -81,7 +80,7 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
             command.args([option, model]);
         }
     }
-    if args.numeric == NumericArg::Float {
+    if args.models.numeric == NumericArg::Float {
         command.args(["--numeric", "float"]);
     }
     command.args(["--probe", &ids.join(",")]);
@@ -165,7 +164,7 @@ pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let collection = ImageCollection::open(&options.input)?;
     let evidence = evidence_store(options.evidence.as_deref(), &options.input)?;
-    let models = Models::at(options.models.as_deref())?;
+    let models = options.models.open()?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {
         // if the process that reads this has ended, this is an error, and this process ends too

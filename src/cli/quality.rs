@@ -10,7 +10,7 @@ use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::task::models;
 use crate::task::quality::{QualityQuestion, rate};
-use crate::weights::{Models, Role};
+use crate::weights::Role;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -30,9 +30,9 @@ impl QualityLine {
 
 /// `riposte quality`.
 pub fn quality(args: &QualityArgs) -> Result<u8> {
-    let models = Models::at(args.models.as_deref())?;
+    let models = args.models.open()?;
     let encoder = match models::find(&models, Role::Sentence, None)? {
-        Ok(model) => models::pair_encoder(&model)?,
+        Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
         Err(why) => Err(format!("quality goes by words alone: {why}")),
     };
     let encoder = encoder.map_err(|note| say!("note: {note}")).ok();

@@ -13,7 +13,7 @@ use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
 use crate::topic::question;
 use crate::trec::Explanation;
-use crate::weights::{Models, Role};
+use crate::weights::Role;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -48,9 +48,9 @@ impl StanceLine {
 
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
-    let models = Models::at(args.models.as_deref())?;
+    let models = args.models.open()?;
     let encoder = match models::find(&models, Role::Sentence, None)? {
-        Ok(model) => models::pair_encoder(&model)?,
+        Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
         Err(why) => Err(format!("stance goes by words alone: {why}")),
     };
     let encoder = encoder.map_err(|note| say!("note: {note}")).ok();

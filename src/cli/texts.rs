@@ -18,7 +18,6 @@ use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, TextRequest};
 use crate::trec::{TextTask, explained, run};
-use crate::weights::Models;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -115,7 +114,8 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
         explain: args.explain.is_some(),
         stances,
         base: index_base(&args.input, indexing.index.as_deref())?,
-        models: &Models::at(args.models.as_deref())?,
+        models: &args.models.open()?,
+        numeric: args.models.numeric.mode(),
         effort: effort(indexing.threads)?,
         output: &args.output,
         rehash: args.rehash,

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::nn::checkpoint::Checkpoint;
+use crate::nn::conv::Numeric;
 use crate::nn::normalise;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
@@ -30,7 +31,7 @@ pub struct Sentences {
 }
 
 impl Sentences {
-    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Sentences::producer`].
+    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`Sentences::producer`].
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type than
@@ -71,6 +72,11 @@ impl Sentences {
     /// The producer's name for the checkpoint with this sha256, which need not be loaded.
     pub fn producer_of(sha: &str) -> String {
         format!("sentence/{VERSION} {sha}")
+    }
+
+    /// Whether any product is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        self.bert.numeric()
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).

@@ -96,8 +96,8 @@ pub struct Record {
     pub url: String,
     pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
     pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
-    /// What computed `ocr`; None if that is unknown.
-    pub ocr_backend: Option<Backend>,
+    /// What computed the channels of this record that a model computes, as far as that is known.
+    pub backends: BTreeMap<Channel, Backend>,
     pub picture: Option<ChannelOutput<Option<Picture>>>,
     pub clip: Option<ChannelOutput<Option<Vec<f32>>>>,
     pub sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::nn::checkpoint::Checkpoint;
+use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
 use crate::nn::transformer::packed::Linear;
@@ -90,6 +91,11 @@ impl Cross {
     /// The producer's name for the checkpoint with this sha256, which need not be loaded.
     pub fn producer_of(sha: &str) -> String {
         format!("cross/{VERSION} {sha}")
+    }
+
+    /// Whether any product is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        self.bert.numeric()
     }
 
     /// How well each text answers the topic, in the order given: the model's logit, any finite number; more is better.

@@ -15,6 +15,7 @@ use anyhow::Result;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
+use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::trec::DocId;
 use cross::Cross;
@@ -125,8 +126,25 @@ impl<'a> Reader<'a> {
                     _ => Ok(Vec::new()),
                 }
             });
-        self.outputs
-            .complete(producer, &inputs, None, compute, &mut |_| ())
+        let vectors = self
+            .outputs
+            .complete(producer, &inputs, None, compute, &mut |_| ())?;
+        if encoder == QueryEncoder::Sentence {
+            self.record(self.models.sentences, Sentences::numeric)?;
+        }
+        Ok(vectors)
+    }
+
+    /// Records in which numbers a model computes, if it has been loaded, which is when it has computed something.
+    fn record<T>(
+        &mut self,
+        model: Option<&Lazy<T>>,
+        numeric: impl Fn(&T) -> Numeric,
+    ) -> Result<()> {
+        let Some((lazy, model)) = model.and_then(|lazy| Some((lazy, lazy.loaded()?))) else {
+            return Ok(());
+        };
+        self.outputs.record_numeric(lazy.producer(), numeric(model))
     }
 
     /// Sentence vectors of texts, of unit length and in the order given. `on_progress` receives how many have been computed. `None` if one is
@@ -142,8 +160,11 @@ impl<'a> Reader<'a> {
         let inputs: Vec<(String, &str)> = texts.iter().map(|t| (hash_key(&[t]), *t)).collect();
         let compute = self.models.sentences;
         let compute = compute.map(|model| |batch: &[&str]| model.get()?.embed(batch));
-        self.outputs
-            .complete(producer, &inputs, None, compute, on_progress)
+        let vectors = self
+            .outputs
+            .complete(producer, &inputs, None, compute, on_progress)?;
+        self.record(self.models.sentences, Sentences::numeric)?;
+        Ok(vectors)
     }
 
     /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the order given. `on_progress` and `None`: as for
@@ -170,6 +191,7 @@ impl<'a> Reader<'a> {
         let outputs = self
             .outputs
             .complete(producer, &inputs, Some(1), compute, on_progress)?;
+        self.record(self.models.cross, Cross::numeric)?;
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
@@ -207,6 +229,7 @@ impl<'a> Reader<'a> {
         let outputs =
             self.outputs
                 .complete(producer, &inputs, Some(OUTPUTS), compute, on_progress)?;
+        self.record(self.models.pairs, PairEncoder::numeric)?;
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
             outputs.map(PairReading::of).collect()

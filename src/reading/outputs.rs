@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use crate::evidence::store::{blob_of, checksum_of, read_only_uri, vector_of};
+use crate::nn::conv::Numeric;
 
 /// Outputs that are computed and written together. When the process is killed, at most these are lost.
 const BATCH: usize = 256;
@@ -25,6 +26,8 @@ pub struct OutputStore {
     unwritten: Option<HashMap<(String, String), Vec<f32>>>,
     /// The number of stored outputs that were damaged.
     damaged: usize,
+    /// The producers whose numbers this process has recorded.
+    recorded: HashSet<String>,
 }
 
 /// A stored output.
@@ -77,6 +80,7 @@ impl OutputStore {
             path: path.to_owned(),
             unwritten: None,
             damaged: 0,
+            recorded: HashSet::new(),
         })
     }
 
@@ -106,6 +110,22 @@ impl OutputStore {
             path: path.to_owned(),
             unwritten: Some(HashMap::new()),
             damaged: 0,
+            recorded: HashSet::new(),
+        })
+    }
+
+    /// Records in which numbers outputs of a producer have been computed.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(crate) fn record_numeric(&mut self, producer: &str, numeric: Numeric) -> Result<()> {
+        if self.unwritten.is_some() || !self.recorded.insert(producer.to_owned()) {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut insert =
+                transaction.prepare_cached("INSERT OR IGNORE INTO output_numeric VALUES (?, ?)")?;
+            insert.execute([producer, numeric.word()]).map(|_| ())
         })
     }
 

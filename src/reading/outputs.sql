@@ -6,6 +6,12 @@ CREATE TABLE IF NOT EXISTS query_vector (
     vector BLOB NOT NULL,               -- 32-bit floats, little-endian
     PRIMARY KEY (producer, text)
 );
+-- In which numbers a producer's outputs here were computed (int8, float): both, if machines that differ have worked on this file. It decides
+-- nothing; stored outputs are never computed again for it.
+CREATE TABLE IF NOT EXISTS output_numeric (
+    producer TEXT NOT NULL, numeric TEXT NOT NULL,
+    PRIMARY KEY (producer, numeric)
+) WITHOUT ROWID;
 -- A checksum over each output and its key. The triggers delete it when the output changes; who writes outputs and knows this table adds it
 -- again. Outputs without a checksum are of an earlier version.
 CREATE TABLE IF NOT EXISTS query_vector_sum (

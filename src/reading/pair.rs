@@ -15,6 +15,7 @@ use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
 use crate::nn::checkpoint::{Checkpoint, floats};
+use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
 use crate::nn::transformer::packed::Linear;
@@ -110,7 +111,15 @@ impl PairEncoder {
     /// # Errors
     /// A file is missing or damaged, or the changes belong to another checkpoint.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_trained(dir, sha, COMMITTED, Backend::default())
+        Self::load_with(dir, sha, Backend::default())
+    }
+
+    /// As [`PairEncoder::load`], with a given backend.
+    ///
+    /// # Errors
+    /// As [`PairEncoder::load`].
+    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+        Self::load_trained(dir, sha, COMMITTED, backend)
     }
 
     /// Whether the committed weights were trained from the checkpoint with that sha256.
@@ -179,6 +188,11 @@ impl PairEncoder {
     /// The name under which the logits are stored: version, checkpoint and changes. Logits of different producers must not be compared.
     pub fn producer(&self) -> &str {
         &self.producer
+    }
+
+    /// Whether any product is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        self.bert.numeric()
     }
 
     /// The stance of each (claim, text) pair, in the order given.

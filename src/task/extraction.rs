@@ -52,6 +52,8 @@ pub(crate) struct Extraction {
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<Channel, String>,
     pub store: Store,
+    /// The numbers that networks may be computed in.
+    numeric: NumericMode,
 }
 
 impl Extraction {
@@ -86,31 +88,45 @@ impl Extraction {
                 store.path().display()
             )));
         }
-        if options.numeric == NumericMode::Float
-            && let Some(int8) = store.numerics(Channel::Ocr)?.get(&Some(Numeric::Int8))
-        {
-            on_event(Event::Note(format!(
-                "--numeric float: stored text that was read in int8 is kept (images: {int8}); with another file as --evidence, all text is read in floats"
-            )));
+        if options.numeric == NumericMode::Float {
+            for (channel, what) in [
+                (Channel::Ocr, "text that was read"),
+                (Channel::Sentence, "sentence vectors that were computed"),
+            ] {
+                if let Some(int8) = store.numerics(channel)?.get(&Some(Numeric::Int8)) {
+                    on_event(Event::Note(format!(
+                        "--numeric float: stored {what} in int8 are kept (images: {int8}); with another file as --evidence, all is computed in floats"
+                    )));
+                }
+            }
         }
         Ok(Extraction {
             models,
             tools,
             model_status,
             store,
+            numeric: options.numeric,
         })
     }
 
-    /// What computes the networks of OCR, if this run has loaded them, and the numbers of the stored evidence if they differ between
+    /// What computes the networks of a channel, if this run has loaded them, and the numbers of the stored evidence if they differ between
     /// images; empty if there is nothing to say.
     ///
     /// Errors: the store cannot be read.
-    pub(crate) fn ocr_backend(&self) -> Result<String> {
-        let mut text = String::new();
-        if let Some(reader) = self.tools.ocr.as_ref().and_then(Lazy::loaded) {
-            text = format!("; {}", backend::describe(reader.backends()));
+    pub(crate) fn backend(&self, channel: Channel) -> Result<String> {
+        let mut text = match channel {
+            Channel::Ocr => {
+                let reader = self.tools.ocr.as_ref().and_then(Lazy::loaded);
+                reader.map(|reader| format!("; {}", backend::describe(reader.backends())))
+            }
+            Channel::Sentence => {
+                let model = self.tools.sentences.as_ref().and_then(Lazy::loaded);
+                model.map(|model| format!("; {}", model.numeric()))
+            }
+            _ => return Ok(String::new()),
         }
-        let numerics = self.store.numerics(Channel::Ocr)?;
+        .unwrap_or_default();
+        let numerics = self.store.numerics(channel)?;
         if numerics.len() > 1 {
             let counts = numerics.into_iter().map(|(numeric, count)| {
                 let word = numeric.map_or("unknown numbers", Numeric::word);
@@ -139,7 +155,7 @@ impl Extraction {
     /// The sentence model is damaged.
     pub(crate) fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
         let found = match models::find(&self.models, Role::Sentence, None)? {
-            Ok(model) => models::pair_encoder(&model)?,
+            Ok(model) => models::pair_encoder(&model, self.numeric)?,
             Err(why) => Err(format!(
                 "the stance of texts goes by words and stored model outputs alone: {why}"
             )),
@@ -358,7 +374,7 @@ fn find_tools(
     let clip = find(Channel::Clip, Role::Clip, options.clip)?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;
-    let sentences = sentences.as_ref().map(models::sentences);
+    let sentences = sentences.map(|model| models::sentences(&model, options.numeric));
     let afinn = match find(Channel::Afinn, Role::Lexicon, None)? {
         Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
         None => None,

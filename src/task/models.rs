@@ -7,6 +7,7 @@ use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::sentence::Sentences;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
+use crate::nn::transformer::Backend;
 use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
 use crate::weights::{CheckedModel, ModelStatus, Models, Role};
@@ -58,7 +59,10 @@ pub fn find(
 ///
 /// # Errors
 /// The changes are damaged, which is a defect of the program.
-pub(crate) fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairEncoder>, String>> {
+pub(crate) fn pair_encoder(
+    sentences: &CheckedModel,
+    mode: NumericMode,
+) -> Result<Result<Lazy<PairEncoder>, String>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         return Ok(Err(format!(
             "stance goes by words alone: the pair encoder was trained from another model than this {}",
@@ -68,15 +72,15 @@ pub(crate) fn pair_encoder(sentences: &CheckedModel) -> Result<Result<Lazy<PairE
     let producer = PairEncoder::producer_of(&sentences.sha256);
     let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
     Ok(Ok(Lazy::new(producer, move || {
-        PairEncoder::load(&dir, &sha)
+        PairEncoder::load_with(&dir, &sha, Backend::of(mode))
     })))
 }
 
 /// The sentence encoder, loaded when it is first used. The same holds for the other models.
-pub fn sentences(model: &CheckedModel) -> Lazy<Sentences> {
+pub fn sentences(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Sentences::producer_of(&sha), move || {
-        Sentences::load(&dir, &sha)
+        Sentences::load_with(&dir, &sha, Backend::of(mode))
     })
 }
 
@@ -87,9 +91,11 @@ pub fn clip(model: &CheckedModel) -> Lazy<Clip> {
 }
 
 /// The cross-encoder.
-pub fn cross(model: &CheckedModel) -> Lazy<Cross> {
+pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Cross::producer_of(&sha), move || Cross::load(&dir, &sha))
+    Lazy::new(Cross::producer_of(&sha), move || {
+        Cross::load_with(&dir, &sha, Backend::of(mode))
+    })
 }
 
 /// The OCR engine.

@@ -13,6 +13,7 @@ use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
+use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
@@ -41,6 +42,8 @@ pub(crate) struct TextRequest<'a> {
     /// The path beside which the indexes and the model outputs are stored.
     pub base: PathBuf,
     pub models: &'a Models,
+    /// The numbers that models may be computed in.
+    pub numeric: NumericMode,
     pub effort: Effort,
     /// The directory for the run. It is created before the work begins, so that an error appears early.
     pub output: &'a Path,
@@ -63,7 +66,7 @@ pub struct TextRun {
 /// # Errors
 /// The collection, a model, an index or the store of model outputs fails.
 pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
-    let resources = Resources::find(&request.approach, request.models, on_event)?;
+    let resources = Resources::find(&request, on_event)?;
     let output = request.output;
     std::fs::create_dir_all(output)
         .with_context(|| format!("cannot create the output directory {}", output.display()))?;
@@ -250,15 +253,21 @@ struct Resources {
 
 impl Resources {
     /// Finds them. Notes say what is off.
-    fn find(approach: &TextApproach, models: &Models, on_event: &mut OnEvent) -> Result<Self> {
+    fn find(request: &TextRequest, on_event: &mut OnEvent) -> Result<Self> {
+        let TextRequest {
+            approach,
+            models,
+            numeric,
+            ..
+        } = request;
         let mut found = Resources::default();
         if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
             found.wordnet = installed_wordnet(on_event)?;
         }
         match models::find(models, Role::Sentence, None)? {
             Ok(model) => {
-                found.sentences = Some(models::sentences(&model));
-                match models::pair_encoder(&model)? {
+                found.sentences = Some(models::sentences(&model, *numeric));
+                match models::pair_encoder(&model, *numeric)? {
                     Ok(encoder) => found.pairs = Some(encoder),
                     Err(note) => on_event(Event::Note(note)),
                 }
@@ -269,7 +278,7 @@ impl Resources {
         }
         if approach.uses(Channel::Cross) {
             match models::find(models, Role::Cross, None)? {
-                Ok(model) => found.cross = Some(models::cross(&model)),
+                Ok(model) => found.cross = Some(models::cross(&model, *numeric)),
                 Err(why) => on_event(Event::Note(format!(
                     "the cross-encoder is off, except for stored scores: {why}"
                 ))),

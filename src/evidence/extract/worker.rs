@@ -228,6 +228,14 @@ impl<'a> Worker<'a> {
             (None, None) => &no_lines,
         };
         let words = self.words(&mut missing, pages, lines)?;
+        if words.sentences.is_some()
+            && let Some(model) = self.tools.sentences.as_ref().and_then(Lazy::loaded)
+        {
+            let numeric = model.numeric();
+            let name = format!("transformer {numeric}");
+            let backend = Backend { name, numeric };
+            record.backends.insert(Channel::Sentence, backend);
+        }
         record.sentences = words.sentences;
         record.vader = words.vader;
         record.afinn = words.afinn;
@@ -324,7 +332,9 @@ impl<'a> Worker<'a> {
                 value: twin.ocr,
                 faults: Vec::new(),
             });
-            record.ocr_backend = backend;
+            record
+                .backends
+                .extend(backend.map(|backend| (Channel::Ocr, backend)));
             record.picture = missing
                 .remove(&Channel::Picture)
                 .map(|producer| ChannelOutput {
@@ -364,7 +374,10 @@ impl<'a> Worker<'a> {
             if !faults.is_empty() {
                 outcome.digest = None;
             }
-            record.ocr_backend = reader.and_then(|reader| backend_of(&**reader));
+            let backend = reader.and_then(|reader| backend_of(&**reader));
+            record
+                .backends
+                .extend(backend.map(|backend| (Channel::Ocr, backend)));
             record.ocr = Some(ChannelOutput {
                 producer,
                 value: lines,

@@ -110,11 +110,11 @@ fn write_rows(c: &Connection, record: &Record) -> Result<()> {
                 ])?;
         }
     }
-    if let (Some(_), Some(backend)) = (&record.ocr, &record.ocr_backend) {
+    for (channel, backend) in &record.backends {
         c.prepare_cached("INSERT OR REPLACE INTO backend VALUES (?, ?, ?, ?)")?
             .execute(params![
                 id,
-                Channel::Ocr.word(),
+                channel.word(),
                 backend.name,
                 backend.numeric.word()
             ])?;

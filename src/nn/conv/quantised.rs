@@ -416,21 +416,21 @@ macro_rules! kernels {
                 debug_assert!(m < of.windows.count);
                 let one = of.quantisations.len() == 1;
                 let Quantisation { scale, zero_point } = of.quantisations[if one { 0 } else { m }];
-                // SAFETY: `m < count`, and `base` has as many numbers as the weights have columns for each window
+                let columns = weights.columns();
                 let base = match of.base {
-                    Some(base) => unsafe { base.as_ptr().add(m * weights.columns()) },
-                    None => weights.bias.as_ptr(),
+                    Some(base) => &base[m * columns..(m + 1) * columns],
+                    None => &weights.bias,
                 };
-                for column in (0..weights.columns()).step_by(LANES) {
+                for column in (0..columns).step_by(LANES) {
                     // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
-                    // weights' sums, scales and biases, within the window's base and within its results
+                    // weights' sums and scales, within the base and within the window's results
                     unsafe {
                         let out = out.add(m * of.out_step + column);
                         let sum = $to_float($load_int(out.cast()));
                         let total = $load(weights.sum.as_ptr().add(column));
                         let exact = $sub(sum, $mul(total, $set(zero_point)));
                         let scales = $mul($load(weights.scale.as_ptr().add(column)), $set(scale));
-                        let x = $fma(exact, scales, $load(base.add(column)));
+                        let x = $fma(exact, scales, $load(base.as_ptr().add(column)));
                         let x = match of.activation {
                             Activation::None => x,
                             Activation::Relu => $max(x, $zero()),

@@ -295,3 +295,93 @@ fn padded(bias: Option<&[f32]>, columns: usize) -> Vec<f32> {
     padded.resize(columns, 0.0);
     padded
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |n: usize| ((n * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0;
+        (0..count).map(number).collect()
+    }
+
+    fn naive(weight: &[f32], bias: &[f32], x: &[f32]) -> Vec<f64> {
+        let width = weight.len() / bias.len();
+        let of_row = |row: &[f32]| -> Vec<f64> {
+            let output = |(weights, bias): (&[f32], &f32)| {
+                let products = weights.iter().zip(row);
+                let products = products.map(|(w, x)| f64::from(*w) * f64::from(*x));
+                products.sum::<f64>() + f64::from(*bias)
+            };
+            weight.chunks(width).zip(bias).map(output).collect()
+        };
+        x.chunks(width).flat_map(of_row).collect()
+    }
+
+    #[test]
+    fn layers_of_any_size_are_sums_of_products() {
+        for (width, out, rows) in [
+            (1, 1, 1),
+            (7, 5, 3),
+            (385, 16, 50),
+            (800, 33, 2),
+            (384, 384, 0),
+        ] {
+            let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
+            let x = numbers(rows * width, 3);
+            let layer = Linear::new(&weight, out, Some(&bias)).unwrap();
+            let found = layer.forward(&x).unwrap();
+            let expected = naive(&weight, &bias, &x);
+            assert_eq!(found.len(), expected.len());
+            for (x, expected) in found.iter().zip(expected) {
+                assert!(
+                    (f64::from(*x) - expected).abs() < 1e-3,
+                    "{width} {out}: {x}, {expected}"
+                );
+            }
+            assert!(layer.forward(&vec![0.0; width * 2 + 1]).is_err() || width == 1);
+        }
+        assert!(Linear::new(&[1.0; 7], 2, None).is_err());
+        assert!(Linear::new(&[1.0; 8], 2, Some(&[0.0; 3])).is_err());
+    }
+
+    /// In int8 a few inputs that are a hundred times as large as the others take no precision from these, and rows do not depend on
+    /// each other.
+    #[test]
+    fn int8_is_near_floats_where_some_inputs_are_much_larger() {
+        let (width, out, rows) = (384, 64, 100);
+        let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
+        let size = |input: usize| if input % 60 == 3 { 100.0 } else { 1.0 };
+        let mut x = numbers(rows * width, 3);
+        for (n, x) in x.iter_mut().enumerate() {
+            *x *= size(n % width);
+        }
+        let ranges: Vec<f32> = (0..width).map(size).collect();
+        let Some(layer) = Linear::in_int8(&weight, out, Some(&bias), &ranges).unwrap() else {
+            // the machine has no instructions for it
+            return;
+        };
+        assert_eq!(layer.numeric(), Numeric::Int8);
+        let found = layer.forward(&x).unwrap();
+        let expected = naive(&weight, &bias, &x);
+        let (mut error, mut size) = (0.0, 0.0);
+        for (x, expected) in found.iter().zip(&expected) {
+            error += (f64::from(*x) - expected).powi(2);
+            size += expected.powi(2);
+        }
+        // .02 without factors and kept inputs
+        assert!((error / size).sqrt() < 1e-3, "{}", (error / size).sqrt());
+        for (row, found) in x.chunks(width).zip(found.chunks(out)) {
+            assert_eq!(layer.forward(row).unwrap(), found);
+        }
+    }
+
+    #[test]
+    fn layers_that_are_too_small_for_int8_are_refused() {
+        let none = Linear::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32]).unwrap();
+        assert!(none.is_none());
+        let none = Linear::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384]).unwrap();
+        assert!(none.is_none());
+        assert!(Linear::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383]).is_err());
+    }
+}

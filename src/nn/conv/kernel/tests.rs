@@ -150,3 +150,38 @@ fn bounds_that_overflow_do_not_hold() {
     assert!(!holds(100, usize::MAX, 2, 1));
     assert!(!holds(100, 2, usize::MAX, 1));
 }
+
+#[test]
+fn a_product_in_parts_is_the_whole_product() {
+    // more rows than are taken at a time where the weights are many, and inputs in three parts
+    let (inputs, columns, count) = (3 * 50, 480, MANY_WINDOWS + 5);
+    let map = numbers(inputs * count, 3);
+    let weights = numbers(inputs * columns, 5);
+    let bias = numbers(columns, 7);
+    let run = |first: usize, length: usize, bias: Vec<f32>, accumulate, out: &mut [f32]| {
+        let weights = &weights[first * columns..(first + length) * columns];
+        Product {
+            windows: Windows {
+                rows: &[&map[first..]],
+                length,
+                step: inputs,
+                count,
+            },
+            weights: &PackedWeights::new(weights, bias),
+            accumulate,
+            activation: Activation::None,
+            out_step: columns,
+        }
+        .run(out);
+    };
+    let (mut whole, mut parts) = (
+        vec![f32::NAN; columns * count],
+        vec![f32::NAN; columns * count],
+    );
+    run(0, inputs, bias.clone(), false, &mut whole);
+    run(0, 50, bias, false, &mut parts);
+    run(50, 50, vec![9.0; columns], true, &mut parts);
+    run(100, 50, vec![9.0; columns], true, &mut parts);
+    assert!(inputs * columns > MANY_WEIGHTS);
+    assert_eq!(whole, parts);
+}

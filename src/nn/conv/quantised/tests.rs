@@ -130,3 +130,39 @@ fn zero_has_a_byte_of_its_own() {
         );
     }
 }
+
+#[test]
+fn sums_can_begin_with_other_numbers_than_the_bias() {
+    let (rows, columns, count) = (8, 2 * CHANNEL_BLOCK, 5);
+    let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
+    let weights: Vec<f32> = (0..rows * columns).map(number).collect();
+    let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
+    let base: Vec<f32> = (0..columns * count).map(|n| number(n + 3)).collect();
+    for instructions in available() {
+        let weights = Int8Weights::pack(&weights, vec![7.0; columns], instructions);
+        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+        weights.quantise_pixels(&map, rows, rows, count, &mut bytes, &mut quantisations);
+        let run = |base| {
+            let mut out = vec![f32::NAN; count * columns];
+            Int8Product {
+                windows: Windows {
+                    rows: &[&bytes],
+                    length: rows,
+                    step: rows,
+                    count,
+                },
+                quantisations: &quantisations,
+                weights: &weights,
+                base,
+                activation: Activation::None,
+                out_step: columns,
+            }
+            .run(&mut out);
+            out
+        };
+        let (with_bias, with_base) = (run(None), run(Some(base.as_slice())));
+        for ((x, base), with_base) in with_bias.iter().zip(&base).zip(with_base) {
+            assert!((x - 7.0 + base - with_base).abs() < 1e-4);
+        }
+    }
+}
