@@ -11,7 +11,7 @@ use super::{
     Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
     TensorSource, check_size, expected_affine, expected_tensors, row,
 };
-use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::checkpoint::{ExpectedTensor, Table, read_json};
 
 /// Token types with which BERT was trained: for the first and the second text of a pair.
 const TOKEN_TYPES: usize = 2;
@@ -186,7 +186,7 @@ pub(crate) struct Bert {
     max_tokens: usize,
     types: usize,
     /// (vocabulary, hidden)
-    words: Vec<f32>,
+    words: Table,
     /// As [`typed_positions`] makes it.
     positions: Vec<f32>,
     norm: Norm,
@@ -211,7 +211,7 @@ impl Bert {
             vocabulary: config.vocab_size,
             max_tokens,
             types: config.type_vocab_size.min(TOKEN_TYPES),
-            words: source.tensor(&names.words())?,
+            words: source.table(&names.words())?,
             positions: typed_positions(config, names, max_tokens, source)?,
             norm: Norm::read(source, &names.norm(), config.layer_norm_eps)?,
         })
@@ -285,7 +285,7 @@ impl Bert {
             self.max_tokens
         );
         for (at, (&id, &kind)) in text.get_ids().iter().zip(text.get_type_ids()).enumerate() {
-            let word = row(&self.words, self.hidden, id as usize).with_context(|| {
+            let word = self.words.row(id as usize)?.with_context(|| {
                 format!(
                     "the tokenizer gives token {id}, but the model has {}",
                     self.vocabulary

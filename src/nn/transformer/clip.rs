@@ -1,17 +1,20 @@
 //! The two towers of CLIP (Radford et al. 2021, <https://arxiv.org/abs/2103.00020>): from pixels and tokens to vectors of one space.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use tokenizers::Encoding;
 
 use super::packed::{Linear, Norm};
+use super::prefixes::{self, Batch};
 use super::{
-    Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
-    TensorSource, check_size, expected_affine, expected_tensors, row,
+    Activation, Attention, Backend, CausalEncoder, Encoder, EncoderConfig, LayerNames, NormOrder,
+    Rows, TensorSource, check_size, expected_affine, expected_tensors, row,
 };
-use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::checkpoint::{Checkpoint, ExpectedTensor, Table, read_json};
+use crate::nn::lazy::Lazy;
 use crate::nn::normalise;
 
 const TEXT_LAYERS: LayerNames = layer_names("text_model.encoder.layers");
@@ -246,19 +249,20 @@ impl ClipConfig {
     }
 }
 
-/// The loaded towers. Their methods may be called from several threads.
+/// The towers, each loaded when it is first used: a ranking needs texts alone, an extraction images alone. Their methods may be called from
+/// several threads.
 pub(crate) struct ClipTowers {
-    text: TextTower,
-    vision: VisionTower,
+    text: Lazy<TextTower>,
+    vision: Lazy<VisionTower>,
 }
 
 struct TextTower {
     config: TextConfig,
     /// (vocabulary, hidden)
-    tokens: Vec<f32>,
+    tokens: Table,
     /// (positions, hidden)
     positions: Vec<f32>,
-    encoder: Encoder,
+    encoder: CausalEncoder,
     norm: Norm,
     projection: Linear,
 }
@@ -275,43 +279,25 @@ struct VisionTower {
 }
 
 impl ClipTowers {
-    /// Reads the towers from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them.
-    ///
-    /// # Errors
-    /// Those of `source`, and a device that fails.
-    pub fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
-        let dimension = config.projection_dim;
-        let (text, vision) = (&config.text, &config.vision);
-        let mut positions = source.tensor(VISION_POSITIONS)?;
-        let class = source.tensor(CLASS)?;
-        positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
-        let epsilon = vision.layer_norm_eps;
-        let vision = VisionTower {
-            config: vision.clone(),
-            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
-            positions,
-            before: Norm::read(source, BEFORE_NORM, epsilon)?,
-            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend)?,
-            after: Norm::read(source, AFTER_NORM, epsilon)?,
-            projection: Linear::new(&source.tensor(VISION_PROJECTION)?, dimension, None)?,
-        };
-        let text = TextTower {
-            config: text.clone(),
-            tokens: source.tensor(TOKENS)?,
-            positions: source.tensor(TEXT_POSITIONS)?,
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend)?,
-            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
-            projection: Linear::new(&source.tensor(TEXT_PROJECTION)?, dimension, None)?,
-        };
-        Ok(ClipTowers { text, vision })
+    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet.
+    pub fn new(config: &ClipConfig, checkpoint: Checkpoint, backend: Backend) -> Self {
+        let checkpoint = Arc::new(checkpoint);
+        let (of_text, source) = (config.clone(), checkpoint.clone());
+        let text = move || TextTower::read(&of_text, &*source, backend);
+        let of_vision = config.clone();
+        let vision = move || VisionTower::read(&of_vision, &*checkpoint, backend);
+        ClipTowers {
+            text: Lazy::new("text tower".to_owned(), text),
+            vision: Lazy::new("vision tower".to_owned(), vision),
+        }
     }
 
     /// A vector of unit length for each image: (colour, row, column), normalised, with `image_size` rows and columns.
     ///
     /// # Errors
-    /// An image of another size, or a device that fails.
+    /// The weights cannot be read, an image has another size, or a device fails.
     pub fn embed_images(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        let tower = &self.vision;
+        let tower = self.vision.get()?;
         let tokens = 1 + tower.config.grid().pow(2);
         let lengths = vec![tokens; images.len()];
         tower.encoder.in_batches(&lengths, |batch| {
@@ -323,18 +309,45 @@ impl ClipTowers {
     /// A vector of unit length for each text.
     ///
     /// # Errors
-    /// Tokens that the model does not have, or a device that fails.
+    /// The weights cannot be read, the model does not have one of the tokens, or a device fails.
     pub fn embed_texts(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        let tower = &self.text;
-        let lengths: Vec<usize> = texts.iter().map(Encoding::len).collect();
-        tower.encoder.in_batches(&lengths, |batch| {
-            let ids: Vec<&[u32]> = batch.iter().map(|&n| texts[n].get_ids()).collect();
-            tower.embed(&ids)
-        })
+        let tower = self.text.get()?;
+        let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
+        match &tower.encoder {
+            CausalEncoder::Shared(encoder) => prefixes::in_batches(&ids, |texts, batch| {
+                tower.embed_shared(encoder, texts, batch)
+            }),
+            #[cfg(feature = "candle")]
+            CausalEncoder::Candle(encoder) => {
+                let lengths: Vec<usize> = ids.iter().map(|ids| ids.len()).collect();
+                encoder.in_batches(&lengths, |batch| {
+                    let ids: Vec<&[u32]> = batch.iter().map(|&n| ids[n]).collect();
+                    tower.embed(encoder, &ids)
+                })
+            }
+        }
     }
 }
 
 impl VisionTower {
+    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+        let vision = &config.vision;
+        let mut positions = source.tensor(VISION_POSITIONS)?;
+        let class = source.tensor(CLASS)?;
+        positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
+        let epsilon = vision.layer_norm_eps;
+        let projection = source.tensor(VISION_PROJECTION)?;
+        Ok(VisionTower {
+            config: vision.clone(),
+            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
+            positions,
+            before: Norm::read(source, BEFORE_NORM, epsilon)?,
+            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend)?,
+            after: Norm::read(source, AFTER_NORM, epsilon)?,
+            projection: Linear::new(&projection, config.projection_dim, None)?,
+        })
+    }
+
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         let (side, patch) = (self.config.image_size, self.config.patch_size);
         let (hidden, grid) = (self.config.hidden_size, self.config.grid());
@@ -371,26 +384,66 @@ impl VisionTower {
 }
 
 impl TextTower {
-    fn embed(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
-        let hidden = self.config.hidden_size;
+    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+        let text = &config.text;
+        let projection = source.tensor(TEXT_PROJECTION)?;
+        Ok(TextTower {
+            config: text.clone(),
+            tokens: source.table(TOKENS)?,
+            positions: source.tensor(TEXT_POSITIONS)?,
+            encoder: CausalEncoder::read(&text.encoder(), &TEXT_LAYERS, source, backend)?,
+            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
+            projection: Linear::new(&projection, config.projection_dim, None)?,
+        })
+    }
+
+    /// Appends the embedding of a token at a position.
+    fn embed_token(&self, id: u32, position: usize, x: &mut Vec<f32>) -> Result<()> {
+        let token = self.tokens.row(id as usize)?;
+        let token = token.context("the tokenizer gives a token that the model lacks")?;
+        let position = row(&self.positions, self.config.hidden_size, position);
+        let position = position.context("a text has more tokens than the model")?;
+        x.extend(token.iter().zip(position).map(|(t, p)| t + p));
+        Ok(())
+    }
+
+    fn embed_shared(
+        &self,
+        encoder: &prefixes::Encoder,
+        texts: &[&[u32]],
+        batch: &Batch,
+    ) -> Result<Vec<Vec<f32>>> {
         let mut x = Vec::new();
-        for ids in texts {
-            for (position, &id) in ids.iter().enumerate() {
-                let token = row(&self.tokens, hidden, id as usize);
-                let token = token.context("the tokenizer gives a token that the model lacks")?;
-                let position = row(&self.positions, hidden, position);
-                let position = position.context("a text has more tokens than the model")?;
-                x.extend(token.iter().zip(position).map(|(t, p)| t + p));
+        for (ids, text) in texts.iter().zip(&batch.texts) {
+            for (position, &id) in ids.iter().enumerate().skip(text.shared) {
+                self.embed_token(id, position, &mut x)?;
             }
         }
-        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
         // no token sees a later one, so what follows the end of the text changes nothing
         let ends: Vec<usize> = texts
             .iter()
             .map(|ids| self.config.end_of_text(ids))
             .collect();
+        let mut x = encoder.forward(x, batch, &ends)?;
+        self.norm.forward(&mut x);
+        project(&self.projection, &x)
+    }
+
+    #[cfg(feature = "candle")]
+    fn embed(&self, encoder: &Encoder, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
+        let mut x = Vec::new();
+        for ids in texts {
+            for (position, &id) in ids.iter().enumerate() {
+                self.embed_token(id, position, &mut x)?;
+            }
+        }
+        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
+        let ends: Vec<usize> = texts
+            .iter()
+            .map(|ids| self.config.end_of_text(ids))
+            .collect();
         let rows = Rows::OneEach(&ends);
-        let mut x = self.encoder.forward(x, &lengths, rows, Attention::Causal)?;
+        let mut x = encoder.forward(x, &lengths, rows, Attention::Causal)?;
         self.norm.forward(&mut x);
         project(&self.projection, &x)
     }

@@ -14,12 +14,13 @@ pub mod bert;
 pub mod candle;
 pub mod clip;
 pub mod packed;
+mod prefixes;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::checkpoint::{Checkpoint, ExpectedTensor};
+use super::checkpoint::{Checkpoint, ExpectedTensor, Table};
 
 /// Larger sizes in a configuration mean a damaged file.
 const MAX_SIZE: usize = 1 << 20;
@@ -212,11 +213,21 @@ pub trait TensorSource {
     /// # Errors
     /// There is none, or it cannot be read.
     fn tensor(&self, name: &str) -> Result<Vec<f32>>;
+
+    /// The matrix of this name, by rows that may be read later.
+    ///
+    /// # Errors
+    /// As [`TensorSource::tensor`], or it is no matrix.
+    fn table(&self, name: &str) -> Result<Table>;
 }
 
 impl TensorSource for Checkpoint {
     fn tensor(&self, name: &str) -> Result<Vec<f32>> {
         self.read(name)
+    }
+
+    fn table(&self, name: &str) -> Result<Table> {
+        Checkpoint::table(self, name)
     }
 }
 
@@ -226,6 +237,13 @@ enum Attention {
     /// Each token sees all tokens of its sequence.
     Full,
     /// Each token sees itself and earlier tokens.
+    #[cfg_attr(
+        not(any(test, feature = "candle")),
+        expect(
+            dead_code,
+            reason = "on a CPU, such texts share rows instead (`prefixes`)"
+        )
+    )]
     Causal,
 }
 
@@ -324,6 +342,41 @@ impl Encoder {
         results.sort_by_key(|(n, _)| *n);
         ensure!(results.len() == lengths.len(), "a result is missing");
         Ok(results.into_iter().map(|(_, result)| result).collect())
+    }
+}
+
+/// The layers of a text encoder in which no token sees a later one.
+enum CausalEncoder {
+    /// Texts that begin alike share the rows of their beginning.
+    Shared(prefixes::Encoder),
+    #[cfg(feature = "candle")]
+    Candle(Encoder),
+}
+
+impl CausalEncoder {
+    fn read(
+        config: &EncoderConfig,
+        names: &LayerNames,
+        source: &impl TensorSource,
+        backend: Backend,
+    ) -> Result<Self> {
+        match backend {
+            #[cfg(feature = "candle")]
+            Backend::Candle => {}
+            Backend::Auto => {
+                #[cfg(feature = "candle")]
+                if candle::cuda_device().is_some() {
+                    let encoder = Encoder::read(config, names, source, backend)?;
+                    return Ok(CausalEncoder::Candle(encoder));
+                }
+                let encoder = prefixes::Encoder::read(config, names, source)?;
+                return Ok(CausalEncoder::Shared(encoder));
+            }
+        }
+        #[cfg(feature = "candle")]
+        Ok(CausalEncoder::Candle(Encoder::read(
+            config, names, source, backend,
+        )?))
     }
 }
 
