@@ -29,7 +29,8 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Clip::producer`].
+    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Clip::producer`]. The weights of a tower are read
+    /// when it is first used.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type
@@ -51,7 +52,7 @@ impl Clip {
         let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
         Ok(Clip {
             sha: sha.to_owned(),
-            towers: ClipTowers::read(&config, &checkpoint, backend)?,
+            towers: ClipTowers::new(&config, checkpoint, backend),
             config,
             preprocessing,
             tokenizer,

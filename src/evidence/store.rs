@@ -49,10 +49,6 @@ const SCHEMA_VERSION: i64 = 1;
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
 
-/// Greatest number of bytes of a store that are mapped into memory, if it is opened for reading. If another program cuts the file while it
-/// is mapped, the process ends by a signal; a file that is too short when it is opened is an error.
-const MAPPED_BYTES: i64 = 1 << 34;
-
 const SCHEMA: &str = include_str!("store/schema.sql");
 
 /// Tables that stores of older builds lack. They are added when such a store is opened for writing.
@@ -199,8 +195,6 @@ impl Store {
             let connection = Connection::open_with_flags(path, flags)?;
             connection.busy_timeout(file::LOCK_WAIT)?;
             keep_plans(&connection)?;
-            // Lookups are spread over the whole file, and the system's page cache holds more of it than SQLite's own.
-            connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
             if version(&connection)? != SCHEMA_VERSION {
                 bail!("it is no evidence store of this version of riposte");
             }
@@ -591,8 +585,15 @@ impl Store {
         written.map_err(|error| file::explain(error, &self.path, "cannot write to"))
     }
 
+    /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document is read by a dozen.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        read(&self.connection).map_err(|error| file::explain(error, &self.path, "cannot read"))
+        let read = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            let value = read(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        read().map_err(|error| file::explain(error, &self.path, "cannot read"))
     }
 }
 

@@ -6,9 +6,9 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use half::{bf16, f16};
 use memmap2::Mmap;
 use safetensors::tensor::Metadata;
@@ -22,7 +22,7 @@ pub(crate) type ExpectedTensor = (String, Vec<usize>);
 pub struct Checkpoint {
     path: PathBuf,
     /// Read and not mapped: the pages of a map would count as memory of this process beside the packed weights.
-    file: Mutex<File>,
+    file: Arc<Mutex<File>>,
     /// The offset of the tensors' bytes in the file.
     data: usize,
     header: Metadata,
@@ -47,7 +47,7 @@ impl Checkpoint {
         Ok(Checkpoint {
             path,
             data: 8 + length,
-            file: Mutex::new(file),
+            file: Arc::new(Mutex::new(file)),
             header,
         })
     }
@@ -64,19 +64,133 @@ impl Checkpoint {
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
         let info = self.header.info(name).context("it is missing")?;
         let (from, to) = info.data_offsets;
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start((self.data + from) as u64))?;
         let mut numbers = Vec::with_capacity(info.shape.iter().product());
-        let mut left = to - from;
-        let mut block = vec![0; BLOCK.min(left)];
-        while left > 0 {
-            let block = &mut block[..left.min(BLOCK)];
-            file.read_exact(block)?;
-            left -= block.len();
-            let read = floats(info.dtype, block).context("its number type is not a float")?;
-            numbers.extend(read);
-        }
+        read_numbers(
+            &self.file,
+            self.data + from,
+            to - from,
+            info.dtype,
+            &mut numbers,
+        )?;
         Ok(numbers)
+    }
+
+    /// The length of a tensor's rows.
+    ///
+    /// # Errors
+    /// There is no such tensor.
+    pub fn width(&self, name: &str) -> Result<usize> {
+        let info = self.header.info(name);
+        let info = info.with_context(|| format!("{} has no {name}", self.path.display()))?;
+        Ok(info.shape.last().copied().unwrap_or(1))
+    }
+
+    /// A matrix whose rows are read when they are needed.
+    ///
+    /// # Errors
+    /// There is no such tensor, it is no matrix, or its numbers are not floats.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        let table = || {
+            let info = self.header.info(name).context("it is missing")?;
+            let &[rows, width] = info.shape.as_slice() else {
+                bail!("it has shape {:?}: expected rows and columns", info.shape);
+            };
+            ensure!(is_float(info.dtype), "its number type is not a float");
+            let (from, to) = info.data_offsets;
+            Ok(Table {
+                rows: (0..rows).map(|_| OnceLock::new()).collect(),
+                width,
+                source: Some(RowSource {
+                    path: self.path.clone(),
+                    file: self.file.clone(),
+                    from: self.data + from,
+                    row_bytes: (to - from) / rows.max(1),
+                    dtype: info.dtype,
+                }),
+            })
+        };
+        table().with_context(|| format!("reading tensor {name} of {}", self.path.display()))
+    }
+}
+
+/// Appends the numbers in `bytes` bytes of the file, widened to 32 bits.
+fn read_numbers(
+    file: &Mutex<File>,
+    from: usize,
+    bytes: usize,
+    dtype: Dtype,
+    numbers: &mut Vec<f32>,
+) -> Result<()> {
+    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    file.seek(SeekFrom::Start(from as u64))?;
+    let mut left = bytes;
+    let mut block = vec![0; BLOCK.min(left)];
+    while left > 0 {
+        let block = &mut block[..left.min(BLOCK)];
+        file.read_exact(block)?;
+        left -= block.len();
+        let read = floats(dtype, block).context("its number type is not a float")?;
+        numbers.extend(read);
+    }
+    Ok(())
+}
+
+/// The rows of an embedding table. A vocabulary has ten thousands of rows, which take 50 to 100 MB, and the texts of a run some hundreds of
+/// them: a row is read from the checkpoint when it is first needed, and kept.
+pub struct Table {
+    rows: Vec<OnceLock<Box<[f32]>>>,
+    width: usize,
+    /// `None` if all rows are in memory.
+    source: Option<RowSource>,
+}
+
+/// Where the rows of a [`Table`] are in a checkpoint's file.
+struct RowSource {
+    path: PathBuf,
+    file: Arc<Mutex<File>>,
+    /// The offset of the first row.
+    from: usize,
+    row_bytes: usize,
+    dtype: Dtype,
+}
+
+impl Table {
+    /// A table of rows that are in memory, each `width` numbers long.
+    pub fn of(numbers: &[f32], width: usize) -> Table {
+        let rows = numbers.chunks(width.max(1));
+        Table {
+            rows: rows.map(|row| OnceLock::from(Box::from(row))).collect(),
+            width,
+            source: None,
+        }
+    }
+
+    /// Row `n`; `None` if the table has no such row.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn row(&self, n: usize) -> Result<Option<&[f32]>> {
+        let Some(slot) = self.rows.get(n) else {
+            return Ok(None);
+        };
+        if let Some(row) = slot.get() {
+            return Ok(Some(row));
+        }
+        let Some(source) = &self.source else {
+            return Ok(None);
+        };
+        let mut numbers = Vec::with_capacity(self.width);
+        let from = source.from + n * source.row_bytes;
+        read_numbers(
+            &source.file,
+            from,
+            source.row_bytes,
+            source.dtype,
+            &mut numbers,
+        )
+        .with_context(|| format!("reading row {n} of a table in {}", source.path.display()))?;
+        // if another thread has read the row in the meantime, its numbers are the same
+        Ok(Some(slot.get_or_init(|| numbers.into_boxed_slice())))
     }
 }
 

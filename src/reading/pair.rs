@@ -14,7 +14,7 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
-use crate::nn::checkpoint::{Checkpoint, floats};
+use crate::nn::checkpoint::{Checkpoint, Table, floats};
 use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
@@ -384,6 +384,13 @@ impl<'a> WeightChanges<'a> {
         numbers.with_context(|| format!("{name} holds {:?}", tensor.dtype()))
     }
 
+    /// Whether training changed the tensor.
+    fn has(&self, name: &str) -> bool {
+        let steps = format!("{name}.steps");
+        let names = self.tensors.names();
+        names.contains(&name) || names.contains(&steps.as_str())
+    }
+
     /// The tensor after training.
     fn apply(&self, name: &str, mut published: Vec<f32>) -> Result<Vec<f32>> {
         if let Ok(steps) = self.tensors.tensor(&format!("{name}.steps")) {
@@ -422,5 +429,13 @@ struct ChangedCheckpoint<'a> {
 impl TensorSource for ChangedCheckpoint<'_> {
     fn tensor(&self, name: &str) -> Result<Vec<f32>> {
         self.changes.apply(name, self.checkpoint.read(name)?)
+    }
+
+    fn table(&self, name: &str) -> Result<Table> {
+        if !self.changes.has(name) {
+            return self.checkpoint.table(name);
+        }
+        let width = self.checkpoint.width(name)?;
+        Ok(Table::of(&self.tensor(name)?, width))
     }
 }

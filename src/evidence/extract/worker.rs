@@ -124,6 +124,10 @@ impl<'a> Worker<'a> {
     }
 
     fn embed(&self, members: &mut [DocumentResult]) -> Result<()> {
+        // waking the pool takes longer than a document of which nothing is computed
+        if members.iter().all(|member| member.clip_producer.is_none()) {
+            return Ok(());
+        }
         self.clock.time("clip", || {
             self.pool.install(|| embed_group(members, self.tools))
         })

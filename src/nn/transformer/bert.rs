@@ -11,7 +11,7 @@ use super::{
     Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
     TensorSource, check_size, expected_affine, expected_tensors, row,
 };
-use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::checkpoint::{ExpectedTensor, Table, read_json};
 use crate::nn::conv::Numeric;
 
 /// Token types with which BERT was trained: for the first and the second text of a pair.
@@ -192,7 +192,7 @@ struct Embeddings {
     max_tokens: usize,
     types: usize,
     /// (vocabulary, hidden)
-    words: Vec<f32>,
+    words: Table,
     /// As [`typed_positions`] makes it.
     positions: Vec<f32>,
     norm: Norm,
@@ -218,13 +218,14 @@ impl Bert {
             vocabulary: config.vocab_size,
             max_tokens,
             types: config.type_vocab_size.min(TOKEN_TYPES),
-            words: source.tensor(&names.words())?,
+            words: source.table(&names.words())?,
             positions: typed_positions(config, names, max_tokens, source)?,
             norm: Norm::read(source, &names.norm(), config.layer_norm_eps)?,
         };
+        let lengths: Vec<usize> = examples.iter().map(Encoding::len).collect();
         let examples = packed::Examples {
             rows: embeddings.of(examples.iter())?,
-            lengths: examples.iter().map(Encoding::len).collect(),
+            sequences: packed::Sequence::of(&lengths),
             attention: Attention::Full,
         };
         let encoder = config.encoder();
@@ -317,7 +318,7 @@ impl Embeddings {
             self.max_tokens
         );
         for (at, (&id, &kind)) in text.get_ids().iter().zip(text.get_type_ids()).enumerate() {
-            let word = row(&self.words, self.hidden, id as usize).with_context(|| {
+            let word = self.words.row(id as usize)?.with_context(|| {
                 format!(
                     "the tokenizer gives token {id}, but the model has {}",
                     self.vocabulary

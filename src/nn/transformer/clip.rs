@@ -1,17 +1,20 @@
 //! The two towers of CLIP (Radford et al. 2021, <https://arxiv.org/abs/2103.00020>): from pixels and tokens to vectors of one space.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use tokenizers::Encoding;
 
 use super::packed::{Linear, Norm};
+use super::prefixes;
 use super::{
     Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
     TensorSource, check_size, expected_affine, expected_tensors, row,
 };
-use crate::nn::checkpoint::{ExpectedTensor, read_json};
+use crate::nn::checkpoint::{Checkpoint, ExpectedTensor, Table, read_json};
+use crate::nn::lazy::Lazy;
 use crate::nn::normalise;
 
 const TEXT_LAYERS: LayerNames = layer_names("text_model.encoder.layers");
@@ -246,16 +249,17 @@ impl ClipConfig {
     }
 }
 
-/// The loaded towers. Their methods may be called from several threads.
+/// The towers, each loaded when it is first used: a ranking needs texts alone, an extraction images alone. Their methods may be called from
+/// several threads.
 pub(crate) struct ClipTowers {
-    text: TextTower,
-    vision: VisionTower,
+    text: Lazy<TextTower>,
+    vision: Lazy<VisionTower>,
 }
 
 struct TextTower {
     config: TextConfig,
     /// (vocabulary, hidden)
-    tokens: Vec<f32>,
+    tokens: Table,
     /// (positions, hidden)
     positions: Vec<f32>,
     encoder: Encoder,
@@ -275,43 +279,25 @@ struct VisionTower {
 }
 
 impl ClipTowers {
-    /// Reads the towers from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them.
-    ///
-    /// # Errors
-    /// Those of `source`, and a device that fails.
-    pub fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
-        let dimension = config.projection_dim;
-        let (text, vision) = (&config.text, &config.vision);
-        let mut positions = source.tensor(VISION_POSITIONS)?;
-        let class = source.tensor(CLASS)?;
-        positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
-        let epsilon = vision.layer_norm_eps;
-        let vision = VisionTower {
-            config: vision.clone(),
-            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
-            positions,
-            before: Norm::read(source, BEFORE_NORM, epsilon)?,
-            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend, None)?,
-            after: Norm::read(source, AFTER_NORM, epsilon)?,
-            projection: Linear::new(&source.tensor(VISION_PROJECTION)?, dimension, None)?,
-        };
-        let text = TextTower {
-            config: text.clone(),
-            tokens: source.tensor(TOKENS)?,
-            positions: source.tensor(TEXT_POSITIONS)?,
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, None)?,
-            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
-            projection: Linear::new(&source.tensor(TEXT_PROJECTION)?, dimension, None)?,
-        };
-        Ok(ClipTowers { text, vision })
+    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet.
+    pub fn new(config: &ClipConfig, checkpoint: Checkpoint, backend: Backend) -> Self {
+        let checkpoint = Arc::new(checkpoint);
+        let (of_text, source) = (config.clone(), checkpoint.clone());
+        let text = move || TextTower::read(&of_text, &*source, backend);
+        let of_vision = config.clone();
+        let vision = move || VisionTower::read(&of_vision, &*checkpoint, backend);
+        ClipTowers {
+            text: Lazy::new("text tower".to_owned(), text),
+            vision: Lazy::new("vision tower".to_owned(), vision),
+        }
     }
 
     /// A vector of unit length for each image: (colour, row, column), normalised, with `image_size` rows and columns.
     ///
     /// # Errors
-    /// An image of another size, or a device that fails.
+    /// The weights cannot be read, an image has another size, or a device fails.
     pub fn embed_images(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        let tower = &self.vision;
+        let tower = self.vision.get()?;
         let tokens = 1 + tower.config.grid().pow(2);
         let lengths = vec![tokens; images.len()];
         tower.encoder.in_batches(&lengths, |batch| {
@@ -323,18 +309,52 @@ impl ClipTowers {
     /// A vector of unit length for each text.
     ///
     /// # Errors
-    /// Tokens that the model does not have, or a device that fails.
+    /// The weights cannot be read, the model does not have one of the tokens, or a device fails.
     pub fn embed_texts(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        let tower = &self.text;
-        let lengths: Vec<usize> = texts.iter().map(Encoding::len).collect();
-        tower.encoder.in_batches(&lengths, |batch| {
-            let ids: Vec<&[u32]> = batch.iter().map(|&n| texts[n].get_ids()).collect();
-            tower.embed(&ids)
-        })
+        let tower = self.text.get()?;
+        let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
+        match &tower.encoder {
+            Encoder::Packed(encoder) => prefixes::in_batches(&ids, |texts, sequences| {
+                let x = tower.rows(texts, |n| sequences[n].shared.len())?;
+                let ends = tower.ends(texts);
+                let rows = Rows::OneEach(&ends);
+                tower.project(encoder.forward(x, sequences, rows, Attention::Causal)?)
+            }),
+            #[cfg(feature = "candle")]
+            Encoder::Candle(_) => {
+                let lengths: Vec<usize> = ids.iter().map(|ids| ids.len()).collect();
+                tower.encoder.in_batches(&lengths, |batch| {
+                    let ids: Vec<&[u32]> = batch.iter().map(|&n| ids[n]).collect();
+                    let lengths: Vec<usize> = batch.iter().map(|&n| lengths[n]).collect();
+                    let (x, ends) = (tower.rows(&ids, |_| 0)?, tower.ends(&ids));
+                    let rows = Rows::OneEach(&ends);
+                    let encoder = &tower.encoder;
+                    tower.project(encoder.forward(x, &lengths, rows, Attention::Causal)?)
+                })
+            }
+        }
     }
 }
 
 impl VisionTower {
+    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+        let vision = &config.vision;
+        let mut positions = source.tensor(VISION_POSITIONS)?;
+        let class = source.tensor(CLASS)?;
+        positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
+        let epsilon = vision.layer_norm_eps;
+        let projection = source.tensor(VISION_PROJECTION)?;
+        Ok(VisionTower {
+            config: vision.clone(),
+            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
+            positions,
+            before: Norm::read(source, BEFORE_NORM, epsilon)?,
+            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend, None)?,
+            after: Norm::read(source, AFTER_NORM, epsilon)?,
+            projection: Linear::new(&projection, config.projection_dim, None)?,
+        })
+    }
+
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         let (side, patch) = (self.config.image_size, self.config.patch_size);
         let (hidden, grid) = (self.config.hidden_size, self.config.grid());
@@ -371,28 +391,44 @@ impl VisionTower {
 }
 
 impl TextTower {
-    fn embed(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
-        let hidden = self.config.hidden_size;
+    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+        let text = &config.text;
+        let projection = source.tensor(TEXT_PROJECTION)?;
+        Ok(TextTower {
+            config: text.clone(),
+            tokens: source.table(TOKENS)?,
+            positions: source.tensor(TEXT_POSITIONS)?,
+            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, None)?,
+            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
+            projection: Linear::new(&projection, config.projection_dim, None)?,
+        })
+    }
+
+    /// The embeddings of the tokens of texts, (tokens, hidden), without the first ones of each text, of which `shared` returns the number.
+    fn rows(&self, texts: &[&[u32]], shared: impl Fn(usize) -> usize) -> Result<Vec<f32>> {
         let mut x = Vec::new();
-        for ids in texts {
-            for (position, &id) in ids.iter().enumerate() {
-                let token = row(&self.tokens, hidden, id as usize);
+        for (n, ids) in texts.iter().enumerate() {
+            for (position, &id) in ids.iter().enumerate().skip(shared(n)) {
+                let token = self.tokens.row(id as usize)?;
                 let token = token.context("the tokenizer gives a token that the model lacks")?;
-                let position = row(&self.positions, hidden, position);
+                let position = row(&self.positions, self.config.hidden_size, position);
                 let position = position.context("a text has more tokens than the model")?;
                 x.extend(token.iter().zip(position).map(|(t, p)| t + p));
             }
         }
-        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
-        // no token sees a later one, so what follows the end of the text changes nothing
-        let ends: Vec<usize> = texts
-            .iter()
-            .map(|ids| self.config.end_of_text(ids))
-            .collect();
-        let rows = Rows::OneEach(&ends);
-        let mut x = self.encoder.forward(x, &lengths, rows, Attention::Causal)?;
-        self.norm.forward(&mut x);
-        project(&self.projection, &x)
+        Ok(x)
+    }
+
+    /// The position of the end of each text. No token sees a later one, so what follows the end changes nothing.
+    fn ends(&self, texts: &[&[u32]]) -> Vec<usize> {
+        let end = |ids: &&[u32]| self.config.end_of_text(ids);
+        texts.iter().map(end).collect()
+    }
+
+    /// The vectors of texts from the rows of their ends.
+    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
+        self.norm.forward(&mut rows);
+        project(&self.projection, &rows)
     }
 }
 

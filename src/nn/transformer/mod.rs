@@ -17,12 +17,13 @@ pub mod clip;
 pub mod examples;
 mod linear;
 pub mod packed;
+mod prefixes;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::checkpoint::{Checkpoint, ExpectedTensor};
+use super::checkpoint::{Checkpoint, ExpectedTensor, Table};
 use super::conv::{Numeric, NumericMode};
 
 /// Larger sizes in a configuration mean a damaged file.
@@ -227,11 +228,21 @@ pub trait TensorSource {
     /// # Errors
     /// There is none, or it cannot be read.
     fn tensor(&self, name: &str) -> Result<Vec<f32>>;
+
+    /// The matrix of this name, by rows that may be read later.
+    ///
+    /// # Errors
+    /// As [`TensorSource::tensor`], or it is no matrix.
+    fn table(&self, name: &str) -> Result<Table>;
 }
 
 impl TensorSource for Checkpoint {
     fn tensor(&self, name: &str) -> Result<Vec<f32>> {
         self.read(name)
+    }
+
+    fn table(&self, name: &str) -> Result<Table> {
+        Checkpoint::table(self, name)
     }
 }
 
@@ -241,6 +252,13 @@ enum Attention {
     /// Each token sees all tokens of its sequence.
     Full,
     /// Each token sees itself and earlier tokens.
+    #[cfg_attr(
+        not(any(test, feature = "candle")),
+        expect(
+            dead_code,
+            reason = "on a CPU, such texts share rows instead (`prefixes`)"
+        )
+    )]
     Causal,
 }
 
@@ -309,7 +327,9 @@ impl Encoder {
         attention: Attention,
     ) -> Result<Vec<f32>> {
         match self {
-            Encoder::Packed(encoder) => encoder.forward(x, lengths, rows, attention),
+            Encoder::Packed(encoder) => {
+                encoder.forward(x, &packed::Sequence::of(lengths), rows, attention)
+            }
             #[cfg(feature = "candle")]
             Encoder::Candle(encoder) => encoder.forward(x, lengths, rows, attention),
         }

@@ -202,7 +202,7 @@ impl Layer {
         let step = Step {
             config,
             layer: &packed,
-            lengths: &examples.lengths,
+            sequences: &examples.sequences,
             positions: None,
             attention: examples.attention,
         };
@@ -227,8 +227,44 @@ impl Layer {
 pub(super) struct Examples {
     /// (tokens, hidden): what the first layer gets.
     pub rows: Vec<f32>,
-    pub lengths: Vec<usize>,
+    pub sequences: Vec<Sequence>,
     pub attention: Attention,
+}
+
+/// The rows of a sequence among those of its batch: first `shared`, which belong to sequences before, then its own, which follow the own
+/// rows of the sequences before. Only where no row sees a later one may rows be shared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sequence {
+    /// The numbers of the shared rows.
+    pub shared: Vec<usize>,
+    /// The number of own rows.
+    pub own: usize,
+}
+
+impl Sequence {
+    /// Sequences of these lengths that share nothing.
+    pub fn of(lengths: &[usize]) -> Vec<Sequence> {
+        let alone = |&own: &usize| Sequence {
+            shared: Vec::new(),
+            own,
+        };
+        lengths.iter().map(alone).collect()
+    }
+
+    fn len(&self) -> usize {
+        self.shared.len() + self.own
+    }
+
+    /// The number of the row at a position, if own rows begin with number `first`.
+    fn row(&self, position: usize, first: usize) -> Result<usize> {
+        ensure!(
+            position < self.len(),
+            "a sequence of {} tokens has no row {position}",
+            self.len()
+        );
+        let shared = self.shared.get(position).copied();
+        Ok(shared.unwrap_or_else(|| first + position - self.shared.len()))
+    }
 }
 
 impl Encoder {
@@ -261,7 +297,7 @@ impl Encoder {
     pub(super) fn forward(
         &self,
         x: Vec<f32>,
-        lengths: &[usize],
+        sequences: &[Sequence],
         rows: Rows,
         attention: Attention,
     ) -> Result<Vec<f32>> {
@@ -275,7 +311,7 @@ impl Encoder {
                 let step = Step {
                     config: &self.config,
                     layer,
-                    lengths,
+                    sequences,
                     positions,
                     attention,
                 };
@@ -293,8 +329,8 @@ impl Encoder {
 struct Step<'a> {
     config: &'a EncoderConfig,
     layer: &'a Layer,
-    lengths: &'a [usize],
-    /// The row of each sequence that is wanted; all if None.
+    sequences: &'a [Sequence],
+    /// The position in each sequence of the row that is wanted; all rows if None.
     positions: Option<&'a [usize]>,
     attention: Attention,
 }
@@ -366,16 +402,13 @@ impl Step<'_> {
             return Ok(pool.copy(rows));
         };
         let hidden = self.config.hidden;
-        let mut chosen = pool.take(self.lengths.len() * hidden);
+        let mut chosen = pool.take(self.sequences.len() * hidden);
         let mut at = 0;
-        let sequences = self.lengths.iter().zip(positions);
-        for ((length, position), to) in sequences.zip(chosen.chunks_mut(hidden)) {
-            ensure!(
-                position < length,
-                "a sequence of {length} tokens has no row {position}"
-            );
-            to.copy_from_slice(&rows[(at + position) * hidden..(at + position + 1) * hidden]);
-            at += length;
+        let sequences = self.sequences.iter().zip(positions);
+        for ((sequence, position), to) in sequences.zip(chosen.chunks_mut(hidden)) {
+            let row = sequence.row(*position, at)?;
+            to.copy_from_slice(&rows[row * hidden..(row + 1) * hidden]);
+            at += sequence.own;
         }
         Ok(chosen)
     }
@@ -390,29 +423,44 @@ impl Step<'_> {
         let mut mixed = wanted;
         // the first rows of the sequence among the keys, and among the queries
         let (mut at, mut query_at) = (0, 0);
-        for (n, &length) in self.lengths.iter().enumerate() {
+        for (n, sequence) in self.sequences.iter().enumerate() {
             let position = self.positions.map(|positions| positions[n]);
-            let queries = if position.is_some() { 1 } else { length };
+            let queries = if position.is_some() { 1 } else { sequence.own };
+            let own = &key_and_value[at * 2 * hidden..(at + sequence.own) * 2 * hidden];
+            let mut gathered = None;
+            if !sequence.shared.is_empty() {
+                let mut rows = pool.take(sequence.len() * 2 * hidden);
+                let (shared, rest) = rows.split_at_mut(sequence.shared.len() * 2 * hidden);
+                for (row, to) in sequence.shared.iter().zip(shared.chunks_mut(2 * hidden)) {
+                    to.copy_from_slice(&key_and_value[row * 2 * hidden..(row + 1) * 2 * hidden]);
+                }
+                rest.copy_from_slice(own);
+                gathered = Some(rows);
+            }
+            let keys = gathered.as_deref().unwrap_or(own);
             for head in 0..heads {
                 let offset = head * width;
-                let (from, key) = (query_at * hidden + offset, at * 2 * hidden + offset);
+                let from = query_at * hidden + offset;
                 Head {
                     query: &query[from..],
                     query_step: hidden,
                     queries,
-                    key: &key_and_value[key..],
-                    value: &key_and_value[key + hidden..],
+                    key: &keys[offset..],
+                    value: &keys[offset + hidden..],
                     key_step: 2 * hidden,
-                    length,
+                    length: sequence.len(),
                     width,
                     first_seen: match self.attention {
-                        Attention::Causal => Some(position.unwrap_or(0) + 1),
+                        Attention::Causal => Some(position.unwrap_or(sequence.shared.len()) + 1),
                         Attention::Full => None,
                     },
                 }
                 .attend(&mut mixed[from..], pool);
             }
-            at += length;
+            if let Some(rows) = gathered {
+                pool.give_back(rows);
+            }
+            at += sequence.own;
             query_at += queries;
         }
         pool.give_back(key_and_value);
