@@ -252,13 +252,6 @@ enum Attention {
     /// Each token sees all tokens of its sequence.
     Full,
     /// Each token sees itself and earlier tokens.
-    #[cfg_attr(
-        not(any(test, feature = "candle")),
-        expect(
-            dead_code,
-            reason = "on a CPU, such texts share rows instead (`prefixes`)"
-        )
-    )]
     Causal,
 }
 
