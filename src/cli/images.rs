@@ -270,6 +270,7 @@ impl ExtractionArgs {
             clip: self.clip.as_deref(),
             required: &self.require,
             numeric: self.models.numeric.mode(),
+            clip_numeric: self.clip_precision.numeric(),
         }
     }
 }
@@ -340,7 +341,7 @@ fn print_table(
         };
         let model = extraction.model_status(channel);
         let backend = match channel {
-            Channel::Ocr | Channel::Sentence => extraction.backend(channel)?,
+            Channel::Ocr | Channel::Sentence | Channel::Clip => extraction.backend(channel)?,
             _ => String::new(),
         };
         say!(

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
-use crate::nn::conv::NumericMode;
+use crate::nn::conv::{Numeric, NumericMode};
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
@@ -95,6 +95,9 @@ struct ExtractionArgs {
     /// CLIP model (such as clip-vit-base-patch32), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
+    /// Numbers in which CLIP is computed: int8 is faster where the machine can, and the vectors differ a little; the summary says how little
+    #[arg(long, value_enum, default_value_t = ClipPrecision::Float)]
+    clip_precision: ClipPrecision,
     /// Fail if one of these channels is off (ocr, clip, sentence, afinn)
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel)]
     require: Vec<Channel>,
@@ -498,6 +501,22 @@ impl ModelsArgs {
 enum NumericArg {
     Auto,
     Float,
+}
+
+/// The numbers that CLIP may be computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClipPrecision {
+    Float,
+    Int8,
+}
+
+impl ClipPrecision {
+    fn numeric(self) -> Numeric {
+        match self {
+            ClipPrecision::Float => Numeric::Float,
+            ClipPrecision::Int8 => Numeric::Int8,
+        }
+    }
 }
 
 impl NumericArg {

@@ -12,9 +12,11 @@ use image::RgbImage;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
 use crate::nn::checkpoint::Checkpoint;
+use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::clip::{ClipConfig, ClipTowers};
+use crate::nn::transformer::examples::EXAMPLES;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
@@ -44,15 +46,36 @@ impl Clip {
     /// # Errors
     /// As [`Clip::load`].
     pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_from(dir, sha, backend)
+        Self::load_from(dir, sha, backend, &[])
             .with_context(|| format!("loading CLIP from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    /// As [`Clip::load`], in int8 where the machine can. [`Clip::agreement`] says what that costs.
+    ///
+    /// # Errors
+    /// As [`Clip::load`].
+    pub fn load_in_int8(dir: &Path, sha: &str) -> Result<Self> {
+        Self::load_from(dir, sha, Backend::Auto, EXAMPLES)
+            .with_context(|| format!("loading CLIP from {}", dir.display()))
+    }
+
+    /// Whether any product is computed in int8, by the towers that have been used.
+    pub fn numeric(&self) -> Numeric {
+        self.towers.numeric()
+    }
+
+    /// The least cosine between vectors in int8 and in floats, over the few texts and pictures by which the towers were quantised that have been
+    /// used; None in floats.
+    pub fn agreement(&self) -> Option<f32> {
+        self.towers.agreement()
+    }
+
+    fn load_from(dir: &Path, sha: &str, backend: Backend, examples: &[&str]) -> Result<Self> {
         let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
+        let examples = tokenizer.encode(examples.iter().copied())?;
         Ok(Clip {
             sha: sha.to_owned(),
-            towers: ClipTowers::new(&config, checkpoint, backend),
+            towers: ClipTowers::new(&config, checkpoint, backend, examples),
             config,
             preprocessing,
             tokenizer,

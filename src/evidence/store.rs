@@ -117,6 +117,14 @@ pub struct Backend {
     pub numeric: Numeric,
 }
 
+impl Backend {
+    /// That of an encoder ([`crate::nn::transformer`]).
+    pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
+        let name = format!("transformer {numeric}");
+        Backend { name, numeric }
+    }
+}
+
 /// An open evidence store.
 #[derive(Debug)]
 pub struct Store {

@@ -32,8 +32,10 @@ pub(crate) struct ExtractionOptions<'a> {
     pub clip: Option<&'a str>,
     /// Channels that must be on.
     pub required: &'a [Channel],
-    /// How OCR computes.
+    /// The numbers that networks other than CLIP may be computed in.
     pub numeric: NumericMode,
+    /// The numbers of CLIP.
+    pub clip_numeric: Numeric,
 }
 
 /// What trying documents in other processes has shown.
@@ -122,6 +124,16 @@ impl Extraction {
             Channel::Sentence => {
                 let model = self.tools.sentences.as_ref().and_then(Lazy::loaded);
                 model.map(|model| format!("; {}", model.numeric()))
+            }
+            Channel::Clip => {
+                let model = self.tools.clip.as_ref().and_then(Lazy::loaded);
+                model.map(|model| match model.agreement() {
+                    Some(least) => format!(
+                        "; {}, on its examples at a cosine of {least:.4} or more to floats",
+                        model.numeric()
+                    ),
+                    None => format!("; {}", model.numeric()),
+                })
             }
             _ => return Ok(String::new()),
         }
@@ -372,7 +384,7 @@ fn find_tools(
     let ocr = find(Channel::Ocr, Role::Ocr, options.ocr)?;
     let ocr = ocr.map(|model| models::ocr(model, options.numeric));
     let clip = find(Channel::Clip, Role::Clip, options.clip)?;
-    let clip = clip.as_ref().map(models::clip);
+    let clip = clip.map(|model| models::clip(&model, options.clip_numeric));
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;
     let sentences = sentences.map(|model| models::sentences(&model, options.numeric));
     let afinn = match find(Channel::Afinn, Role::Lexicon, None)? {

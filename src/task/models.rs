@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::evidence::clip::Clip;
 use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
 use crate::evidence::sentence::Sentences;
-use crate::nn::conv::NumericMode;
+use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::nn::transformer::Backend;
 use crate::reading::cross::Cross;
@@ -85,9 +85,12 @@ pub fn sentences(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
 }
 
 /// CLIP.
-pub fn clip(model: &CheckedModel) -> Lazy<Clip> {
+pub fn clip(model: &CheckedModel, numeric: Numeric) -> Lazy<Clip> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Clip::producer_of(&sha), move || Clip::load(&dir, &sha))
+    Lazy::new(Clip::producer_of(&sha), move || match numeric {
+        Numeric::Float => Clip::load(&dir, &sha),
+        Numeric::Int8 => Clip::load_in_int8(&dir, &sha),
+    })
 }
 
 /// The cross-encoder.

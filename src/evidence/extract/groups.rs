@@ -9,6 +9,7 @@ use super::{GROUP, Tools};
 use crate::collection::images::FileState;
 use crate::evidence::Channel;
 use crate::evidence::clip::Pixels;
+use crate::evidence::store::Backend;
 use crate::evidence::store::{ChannelOutput, Record};
 
 /// SHA-256 of the bytes of an image file.
@@ -103,6 +104,12 @@ pub(super) fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Resu
             } else {
                 None
             };
+            if vector.is_some()
+                && let Some(clip) = clip.loaded()
+            {
+                let backend = Backend::of_transformer(clip.numeric());
+                record.backends.insert(Channel::Clip, backend);
+            }
             record.clip = Some(ChannelOutput {
                 producer,
                 value: vector,

@@ -235,9 +235,7 @@ impl<'a> Worker<'a> {
         if words.sentences.is_some()
             && let Some(model) = self.tools.sentences.as_ref().and_then(Lazy::loaded)
         {
-            let numeric = model.numeric();
-            let name = format!("transformer {numeric}");
-            let backend = Backend { name, numeric };
+            let backend = Backend::of_transformer(model.numeric());
             record.backends.insert(Channel::Sentence, backend);
         }
         record.sentences = words.sentences;

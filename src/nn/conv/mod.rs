@@ -38,9 +38,10 @@ pub(crate) use compile::compile;
 pub(crate) use steps::ConvNet;
 
 /// The numbers that a network's products are computed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Numeric {
     /// 32-bit floats throughout.
+    #[default]
     Float,
     /// Products of at least one layer in 8-bit integers, the rest in floats.
     Int8,

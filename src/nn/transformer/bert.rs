@@ -223,13 +223,14 @@ impl Bert {
             norm: Norm::read(source, &names.norm(), config.layer_norm_eps)?,
         };
         let lengths: Vec<usize> = examples.iter().map(Encoding::len).collect();
-        let examples = packed::Examples {
+        let mut examples = packed::Examples {
             rows: embeddings.of(examples.iter())?,
             sequences: packed::Sequence::of(&lengths),
             attention: Attention::Full,
         };
         let encoder = config.encoder();
-        let encoder = Encoder::read(&encoder, &names.layers, source, backend, Some(examples))?;
+        let examples = Some(&mut examples);
+        let encoder = Encoder::read(&encoder, &names.layers, source, backend, examples)?;
         Ok(Bert {
             encoder,
             embeddings,

@@ -7,13 +7,14 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use tokenizers::Encoding;
 
-use super::packed::{Linear, Norm};
+use super::packed::{Examples, Linear, Norm, Sequence};
 use super::prefixes;
 use super::{
     Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
     TensorSource, check_size, expected_affine, expected_tensors, row,
 };
 use crate::nn::checkpoint::{Checkpoint, ExpectedTensor, Table, read_json};
+use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::nn::normalise;
 
@@ -256,40 +257,74 @@ pub(crate) struct ClipTowers {
     vision: Lazy<VisionTower>,
 }
 
-struct TextTower {
+/// What turns tokens into the rows that the first layer gets.
+struct TextInput {
     config: TextConfig,
     /// (vocabulary, hidden)
     tokens: Table,
     /// (positions, hidden)
     positions: Vec<f32>,
+}
+
+struct TextTower {
+    input: TextInput,
     encoder: Encoder,
     norm: Norm,
     projection: Linear,
+    agreement: Option<f32>,
 }
 
 struct VisionTower {
+    input: VisionInput,
+    encoder: Encoder,
+    after: Norm,
+    projection: Linear,
+    agreement: Option<f32>,
+}
+
+/// What turns images into the rows that the first layer gets.
+struct VisionInput {
     config: VisionConfig,
     patches: Linear,
     /// (1 + patches, hidden), with the class vector added to the first row.
     positions: Vec<f32>,
     before: Norm,
-    encoder: Encoder,
-    after: Norm,
-    projection: Linear,
 }
 
 impl ClipTowers {
-    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet.
-    pub fn new(config: &ClipConfig, checkpoint: Checkpoint, backend: Backend) -> Self {
+    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet. `examples`: texts by
+    /// which the towers are quantised, if `backend` is [`Backend::Auto`]; without any, they are computed in floats.
+    pub fn new(
+        config: &ClipConfig,
+        checkpoint: Checkpoint,
+        backend: Backend,
+        examples: Vec<Encoding>,
+    ) -> Self {
         let checkpoint = Arc::new(checkpoint);
         let (of_text, source) = (config.clone(), checkpoint.clone());
-        let text = move || TextTower::read(&of_text, &*source, backend);
+        let int8 = backend == Backend::Auto && !examples.is_empty();
+        let text = move || TextTower::read(&of_text, &*source, backend, &examples);
         let of_vision = config.clone();
-        let vision = move || VisionTower::read(&of_vision, &*checkpoint, backend);
+        let vision = move || VisionTower::read(&of_vision, &*checkpoint, backend, int8);
         ClipTowers {
             text: Lazy::new("text tower".to_owned(), text),
             vision: Lazy::new("vision tower".to_owned(), vision),
         }
+    }
+
+    /// Whether any product of the towers that have been loaded is computed in int8.
+    pub fn numeric(&self) -> Numeric {
+        let text = self.text.loaded().map(|tower| tower.encoder.numeric());
+        let vision = self.vision.loaded().map(|tower| tower.encoder.numeric());
+        text.max(vision).unwrap_or(Numeric::Float)
+    }
+
+    /// The least cosine between the vectors in int8 and those in floats, over the examples by which the loaded towers were quantised; None if
+    /// there is no such tower.
+    pub fn agreement(&self) -> Option<f32> {
+        let text = self.text.loaded().and_then(|tower| tower.agreement);
+        let vision = self.vision.loaded().and_then(|tower| tower.agreement);
+        text.into_iter().chain(vision).reduce(f32::min)
     }
 
     /// A vector of unit length for each image: (colour, row, column), normalised, with `image_size` rows and columns.
@@ -298,7 +333,7 @@ impl ClipTowers {
     /// The weights cannot be read, an image has another size, or a device fails.
     pub fn embed_images(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         let tower = self.vision.get()?;
-        let tokens = 1 + tower.config.grid().pow(2);
+        let tokens = 1 + tower.input.config.grid().pow(2);
         let lengths = vec![tokens; images.len()];
         tower.encoder.in_batches(&lengths, |batch| {
             let images: Vec<&[f32]> = batch.iter().map(|&n| images[n]).collect();
@@ -315,8 +350,8 @@ impl ClipTowers {
         let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
         match &tower.encoder {
             Encoder::Packed(encoder) => prefixes::in_batches(&ids, |texts, sequences| {
-                let x = tower.rows(texts, |n| sequences[n].shared.len())?;
-                let ends = tower.ends(texts);
+                let x = tower.input.rows(texts, |n| sequences[n].shared.len())?;
+                let ends = tower.input.ends(texts);
                 let rows = Rows::OneEach(&ends);
                 tower.project(encoder.forward(x, sequences, rows, Attention::Causal)?)
             }),
@@ -326,7 +361,7 @@ impl ClipTowers {
                 tower.encoder.in_batches(&lengths, |batch| {
                     let ids: Vec<&[u32]> = batch.iter().map(|&n| ids[n]).collect();
                     let lengths: Vec<usize> = batch.iter().map(|&n| lengths[n]).collect();
-                    let (x, ends) = (tower.rows(&ids, |_| 0)?, tower.ends(&ids));
+                    let (x, ends) = (tower.input.rows(&ids, |_| 0)?, tower.input.ends(&ids));
                     let rows = Rows::OneEach(&ends);
                     let encoder = &tower.encoder;
                     tower.project(encoder.forward(x, &lengths, rows, Attention::Causal)?)
@@ -337,25 +372,72 @@ impl ClipTowers {
 }
 
 impl VisionTower {
-    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+    fn read(
+        config: &ClipConfig,
+        source: &impl TensorSource,
+        backend: Backend,
+        int8: bool,
+    ) -> Result<Self> {
         let vision = &config.vision;
         let mut positions = source.tensor(VISION_POSITIONS)?;
         let class = source.tensor(CLASS)?;
         positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
         let epsilon = vision.layer_norm_eps;
         let projection = source.tensor(VISION_PROJECTION)?;
-        Ok(VisionTower {
+        let input = VisionInput {
             config: vision.clone(),
             patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
             positions,
             before: Norm::read(source, BEFORE_NORM, epsilon)?,
-            encoder: Encoder::read(&vision.encoder(), &VISION_LAYERS, source, backend, None)?,
+        };
+        let images = example_images(vision.image_size);
+        let images: Vec<&[f32]> = images.iter().map(Vec::as_slice).collect();
+        let tokens = 1 + vision.grid().pow(2);
+        let mut examples = int8
+            .then(|| -> Result<_> {
+                Ok(Examples {
+                    rows: input.rows(&images)?,
+                    sequences: Sequence::of(&vec![tokens; images.len()]),
+                    attention: Attention::Full,
+                })
+            })
+            .transpose()?;
+        let encoder = vision.encoder();
+        let encoder = Encoder::read(&encoder, &VISION_LAYERS, source, backend, examples.as_mut())?;
+        let mut tower = VisionTower {
+            input,
+            encoder,
             after: Norm::read(source, AFTER_NORM, epsilon)?,
             projection: Linear::new(&projection, config.projection_dim, None)?,
-        })
+            agreement: None,
+        };
+        if let (Some(examples), Numeric::Int8) = (examples, tower.encoder.numeric()) {
+            let rows = examples.rows.chunks(tokens * vision.hidden_size);
+            let classes = rows.flat_map(|rows| &rows[..vision.hidden_size]);
+            let floats = tower.project(classes.copied().collect())?;
+            tower.agreement = least_cosine(&floats, &tower.embed(&images)?);
+        }
+        Ok(tower)
     }
 
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        let x = self.input.rows(images)?;
+        let lengths = vec![1 + self.input.config.grid().pow(2); images.len()];
+        let classes = vec![0; images.len()];
+        let rows = Rows::OneEach(&classes);
+        self.project(self.encoder.forward(x, &lengths, rows, Attention::Full)?)
+    }
+
+    /// The vectors of images from the rows of their classes.
+    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
+        self.after.forward(&mut rows);
+        project(&self.projection, &rows)
+    }
+}
+
+impl VisionInput {
+    /// The rows of images, (tokens, hidden), one image after another.
+    fn rows(&self, images: &[&[f32]]) -> Result<Vec<f32>> {
         let (side, patch) = (self.config.image_size, self.config.patch_size);
         let (hidden, grid) = (self.config.hidden_size, self.config.grid());
         let mut patches = Vec::with_capacity(images.len() * CHANNELS * side * side);
@@ -381,29 +463,109 @@ impl VisionTower {
             x.extend(patches.iter().zip(positions).map(|(x, p)| x + p));
         }
         self.before.forward(&mut x);
-        let lengths = vec![1 + grid * grid; images.len()];
-        let classes = vec![0; images.len()];
-        let rows = Rows::OneEach(&classes);
-        let mut x = self.encoder.forward(x, &lengths, rows, Attention::Full)?;
-        self.after.forward(&mut x);
-        project(&self.projection, &x)
+        Ok(x)
     }
 }
 
+/// Pictures by which the vision tower is quantised, (colour, row, column) each, in the range of normalised pixels: a gradient, stripes as of
+/// lines of text, a disc, and noise.
+fn example_images(side: usize) -> Vec<Vec<f32>> {
+    let picture = |of: &dyn Fn(usize, f32, f32) -> f32| -> Vec<f32> {
+        let mut pixels = Vec::with_capacity(CHANNELS * side * side);
+        for (colour, y) in (0..CHANNELS).flat_map(|c| (0..side).map(move |y| (c, y))) {
+            for x in 0..side {
+                let (across, down) = (x as f32 / side as f32, y as f32 / side as f32);
+                // pixels between 0 and 1 become numbers between about -1.8 and 2.2
+                pixels.push(of(colour, across, down) * 4.0 - 1.8);
+            }
+        }
+        pixels
+    };
+    let noise = |colour: usize, x: f32, y: f32| {
+        let mixed = (x * 12_345.67 + y * 7_654.321 + colour as f32 * 91.7).sin() * 43_758.547;
+        mixed - mixed.floor()
+    };
+    vec![
+        picture(&|colour, x, y| (x + y * colour as f32 / 2.0) / 2.0),
+        picture(&|colour, x, y| {
+            let ink =
+                (y * 28.0).fract() < 0.5 && noise(colour / 3, (x * 60.0).floor(), y.floor()) < 0.6;
+            if ink { 0.1 } else { 0.95 }
+        }),
+        picture(&|colour, x, y| {
+            let inside = (x - 0.5).powi(2) + (y - 0.5).powi(2) < 0.1;
+            if inside {
+                [0.9, 0.2, 0.1][colour % 3]
+            } else {
+                [0.3, 0.5, 0.8][colour % 3]
+            }
+        }),
+        picture(&noise),
+    ]
+}
+
+/// The least cosine between vectors of unit length.
+fn least_cosine(a: &[Vec<f32>], b: &[Vec<f32>]) -> Option<f32> {
+    let cosine = |(a, b): (&Vec<f32>, &Vec<f32>)| a.iter().zip(b).map(|(a, b)| a * b).sum();
+    a.iter().zip(b).map(cosine).reduce(f32::min)
+}
+
 impl TextTower {
-    fn read(config: &ClipConfig, source: &impl TensorSource, backend: Backend) -> Result<Self> {
+    fn read(
+        config: &ClipConfig,
+        source: &impl TensorSource,
+        backend: Backend,
+        examples: &[Encoding],
+    ) -> Result<Self> {
         let text = &config.text;
         let projection = source.tensor(TEXT_PROJECTION)?;
-        Ok(TextTower {
+        let tokens = TextInput {
             config: text.clone(),
             tokens: source.table(TOKENS)?,
             positions: source.tensor(TEXT_POSITIONS)?,
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, None)?,
+        };
+        let ids: Vec<&[u32]> = examples.iter().map(Encoding::get_ids).collect();
+        let lengths: Vec<usize> = ids.iter().map(|ids| ids.len()).collect();
+        let mut examples = Examples {
+            rows: tokens.rows(&ids, |_| 0)?,
+            sequences: Sequence::of(&lengths),
+            attention: Attention::Causal,
+        };
+        let by = (!ids.is_empty()).then_some(&mut examples);
+        let mut tower = TextTower {
+            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, by)?,
+            input: tokens,
             norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
             projection: Linear::new(&projection, config.projection_dim, None)?,
-        })
+            agreement: None,
+        };
+        if tower.encoder.numeric() == Numeric::Int8 {
+            let (hidden, ends) = (text.hidden_size, tower.input.ends(&ids));
+            let mut rows = Vec::new();
+            let mut first = 0;
+            for (length, end) in lengths.iter().zip(&ends) {
+                let from = (first + end) * hidden;
+                rows.extend_from_slice(&examples.rows[from..from + hidden]);
+                first += length;
+            }
+            let floats = tower.project(rows)?;
+            let x = tower.input.rows(&ids, |_| 0)?;
+            let wanted = Rows::OneEach(&ends);
+            let encoder = &tower.encoder;
+            let found = encoder.forward(x, &lengths, wanted, Attention::Causal)?;
+            tower.agreement = least_cosine(&floats, &tower.project(found)?);
+        }
+        Ok(tower)
     }
 
+    /// The vectors of texts from the rows of their ends.
+    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
+        self.norm.forward(&mut rows);
+        project(&self.projection, &rows)
+    }
+}
+
+impl TextInput {
     /// The embeddings of the tokens of texts, (tokens, hidden), without the first ones of each text, of which `shared` returns the number.
     fn rows(&self, texts: &[&[u32]], shared: impl Fn(usize) -> usize) -> Result<Vec<f32>> {
         let mut x = Vec::new();
@@ -423,12 +585,6 @@ impl TextTower {
     fn ends(&self, texts: &[&[u32]]) -> Vec<usize> {
         let end = |ids: &&[u32]| self.config.end_of_text(ids);
         texts.iter().map(end).collect()
-    }
-
-    /// The vectors of texts from the rows of their ends.
-    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
-        self.norm.forward(&mut rows);
-        project(&self.projection, &rows)
     }
 }
 

@@ -271,13 +271,13 @@ enum Encoder {
 }
 
 impl Encoder {
-    /// `examples` are what the packed backend is quantised by, if `backend` allows it.
+    /// `examples` are what the packed backend is quantised by, if `backend` allows it. Then their rows become those of the last layer in floats.
     fn read(
         config: &EncoderConfig,
         names: &LayerNames,
         source: &impl TensorSource,
         backend: Backend,
-        examples: Option<packed::Examples>,
+        examples: Option<&mut packed::Examples>,
     ) -> Result<Self> {
         let layers = (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
         match backend {

@@ -225,7 +225,7 @@ impl Layer {
 
 /// Sequences by which an encoder is quantised.
 pub(super) struct Examples {
-    /// (tokens, hidden): what the first layer gets.
+    /// (tokens, hidden): what the first layer gets; afterwards, what the last one gives in floats.
     pub rows: Vec<f32>,
     pub sequences: Vec<Sequence>,
     pub attention: Attention,
@@ -277,11 +277,11 @@ impl Encoder {
     pub(super) fn new(
         config: &EncoderConfig,
         layers: impl Iterator<Item = Result<super::Layer<Vec<f32>>>>,
-        mut examples: Option<Examples>,
+        mut examples: Option<&mut Examples>,
     ) -> Result<Self> {
         Ok(Encoder {
             layers: layers
-                .map(|layer| Layer::new(config, layer?, examples.as_mut()))
+                .map(|layer| Layer::new(config, layer?, examples.as_deref_mut()))
                 .collect::<Result<_>>()?,
             config: config.clone(),
         })
