@@ -75,6 +75,14 @@ pub struct TextApproach {
     /// The stance of all passages, instead of the one that is detected.
     #[serde(default)]
     pub stance: Option<ObjectStance>,
+    /// Number of passages of a topic, the first ones, that the pair encoder reads to detect their stance. The words alone decide the stance of
+    /// the others.
+    #[serde(default = "encoded_passages")]
+    pub stance_depth: usize,
+}
+
+fn encoded_passages() -> usize {
+    50
 }
 
 fn all_documents() -> usize {
