@@ -1,6 +1,7 @@
 //! Task 2: ranks passages for comparative questions, and detects the stance of each towards the two objects.
 
 use anyhow::Result;
+use rayon::prelude::*;
 
 use super::texts::{Settings, Sources, rank};
 use crate::index::corpus::Corpus;
@@ -11,9 +12,6 @@ use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};
-
-/// Number of passages of each topic that the pair encoder reads. To read all thousand would take as long as everything else together.
-const READ_PASSAGES: usize = 50;
 
 /// The lines of the run, by topic in the order of the topics, and the explanations of the scores. Without `stances`, and for topics that
 /// do not name two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::controversial::run`].
@@ -30,29 +28,29 @@ pub fn run(
         let mut ranking = rank(topic, sources, settings, &mut |outputs| {
             on_progress(done, outputs);
         })?;
+        let fixed = settings.approach.stance.filter(|_| stances);
         let objects = topic.objects.as_ref().filter(|_| stances);
         let objects = objects.map(|[first, second]| Objects::new(first, second));
+        let mut detected = Vec::new();
+        if let (None, Some(objects), Some(&corpus)) = (fixed, &objects, sources.corpora.first()) {
+            let documents = ranking.documents.iter().map(|found| &found.doc);
+            let mut passages = Passages::read(corpus, documents)?;
+            let depth = settings.approach.stance_depth;
+            passages.encode(objects, depth, sources.reader, &mut |outputs| {
+                on_progress(done, outputs);
+            })?;
+            detected = passages.stances(objects, ranking.explained.len());
+            passages.note_cuts(sources.reader);
+        }
+        let mut detected = detected.into_iter();
         for (rank, found) in (1..).zip(&ranking.documents) {
-            let fixed = settings.approach.stance.filter(|_| stances);
-            let stance = match (fixed, &objects, sources.corpora.first()) {
-                (Some(fixed), ..) => Some(fixed),
-                (None, Some(objects), Some(corpus)) => {
-                    let encodes = rank as usize <= READ_PASSAGES;
-                    let explained = ranking.explained.get_mut(rank as usize - 1);
-                    let explain = explained.is_some();
-                    let reader = &mut *sources.reader;
-                    let (stance, explanation) =
-                        detect_stance(objects, corpus, &found.doc, reader, encodes, explain)?;
-                    if let Some(explained) = explained {
-                        explained.stance = explanation;
-                    }
-                    Some(stance)
-                }
-                _ => None,
-            };
+            let detected = detected.next();
+            if let Some(explained) = ranking.explained.get_mut(rank as usize - 1) {
+                explained.stance = detected.as_ref().and_then(|d| d.explanation.clone());
+            }
             lines.push(TextRunLine {
                 topic: topic.id.clone(),
-                stance,
+                stance: fixed.or(detected.map(|detected| detected.stance)),
                 doc: found.doc.clone(),
                 rank,
                 score: found.score,
@@ -65,45 +63,97 @@ pub fn run(
     Ok((lines, explained))
 }
 
-/// The stance of a passage towards the objects, and its explanation if `explain` is set. The pair encoder reads it if `encodes` is set.
-fn detect_stance(
-    objects: &Objects,
-    corpus: &Corpus,
-    doc: &DocId,
-    reader: &mut Reader,
-    encodes: bool,
-    explain: bool,
-) -> Result<(ObjectStance, Option<Explanation>)> {
-    let passage = corpus.document(doc)?.texts.into_iter().next();
-    let passage = passage.unwrap_or_default();
-    let (passage, cut) = used_part(&passage);
-    let mut cuts: Vec<String> = cut.into_iter().collect();
-    let mut logits = None;
-    if encodes {
-        logits = masked_logits(objects, passage, reader)?;
-        cuts.extend(logits.as_ref().and_then(|_| objects.unread(passage)));
-    }
-    reader.note_cuts(doc, &cuts);
-    let model = Model::committed();
-    let belief = model.belief(objects, passage, logits.as_deref());
-    let explanation = explain.then(|| {
-        let mut explanation = model.explain(objects, passage, logits.as_deref());
-        explanation.add_cuts(&cuts);
-        explanation
-    });
-    Ok((belief.decision, explanation))
+/// The passages of a ranking, the best first.
+struct Passages<'a>(Vec<Passage<'a>>);
+
+struct Passage<'a> {
+    id: &'a DocId,
+    /// The part that is read.
+    text: String,
+    /// What was left out.
+    cuts: Vec<String>,
+    /// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` if it does not read the passage.
+    logits: Option<Vec<MaskedLogits>>,
 }
 
-/// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` without an encoder.
-fn masked_logits(
-    objects: &Objects,
-    passage: &str,
-    reader: &mut Reader,
-) -> Result<Option<Vec<MaskedLogits>>> {
-    let masked = objects.masked(passage);
-    let texts = masked.iter().flatten();
-    let pairs: Vec<(&str, &str)> = texts.map(|text| (PREFERENCE, text.as_str())).collect();
-    let logits = reader.pair_logits(&pairs, &mut |_| ())?;
-    // each sentence is read twice, the second time with the objects swapped
-    Ok(logits.map(|logits| logits.as_chunks::<2>().0.to_vec()))
+/// The stance of a passage, and why.
+struct Detected {
+    stance: ObjectStance,
+    explanation: Option<Explanation>,
+}
+
+impl<'a> Passages<'a> {
+    fn read(corpus: &Corpus, documents: impl Iterator<Item = &'a DocId>) -> Result<Self> {
+        let passage = |id: &'a DocId| {
+            let text = corpus.document(id)?.texts.into_iter().next();
+            let mut text = text.unwrap_or_default();
+            let (used, cut) = used_part(&text);
+            let (length, cuts) = (used.len(), Vec::from_iter(cut));
+            text.truncate(length);
+            Ok(Passage {
+                id,
+                text,
+                cuts,
+                logits: None,
+            })
+        };
+        documents.map(passage).collect::<Result<_>>().map(Passages)
+    }
+
+    /// Lets the pair encoder read the first `depth` passages, all at once: read one by one, they would keep a single core busy, and each would be
+    /// stored in a transaction of its own. Without an encoder nothing happens.
+    fn encode(
+        &mut self,
+        objects: &Objects,
+        depth: usize,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let depth = depth.min(self.0.len());
+        let first = &mut self.0[..depth];
+        let masked: Vec<Vec<[String; 2]>> = first
+            .iter()
+            .map(|passage| objects.masked(&passage.text))
+            .collect();
+        // each sentence is read twice, the second time with the objects swapped
+        let pairs: Vec<(&str, &str)> = masked
+            .iter()
+            .flatten()
+            .flatten()
+            .map(|text| (PREFERENCE, text.as_str()))
+            .collect();
+        let Some(logits) = reader.pair_logits(&pairs, on_progress)? else {
+            return Ok(());
+        };
+        let mut logits = logits.as_chunks::<2>().0.iter().copied();
+        for (passage, masked) in first.iter_mut().zip(&masked) {
+            passage.logits = Some(logits.by_ref().take(masked.len()).collect());
+            passage.cuts.extend(objects.unread(&passage.text));
+        }
+        Ok(())
+    }
+
+    /// The stance of each passage towards the objects; the first `explained` are explained.
+    fn stances(&self, objects: &Objects, explained: usize) -> Vec<Detected> {
+        let model = Model::committed();
+        let detect = |(at, passage): (usize, &Passage)| {
+            let (text, logits) = (&passage.text, passage.logits.as_deref());
+            let explanation = (at < explained).then(|| {
+                let mut explanation = model.explain(objects, text, logits);
+                explanation.add_cuts(&passage.cuts);
+                explanation
+            });
+            Detected {
+                stance: model.belief(objects, text, logits).decision,
+                explanation,
+            }
+        };
+        self.0.par_iter().enumerate().map(detect).collect()
+    }
+
+    fn note_cuts(&self, reader: &mut Reader) {
+        for passage in &self.0 {
+            reader.note_cuts(passage.id, &passage.cuts);
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use anyhow::Result;
 
 use super::texts::{Settings, Sources, rank};
-use crate::reading::pieces::pieces;
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::trec::explained::ExplainedText;
@@ -54,14 +53,21 @@ fn explain_stances(
         return Ok(());
     };
     let (claim, _) = question::claims(&topic.title);
-    for text in explained {
-        let premises = corpus.document(&text.document)?.texts.into_iter().next();
-        let premises = premises.unwrap_or_default();
-        let pieces = pieces(&premises).into_iter();
-        let pairs: Vec<(&str, &str)> = pieces.map(|piece| (claim.as_str(), piece)).collect();
-        let logits = sources.reader.pair_logits(&pairs, &mut |_| ())?;
+    let premises = |text: &ExplainedText| {
+        let texts = corpus.document(&text.document)?.texts;
+        Ok(texts.into_iter().next().unwrap_or_default())
+    };
+    let premises: Vec<String> = explained.iter().map(premises).collect::<Result<_>>()?;
+    let pairs: Vec<(&str, &str)> = premises
+        .iter()
+        .map(|text| (claim.as_str(), text.as_str()))
+        .collect();
+    let logits = sources.reader.piece_logits(&pairs)?;
+    for (at, (text, premises)) in explained.iter_mut().zip(&premises).enumerate() {
+        let logits = logits.as_ref().and_then(|all| all.get(at));
         let name = "stance towards the topic";
-        let stance = Model::committed().explain(name, &claim, &premises, logits.as_deref());
+        let logits = logits.map(Vec::as_slice);
+        let stance = Model::committed().explain(name, &claim, premises, logits);
         text.stance = Some(stance);
     }
     Ok(())

@@ -75,6 +75,14 @@ pub struct TextApproach {
     /// The stance of all passages, instead of the one that is detected.
     #[serde(default)]
     pub stance: Option<ObjectStance>,
+    /// Number of passages of a topic, the first ones, that the pair encoder reads to detect their stance. The words alone decide the stance of
+    /// the others.
+    #[serde(default = "encoded_passages")]
+    pub stance_depth: usize,
+}
+
+fn encoded_passages() -> usize {
+    50
 }
 
 fn all_documents() -> usize {
@@ -188,6 +196,10 @@ pub struct Rerank {
     /// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
     #[serde(default)]
     pub windows: Windows,
+    /// If it is given, all windows are compared with the topic for [`Channel::Sentence`] in so many documents alone, those with the best new scores;
+    /// of the others, the window that the words of the topic are most in.
+    #[serde(default)]
+    pub read_whole: Option<usize>,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
     #[serde(default, rename = "alike")]
@@ -503,6 +515,10 @@ impl Rerank {
             !self.above_zero || self.combine != Combine::Mean,
             "above_zero: re-ranked documents have means above 0 anyway: it is for sums and products"
         );
+        ensure!(
+            self.read_whole != Some(0),
+            "read_whole must be above 0, or left out to read all documents whole"
+        );
         self.windows.check()
     }
 }
@@ -582,6 +598,7 @@ mod tests {
                 "above 0",
             ),
             ("depth = 50", "deep = 50", "deep"),
+            ("depth = 50", "depth = 50\nread_whole = 0", "above 0"),
             ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
             (
                 "[rerank]",

@@ -7,6 +7,7 @@ mod manifold;
 mod pairwise;
 mod rerank;
 mod sources;
+mod windows;
 
 use std::collections::HashMap;
 

@@ -485,6 +485,31 @@ fn stored_vectors_are_used_where_the_model_is_missing() {
 }
 
 #[test]
+fn the_encoder_reads_the_stance_of_as_many_passages_as_the_recipe_says() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let models = minilm.dir.parent().unwrap().display().to_string();
+    let dir = with_collection(passages_in);
+    for depth in [1, 3] {
+        let recipe = format!(
+            "name = \"x\"\nstance_depth = {depth}\n[[retrieval]]\nanalyzer = \"stop=long\"\nsimilarity = {{ name = \"dph\" }}\nfields = {{ contents = 1.0 }}\n"
+        );
+        fs::write(dir.path("x.toml"), recipe).unwrap();
+        let options = format!("--approach x.toml --explain why.jsonl --models {models}");
+        let run = ranked(&dir, "comparative", &options);
+        let read = |why: &Value| {
+            why["stance"]
+                .to_string()
+                .contains("read by the pair encoder")
+        };
+        let read: Vec<bool> = explanations(&dir, &run).iter().map(read).collect();
+        let expected: Vec<bool> = (0..3).map(|rank| rank < depth).collect();
+        assert_eq!(read, expected, "{depth}");
+    }
+}
+
+#[test]
 fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     let dir = with_collection(arguments_in);
     let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach macbeth");

@@ -6,6 +6,7 @@ use super::super::text_approach::Rerank;
 use super::arguing::Arguing;
 use super::features;
 use super::sources::Sources;
+use super::windows::UnreadWindows;
 use crate::evidence::sentiment::Vader;
 use crate::index::corpus::Corpus;
 use crate::index::vector;
@@ -181,12 +182,46 @@ impl<'a> Documents<'a> {
         let retrieval = self.ranked.iter().map(|found| Some(found.score));
         found.insert(Channel::Retrieval, retrieval.collect());
         for (channel, weight) in recipe.weights.iter() {
-            if weight > 0.0 {
+            let is_last = channel == Channel::Sentence && recipe.read_whole.is_some();
+            if weight > 0.0 && !is_last {
                 let values = self.read(channel, recipe.windows, reader, on_progress)?;
                 found.insert(channel, values.into_iter().map(best).collect());
             }
         }
+        if let Some(first) = recipe.read_whole
+            && recipe.weights.uses(Channel::Sentence)
+        {
+            self.add_likeness(first, recipe, &mut found, reader, on_progress)?;
+        }
         Ok(found)
+    }
+
+    /// Adds the likeness of each text to the topic to the values of all other channels. All windows are read of the texts that come `first` by
+    /// all of these, and the most promising one of the others. Nothing is added without a sentence model.
+    fn add_likeness(
+        &self,
+        first: usize,
+        recipe: &Rerank,
+        found: &mut Values,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let texts = self.texts.iter();
+        let windows = texts.map(|text| recipe.windows.split(text)).collect();
+        let mut unread = UnreadWindows::new(&self.topic.title, windows)?;
+        let mut next = unread.take_promising();
+        while next.iter().any(|windows| !windows.is_empty()) {
+            let values = self.likeness(&next, reader, on_progress)?;
+            if values.is_empty() {
+                break;
+            }
+            unread.add(values);
+            found.insert(Channel::Sentence, unread.best.clone());
+            let opinions = rerank::opinions(found, &recipe.weights, recipe.scale);
+            let scores = rerank::scores(&opinions, recipe.combine);
+            next = unread.take_rest(&scores, first);
+        }
+        Ok(())
     }
 
     /// The values of a channel for each document: one for each window if the channel reads windows, else one; none if the text has nothing
