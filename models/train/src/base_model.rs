@@ -13,6 +13,8 @@ const NAME: &str = "all-minilm-l6-v2";
 pub struct BaseModel {
     pub dir: PathBuf,
     pub sha256: String,
+    /// What computes the pair encoder.
+    pub backend: Backend,
 }
 
 impl BaseModel {
@@ -25,6 +27,7 @@ impl BaseModel {
             ModelStatus::Ready(model) => Ok(BaseModel {
                 dir: model.dir.clone(),
                 sha256: model.sha256.clone(),
+                backend: Backend::default(),
             }),
             _ => bail!("{NAME} is missing or incomplete: `riposte models fetch {NAME}` gets it"),
         }
@@ -38,6 +41,6 @@ impl BaseModel {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own/stance.safetensors");
         let weights = fs::read(&path)
             .with_context(|| format!("cannot read the weights {}", path.display()))?;
-        PairEncoder::load_trained(&self.dir, &self.sha256, &weights, Backend::default())
+        PairEncoder::load_trained(&self.dir, &self.sha256, &weights, self.backend)
     }
 }

@@ -15,7 +15,6 @@ use riposte::trec::ObjectStance;
 use riposte::weights::{ModelStatus, Models};
 
 use crate::Sources;
-use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
 use crate::fit::logistic_regression;
 use crate::measures::{Answer, calibration_error, macro_f1, reliability, spearman};
@@ -39,9 +38,9 @@ pub struct Options {
 /// Prints a table in Markdown.
 pub fn run(options: &Options) -> Result<()> {
     let models = options.sources.models.as_deref();
-    let base = BaseModel::find(models)?;
+    let base = options.sources.encoder()?;
     let encoder = base.pair_encoder()?;
-    let sentences = Sentences::load(&base.dir, &base.sha256)?;
+    let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
     let afinn = match Models::at(models)?.find("afinn")? {
         ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
         _ => None,

@@ -30,7 +30,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use base_model::BaseModel;
 use clap::{Parser, Subcommand};
+use riposte::nn::transformer::Backend;
 use riposte::score::trees::FeatureSet;
 
 #[derive(Parser)]
@@ -175,6 +177,21 @@ struct Sources {
     /// Directory of the models
     #[arg(long)]
     models: Option<PathBuf>,
+    /// Compute the encoders in floats, and not in int8 where the machine can
+    #[arg(long)]
+    float: bool,
+}
+
+impl Sources {
+    fn encoder(&self) -> Result<BaseModel> {
+        let base = BaseModel::find(self.models.as_deref())?;
+        let backend = if self.float {
+            Backend::Float
+        } else {
+            Backend::Auto
+        };
+        Ok(BaseModel { backend, ..base })
+    }
 }
 
 #[derive(clap::Args)]

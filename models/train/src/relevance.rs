@@ -14,7 +14,6 @@ use riposte::reading::pieces::beginning;
 use riposte::trec::TopicId;
 
 use crate::Sources;
-use crate::base_model::BaseModel;
 use crate::data::{self, JudgedTask};
 use crate::fit::logistic_regression_from;
 use crate::measures::auc;
@@ -88,7 +87,7 @@ pub fn evaluate(options: &Options) -> Result<()> {
 
 /// The figures of both tasks and, if they are asked for, the lines of all values.
 pub fn measure(sources: &Sources, with_values: bool) -> Result<(Vec<Areas>, String)> {
-    let encoder = BaseModel::find(sources.models.as_deref())?.pair_encoder()?;
+    let encoder = sources.encoder()?.pair_encoder()?;
     let (mut areas, mut values) = (Vec::new(), String::new());
     for task in data::judged_tasks(&sources.data, "relevance")? {
         let rows = rows(&task, &encoder)?;

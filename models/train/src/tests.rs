@@ -54,7 +54,11 @@ fn judges_have_something_to_teach_the_relevance() {
     let (Some(data), Some(())) = (need(Data("")), need(Encoder)) else {
         return;
     };
-    let sources = Sources { data, models: None };
+    let sources = Sources {
+        data,
+        models: None,
+        float: false,
+    };
     let (areas, values) = measure(&sources, false).unwrap();
     assert!(values.is_empty());
     // the README has the figures: .673 and .758 on arguments, .721 and .766 on passages

@@ -155,7 +155,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
     let (sentences, pairs) = match inputs.set {
         FeatureSet::Small => (None, None),
         FeatureSet::Medium => {
-            let BaseModel { dir, sha256 } = BaseModel::find(inputs.models)?;
+            let BaseModel { dir, sha256, .. } = BaseModel::find(inputs.models)?;
             let of_sentences = Sentences::producer_of(&sha256);
             let of_pairs = PairEncoder::producer_of(&sha256);
             let model = (dir.clone(), sha256.clone());
