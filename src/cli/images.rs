@@ -168,7 +168,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => models::load_ocr(&model, args.numeric.mode())?,
+        Ok(model) => models::load_ocr(&model, args.numeric.mode(), args.script.script())?,
         Err(why) => bail!("{why}"),
     };
     say!("ocr: {}", backend::describe(reader.backends()));
@@ -270,6 +270,7 @@ impl ExtractionArgs {
             clip: self.clip.as_deref(),
             required: &self.require,
             numeric: self.numeric.mode(),
+            script: self.script.script(),
         }
     }
 }

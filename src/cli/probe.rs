@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::files::evidence_store;
-use super::{ExtractArgs, ExtractionArgs, NumericArg};
+use super::{ExtractArgs, ExtractionArgs, NumericArg, ScriptArg};
 use crate::collection::images::ImageCollection;
 use crate::task::extraction::{self, Trial};
 use crate::trec::DocId;
@@ -83,6 +83,9 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     }
     if args.numeric == NumericArg::Float {
         command.args(["--numeric", "float"]);
+    }
+    if args.script == ScriptArg::All {
+        command.args(["--script", "all"]);
     }
     command.args(["--probe", &ids.join(",")]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());

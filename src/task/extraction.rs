@@ -11,7 +11,7 @@ use crate::collection::images::ImageCollection;
 use crate::disk;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::ocr::backend;
+use crate::evidence::ocr::{Script, backend};
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::nn::conv::{Numeric, NumericMode};
@@ -34,6 +34,8 @@ pub(crate) struct ExtractionOptions<'a> {
     pub required: &'a [Channel],
     /// How OCR computes.
     pub numeric: NumericMode,
+    /// What OCR reads.
+    pub script: Script,
 }
 
 /// What trying documents in other processes has shown.
@@ -354,7 +356,8 @@ fn find_tools(
             Ok(found.ok())
         };
     let ocr = find(Channel::Ocr, Role::Ocr, options.ocr)?;
-    let ocr = ocr.map(|model| models::ocr(model, options.numeric));
+    let ocr = ocr.map(|model| models::ocr(model, options.numeric, options.script));
+    let ocr = ocr.transpose()?;
     let clip = find(Channel::Clip, Role::Clip, options.clip)?;
     let clip = clip.as_ref().map(models::clip);
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;
