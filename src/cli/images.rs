@@ -168,7 +168,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => models::load_ocr(&model, args.models.numeric.mode())?,
+        Ok(model) => models::load_ocr(&model, args.models.numeric.mode(), args.script.script())?,
         Err(why) => bail!("{why}"),
     };
     say!("ocr: {}", backend::describe(reader.backends()));
@@ -271,6 +271,7 @@ impl ExtractionArgs {
             required: &self.require,
             numeric: self.models.numeric.mode(),
             clip_numeric: self.clip_precision.numeric(),
+            script: self.script.script(),
         }
     }
 }

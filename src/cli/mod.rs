@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
+use crate::evidence::ocr::Script;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
@@ -92,6 +93,10 @@ struct ExtractionArgs {
     /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
+    /// Script of the text in images that ppocr-v4 reads: latin, or all, with Chinese and what it knows of others. ocrs reads latin alone. Text
+    /// that was read in another script is read anew
+    #[arg(long, value_enum, default_value_t = ScriptArg::Latin)]
+    script: ScriptArg,
     /// CLIP model (such as clip-vit-base-patch32), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
@@ -273,6 +278,9 @@ struct ReadArgs {
     /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
     #[arg(long, value_name = "NAME")]
     ocr: Option<String>,
+    /// Script that ppocr-v4 reads: latin, or all, with Chinese and what it knows of others. ocrs reads latin alone
+    #[arg(long, value_enum, default_value_t = ScriptArg::Latin)]
+    script: ScriptArg,
     /// Print the text alone, with an empty line between two blocks, instead of a JSON object for each image
     #[arg(long)]
     text: bool,
@@ -524,6 +532,22 @@ impl NumericArg {
         match self {
             NumericArg::Auto => NumericMode::Auto,
             NumericArg::Float => NumericMode::Float,
+        }
+    }
+}
+
+/// The script of texts in images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScriptArg {
+    Latin,
+    All,
+}
+
+impl ScriptArg {
+    fn script(self) -> Script {
+        match self {
+            ScriptArg::Latin => Script::Latin,
+            ScriptArg::All => Script::All,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::files::evidence_store;
-use super::{ClipPrecision, ExtractArgs, ExtractionArgs, NumericArg};
+use super::{ClipPrecision, ExtractArgs, ExtractionArgs, NumericArg, ScriptArg};
 use crate::collection::images::ImageCollection;
 use crate::task::extraction::{self, Trial};
 use crate::trec::DocId;
@@ -85,6 +85,9 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     }
     if args.clip_precision == ClipPrecision::Int8 {
         command.args(["--clip-precision", "int8"]);
+    }
+    if args.script == ScriptArg::All {
+        command.args(["--script", "all"]);
     }
     command.args(["--probe", &ids.join(",")]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());

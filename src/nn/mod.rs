@@ -9,7 +9,7 @@ pub(crate) mod onnx;
     dead_code,
     reason = "the integration tests and fuzz-targets/ use the rest"
 )]
-mod onnx_writer;
+pub(crate) mod onnx_writer;
 pub mod tokens;
 pub mod transformer;
 

@@ -159,8 +159,12 @@ pub fn numbers(count: usize) -> Vec<f32> {
 
 /// A recogniser of lines with random weights: (1, 3, 48, width) to the probabilities of labels, (1, width / 4, labels).
 pub fn recogniser() -> Graph {
-    let characters = "etaoinsrhl";
-    let labels = characters.len() + 2;
+    recogniser_of("etaoinsrhl")
+}
+
+/// As [`recogniser`], of these characters.
+pub fn recogniser_of(characters: &str) -> Graph {
+    let labels = characters.chars().count() + 2;
     let [wide, high] = [labels as i64, 16];
     let scaled = |count, by: f32| numbers(count).iter().map(|n| n * by).collect::<Vec<_>>();
     let listed: Vec<String> = characters.chars().map(String::from).collect();

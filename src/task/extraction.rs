@@ -11,7 +11,7 @@ use crate::collection::images::ImageCollection;
 use crate::disk;
 use crate::evidence::Channel;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::ocr::backend;
+use crate::evidence::ocr::{Script, backend};
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::nn::conv::{Numeric, NumericMode};
@@ -36,6 +36,8 @@ pub(crate) struct ExtractionOptions<'a> {
     pub numeric: NumericMode,
     /// The numbers of CLIP.
     pub clip_numeric: Numeric,
+    /// What OCR reads.
+    pub script: Script,
 }
 
 /// What trying documents in other processes has shown.
@@ -382,7 +384,8 @@ fn find_tools(
             Ok(found.ok())
         };
     let ocr = find(Channel::Ocr, Role::Ocr, options.ocr)?;
-    let ocr = ocr.map(|model| models::ocr(model, options.numeric));
+    let ocr = ocr.map(|model| models::ocr(model, options.numeric, options.script));
+    let ocr = ocr.transpose()?;
     let clip = find(Channel::Clip, Role::Clip, options.clip)?;
     let clip = clip.map(|model| models::clip(&model, options.clip_numeric));
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::evidence::clip::Clip;
-use crate::evidence::ocr::{OcrsReader, PpOcr, TextReader};
+use crate::evidence::ocr::{OcrsReader, PpOcr, Script, TextReader};
 use crate::evidence::sentence::Sentences;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
@@ -102,31 +102,85 @@ pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
 }
 
 /// The OCR engine.
-pub fn ocr(model: CheckedModel, mode: NumericMode) -> Lazy<Box<dyn TextReader>> {
+///
+/// # Errors
+/// The engine does not read the script.
+pub fn ocr(
+    model: CheckedModel,
+    mode: NumericMode,
+    script: Script,
+) -> Result<Lazy<Box<dyn TextReader>>> {
     let producer = match model.name.as_str() {
-        "ocrs" => OcrsReader::producer_of(&model.sha256),
-        _ => PpOcr::producer_of(&model.sha256),
+        OCRS => {
+            expect_latin(script)?;
+            OcrsReader::producer_of(&model.sha256)
+        }
+        _ => PpOcr::producer_of(&model.sha256, script),
     };
-    Lazy::new(producer, move || load_ocr(&model, mode))
+    Ok(Lazy::new(producer, move || load_ocr(&model, mode, script)))
+}
+
+/// The name of the model that reads Latin script alone.
+const OCRS: &str = "ocrs";
+
+/// # Errors
+/// Another script than ocrs reads.
+fn expect_latin(script: Script) -> Result<()> {
+    match script {
+        Script::Latin => Ok(()),
+        Script::All => bail!("--script all: {OCRS} reads Latin script alone; ppocr-v4 reads more"),
+    }
 }
 
 /// Loads the OCR engine at once.
 ///
 /// # Errors
-/// A file is missing or damaged.
-pub(crate) fn load_ocr(model: &CheckedModel, mode: NumericMode) -> Result<Box<dyn TextReader>> {
+/// A file is missing or damaged, or the engine does not read the script.
+pub(crate) fn load_ocr(
+    model: &CheckedModel,
+    mode: NumericMode,
+    script: Script,
+) -> Result<Box<dyn TextReader>> {
     Ok(match model.name.as_str() {
-        "ocrs" => Box::new(OcrsReader::load_with(
-            &model.path("text-detection.rten"),
-            &model.path("text-recognition.rten"),
-            &model.sha256,
-            mode,
-        )?),
+        OCRS => {
+            expect_latin(script)?;
+            Box::new(OcrsReader::load_with(
+                &model.path("text-detection.rten"),
+                &model.path("text-recognition.rten"),
+                &model.sha256,
+                mode,
+            )?)
+        }
         _ => Box::new(PpOcr::load_with(
             &model.path("det.onnx"),
             &model.path("rec.onnx"),
             &model.sha256,
             mode,
+            script,
         )?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weights::Trust;
+
+    #[test]
+    fn ocrs_refuses_scripts_that_it_does_not_read() {
+        let model = |name: &str| CheckedModel {
+            name: name.to_owned(),
+            dir: "absent".into(),
+            sha256: "a1".to_owned(),
+            bytes: 0,
+            trust: Trust::Pinned,
+        };
+        let lazy = |name, script| super::ocr(model(name), NumericMode::Auto, script);
+        assert!(lazy("ocrs", Script::Latin).is_ok());
+        assert!(lazy("ppocr-v4", Script::All).is_ok());
+        let why = lazy("ocrs", Script::All).err().expect("an error");
+        assert!(why.to_string().contains("ocrs reads Latin script alone"));
+        let read = load_ocr(&model("ocrs"), NumericMode::Auto, Script::All);
+        assert_eq!(read.err().expect("an error").to_string(), why.to_string());
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use image::RgbImage;
 use riposte::evidence::ocr::backend::Runtime;
-use riposte::evidence::ocr::{PpOcr, TextReader};
+use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte::nn::conv::NumericMode;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
 
 /// Loads the networks and reads a picture; the error, or nothing.
 fn read(det: &Path, rec: &Path) -> Result<(), String> {
-    let reader = PpOcr::load_with(det, rec, "sha", NumericMode::Auto);
+    let reader = PpOcr::load_with(det, rec, "sha", NumericMode::Auto, Script::Latin);
     let reader = reader.map_err(|error| format!("{error:#}"))?;
     for backend in reader.backends() {
         if let Runtime::Rten { because } = &backend.convolutions {

@@ -12,7 +12,7 @@ use riposte::collection::images::ImageCollection;
 use riposte::evidence::Channel;
 use riposte::evidence::extract::{Extent, GROUP, Shard, Tools, extract};
 use riposte::evidence::ocr::backend::{Backend, Runtime};
-use riposte::evidence::ocr::{OcrLine, PpOcr, TextReader};
+use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::sentiment::Vader;
 use riposte::evidence::store::{self, Store};
 use riposte::nn::conv::{Numeric, NumericMode};
@@ -254,7 +254,7 @@ fn the_convolution_runtime_computes_both_networks_of_the_real_ppocr() {
         (NumericMode::Float, Numeric::Float),
     ] {
         let (det, rec) = (model.path("det.onnx"), model.path("rec.onnx"));
-        let reader = PpOcr::load_with(&det, &rec, &model.sha256, mode).unwrap();
+        let reader = PpOcr::load_with(&det, &rec, &model.sha256, mode, Script::Latin).unwrap();
         let expected = [
             Backend {
                 network: "detector",

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use image::{Rgb, RgbImage};
-use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, TextReader};
+use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, Script, TextReader};
+use riposte::nn::conv::NumericMode;
 
 use crate::support::need::{Data, Model, need};
 use crate::support::root;
@@ -238,7 +239,26 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
 #[test]
 fn the_producer_names_the_engine_the_code_and_the_weights() {
     let Some(reader) = ppocr() else { return };
-    assert_eq!(reader.producer(), "ppocr-v4 code 3 0123abcd");
+    assert_eq!(reader.producer(), "ppocr-v4 code 4 latin 0123abcd");
+}
+
+#[test]
+fn a_latin_text_is_read_alike_in_latin_and_in_all_scripts() {
+    let Some([det, rec]) = weights() else { return };
+    let [latin, all] = [Script::Latin, Script::All]
+        .map(|script| PpOcr::load_with(&det, &rec, "0123abcd", NumericMode::Auto, script).unwrap());
+    assert_eq!(all.producer(), "ppocr-v4 code 4 all 0123abcd");
+    let image = poster([255; 3], [0; 3], 0.0);
+    let (latin, all) = (latin.read(&image).unwrap(), all.read(&image).unwrap());
+    assert_eq!(text(&latin), LINES.join(" "));
+    assert_eq!(text(&all), text(&latin));
+    for (latin, all) in latin.iter().zip(&all) {
+        // the probability of all other labels is shared out
+        assert!(
+            latin.confidence >= all.confidence - 1e-3,
+            "{latin:?} {all:?}"
+        );
+    }
 }
 
 fn refusal(det: &Path, rec: &Path) -> String {

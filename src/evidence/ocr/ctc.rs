@@ -5,7 +5,7 @@ use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
 
 /// Label 0 is "no character here"; label i > 0 is `alphabet[i - 1]`.
-const BLANK: usize = 0;
+pub(super) const BLANK: usize = 0;
 
 /// What was read in the image of a line.
 #[derive(Clone, Debug, Default, PartialEq)]

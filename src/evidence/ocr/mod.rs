@@ -15,10 +15,12 @@ mod engine;
 mod layout;
 mod network;
 mod ppocr;
+mod script;
 
 pub use block::{TextBlock, blocks};
 pub use engine::OcrsReader;
 pub use ppocr::PpOcr;
+pub use script::Script;
 
 use anyhow::Result;
 use image::RgbImage;

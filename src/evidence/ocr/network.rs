@@ -23,6 +23,8 @@ pub(super) struct Network {
     trunk: Option<Trunk>,
     /// The output layer, and the tensor that rten computes for it.
     output_layer: Option<(Classifier, NodeId)>,
+    /// The labels that are kept of those that the network predicts; None if all are.
+    kept: Option<Vec<usize>>,
     backend: Backend,
 }
 
@@ -44,9 +46,25 @@ impl Network {
     /// The file cannot be read, or is no model. A model that the convolution runtime refuses is no error:
     /// [`Network::backend`] has the reason.
     pub(super) fn load(name: &'static str, path: &Path, mode: NumericMode) -> Result<Network> {
+        Self::load_keeping(name, path, mode, |_| Ok(None))
+    }
+
+    /// As [`Network::load`]. Of the labels on the last axis of the output, those that `kept` returns are kept, in that order, and
+    /// their probabilities divided by their sum; all if it returns None.
+    ///
+    /// # Errors
+    /// As for [`Network::load`], or those of `kept`.
+    pub(super) fn load_keeping(
+        name: &'static str,
+        path: &Path,
+        mode: NumericMode,
+        kept: impl FnOnce(&Model) -> Result<Option<Vec<usize>>>,
+    ) -> Result<Network> {
         let bytes = read(path)?;
-        let (trunk, classifier) = compile_guarded(&bytes, mode);
-        let model = load_model(bytes, path)?;
+        let model = load_model(bytes.clone(), path)?;
+        let kept = kept(&model)?;
+        let (trunk, classifier) = compile_guarded(&bytes, mode, kept.as_deref());
+        drop(bytes);
         let trunk = trunk.and_then(|net| Trunk::new(net, &model));
         let output_layer =
             classifier.map(
@@ -68,6 +86,7 @@ impl Network {
             model,
             trunk: trunk.ok(),
             output_layer: None,
+            kept,
             backend: Backend {
                 network: name,
                 convolutions,
@@ -142,16 +161,45 @@ impl Network {
                 let features: NdTensorView<f32, 3> = output.view().try_into()?;
                 Ok(classifier.run(features, &mut core.pool)?.into_dyn())
             }
-            None => Ok(output),
+            None => match &self.kept {
+                Some(kept) => keep(output, kept),
+                None => Ok(output),
+            },
         }
     }
+}
+
+/// The probabilities (1, steps, kept) of the labels `kept`, divided by their sum at each step, from those of all labels,
+/// (1, steps, labels). A label that does not exist has probability 0.
+///
+/// # Errors
+/// The output has another number of axes.
+fn keep(output: Tensor<f32>, kept: &[usize]) -> Result<Tensor<f32>> {
+    let all: NdTensorView<f32, 3> = output.view().try_into()?;
+    let [batch, steps, _] = all.shape();
+    let mut some = NdTensor::zeros([batch, steps, kept.len()]);
+    for line in 0..batch {
+        for step in 0..steps {
+            let of_label = |&label: &usize| all.get([line, step, label]).copied().unwrap_or(0.0);
+            let sum: f32 = kept.iter().map(of_label).sum();
+            let scale = if sum > 0.0 { sum.recip() } else { 0.0 };
+            for (n, label) in kept.iter().enumerate() {
+                some[[line, step, n]] = of_label(label) * scale;
+            }
+        }
+    }
+    Ok(some.into_dyn())
 }
 
 /// Compiles a model for the convolution runtime: its trunk, and its output layer if it has one.
 ///
 /// A damaged file may break an assertion in there; that is a refusal like any other, and rten decides whether it is a model.
-fn compile_guarded(bytes: &[u8], mode: NumericMode) -> (Part<ConvNet>, Option<Classifier>) {
-    match catch_unwind(|| compile(bytes, mode)) {
+fn compile_guarded(
+    bytes: &[u8],
+    mode: NumericMode,
+    kept: Option<&[usize]>,
+) -> (Part<ConvNet>, Option<Classifier>) {
+    match catch_unwind(|| compile(bytes, mode, kept)) {
         Ok(Ok(compiled)) => {
             let trunk = compiled.trunk.map_err(|error| format!("{error:#}"));
             (trunk, compiled.classifier)
@@ -322,6 +370,48 @@ mod tests {
         }
     }
 
+    /// The probabilities of the labels of each step, without the batch.
+    fn steps(network: &Network) -> Vec<Vec<f32>> {
+        let output = network.run(image(48, 40), &mut Core::new()).unwrap();
+        let output: NdTensorView<f32, 3> = output.view().try_into().unwrap();
+        let [_, steps, labels] = output.shape();
+        let of_step = |step| (0..labels).map(|n| output[[0, step, n]]).collect();
+        (0..steps).map(of_step).collect()
+    }
+
+    #[test]
+    fn labels_that_are_kept_share_the_probability_whichever_runtime_computes_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rec.onnx");
+        std::fs::write(&path, crate::nn::onnx_writer::recogniser().model()).unwrap();
+        let all = steps(&Network::load("toy", &path, NumericMode::Float).unwrap());
+        assert_eq!(all[0].len(), 12);
+        let kept = vec![0, 7, 3, 11];
+        let load = |kept: Vec<usize>| {
+            Network::load_keeping("toy", &path, NumericMode::Float, |_| Ok(Some(kept))).unwrap()
+        };
+        let mut network = load(kept.clone());
+        let conv = Some(Runtime::Conv(crate::nn::conv::Numeric::Float));
+        assert_eq!(network.backend().output_layer, conv);
+        let by_conv = steps(&network);
+        network.output_layer = None;
+        for some in [by_conv, steps(&network)] {
+            assert_eq!(some.len(), all.len());
+            for (some, all) in some.iter().zip(&all) {
+                let sum: f32 = kept.iter().map(|&label| all[label]).sum();
+                assert!(sum < 0.999, "the others have no probability");
+                assert_eq!(some.len(), kept.len());
+                for (p, &label) in some.iter().zip(&kept) {
+                    assert!((p - all[label] / sum).abs() < 1e-5, "{label}: {p}");
+                }
+            }
+        }
+        // labels that the network has not: the others are kept
+        let network = load(vec![0, 7, 12]);
+        assert!(network.backend().output_layer.is_none());
+        assert!(steps(&network).iter().all(|step| step[2] == 0.0));
+    }
+
     #[test]
     fn a_model_that_the_convolution_runtime_refuses_is_run_by_rten_and_the_reason_is_kept() {
         let bytes = std::fs::read(reference("convnet-detector.onnx")).unwrap();
@@ -332,7 +422,8 @@ mod tests {
             Runtime::Conv(_) => panic!("it begins with a convolution"),
         }
         // cut short, it is no ONNX model
-        let (trunk, classifier) = compile_guarded(&bytes[..bytes.len() / 2], NumericMode::Auto);
+        let (trunk, classifier) =
+            compile_guarded(&bytes[..bytes.len() / 2], NumericMode::Auto, None);
         let reason = trunk.err().expect("half a model");
         assert!(reason.starts_with("it is no ONNX model"), "{reason}");
         assert!(classifier.is_none());

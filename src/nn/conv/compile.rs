@@ -22,17 +22,18 @@ pub(crate) struct Compiled {
     pub classifier: Option<Classifier>,
 }
 
-/// Compiles an ONNX model, with int8 products as far as `mode` and the machine allow.
+/// Compiles an ONNX model, with int8 products as far as `mode` and the machine allow. The output layer predicts the labels `kept`
+/// alone, in that order; all labels if that is None.
 ///
 /// # Errors
 /// The bytes are no ONNX model.
-pub(crate) fn compile(onnx: &[u8], mode: NumericMode) -> Result<Compiled> {
+pub(crate) fn compile(onnx: &[u8], mode: NumericMode, kept: Option<&[usize]>) -> Result<Compiled> {
     let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
     let graph = model.graph.context("it is an ONNX model without a graph")?;
     let graph = Graph::new(&graph);
     Ok(Compiled {
         trunk: Compiler::new(&graph, mode).compile(),
-        classifier: graph.classifier(mode),
+        classifier: graph.classifier(mode, kept),
     })
 }
 

@@ -36,6 +36,14 @@ impl Window {
             .context("the image is too small for the network")
     }
 
+    /// Input rows under the windows of `count` rows of the output.
+    pub(super) fn rows_under(&self, count: usize) -> usize {
+        match count.checked_sub(1) {
+            Some(further) => further * self.stride.0 + self.kernel.0,
+            None => 0,
+        }
+    }
+
     /// Whether each output pixel depends on the input pixel at the same place alone.
     pub(crate) fn is_pointwise(&self) -> bool {
         self.kernel == (1, 1) && self.stride == (1, 1) && self.padding == [0; 4]

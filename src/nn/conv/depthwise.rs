@@ -6,6 +6,9 @@ use super::buffers::{Buffer, BufferPool, FeatureMap};
 use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
 use super::kernel::{Activation, Depthwise};
 
+/// Output rows that are computed at a time, at least: their windows have most of their pixels in common.
+const ROWS_AT_A_TIME: usize = 2;
+
 pub(super) struct DepthwiseConv {
     pub window: Window,
     /// Channels of input and output, without padding.
@@ -23,31 +26,44 @@ impl DepthwiseConv {
     pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         let (height, width) = self.window.output_size(input)?;
         let mut out = pool.map(height, width, self.channels, input.stride)?;
-        let mut edges = Edges::new(input, &self.window, width, pool);
-        for (y, out) in out.data.chunks_mut(width * input.stride).enumerate() {
-            self.run_row(input, &mut edges, y, out);
+        let mut edges = Edges::new(input, &self.window, width, ROWS_AT_A_TIME, pool);
+        let length = width * input.stride;
+        for (n, out) in out.data.chunks_mut(ROWS_AT_A_TIME * length).enumerate() {
+            self.run_rows(input, &mut edges, n * ROWS_AT_A_TIME, width, out);
         }
         edges.give_back(pool);
         Ok(out)
     }
 
-    /// Computes row `y` of the output into `out`.
+    /// Computes the rows from `top` on of the output, which has this `width`, into `out`: as many as it holds, but at most as many
+    /// as the edges are for.
     ///
     /// Most windows lie within the map's sides and read it in place; only the pixels under the others are copied, with padding.
-    fn run_row(&self, input: &FeatureMap, edges: &mut Edges, y: usize, out: &mut [f32]) {
+    fn run_rows(
+        &self,
+        input: &FeatureMap,
+        edges: &mut Edges,
+        top: usize,
+        width: usize,
+        out: &mut [f32],
+    ) {
         let stride = input.stride;
-        let (rows, columns) = self.window.kernel;
+        let columns = self.window.kernel.1;
+        let out_step = width * stride;
+        let rows = self.window.rows_under(out.len() / out_step);
         let row = |n: usize| {
-            (y * self.window.stride.0 + n)
+            (top * self.window.stride.0 + n)
                 .checked_sub(self.window.padding[0])
                 .filter(|&row| row < input.height)
         };
-        let compute = |rows: &[&[f32]], out: &mut [f32]| {
+        let compute = |rows: &[&[f32]], width: usize, out: &mut [f32]| {
             Depthwise {
                 rows,
-                columns,
+                kernel: self.window.kernel,
                 channels: stride,
-                stride: self.window.stride.1,
+                stride: self.window.stride,
+                width,
+                out_step,
                 weights: &self.weights,
                 bias: &self.bias,
                 activation: self.activation,
@@ -68,9 +84,8 @@ impl DepthwiseConv {
             let inner: Vec<&[f32]> = (0..rows)
                 .map(|n| row(n).map_or(&zeros[from..], |row| &input.row(row)[from..]))
                 .collect();
-            compute(&inner, &mut out[*first * stride..*last * stride]);
+            compute(&inner, *last - *first, &mut out[*first * stride..]);
         }
-        let width = out.len() / stride;
         for (side, pixels) in [(left, 0..*first), (right, *last..width)] {
             if pixels.is_empty() {
                 continue;
@@ -91,10 +106,7 @@ impl DepthwiseConv {
                 }
             }
             let copies: Vec<&[f32]> = side.chunks(length).take(rows).collect();
-            compute(
-                &copies,
-                &mut out[pixels.start * stride..pixels.end * stride],
-            );
+            compute(&copies, pixels.len(), &mut out[pixels.start * stride..]);
         }
     }
 }
@@ -112,10 +124,17 @@ struct Edges {
 }
 
 impl Edges {
-    /// `width` is that of the output.
-    fn new(map: &FeatureMap, window: &Window, width: usize, pool: &mut BufferPool) -> Edges {
+    /// `width` is that of the output, of which `count` rows are computed at a time.
+    fn new(
+        map: &FeatureMap,
+        window: &Window,
+        width: usize,
+        count: usize,
+        pool: &mut BufferPool,
+    ) -> Edges {
         let [_, padding, ..] = window.padding;
-        let ((rows, columns), across) = (window.kernel, window.stride.1);
+        let (columns, across) = (window.kernel.1, window.stride.1);
+        let rows = window.rows_under(count);
         let first = padding.div_ceil(across).min(width);
         // the last window within the map begins at its column map.width - columns
         let inner = (map.width + padding)
@@ -157,20 +176,17 @@ pub(super) fn run_separable(
     let (height, width) = depthwise.window.output_size(input)?;
     let columns = pointwise.weights.columns();
     let mut out = pool.map(height, width, pointwise.out_channels, columns)?;
-    let mut edges = Edges::new(input, &depthwise.window, width, pool);
-    let rows_at_a_time = PIXELS_AT_A_TIME.div_ceil(width.max(1)).min(height.max(1));
+    let rows_at_a_time = PIXELS_AT_A_TIME
+        .div_ceil(width.max(1))
+        .max(ROWS_AT_A_TIME)
+        .min(height.max(1));
+    let mut edges = Edges::new(input, &depthwise.window, width, rows_at_a_time, pool);
     let mut between = pool.map(rows_at_a_time, width, depthwise.channels, input.stride)?;
     let length = width * input.stride;
     for top in (0..height).step_by(rows_at_a_time) {
         let count = rows_at_a_time.min(height - top);
-        for n in 0..count {
-            depthwise.run_row(
-                input,
-                &mut edges,
-                top + n,
-                &mut between.data[n * length..(n + 1) * length],
-            );
-        }
+        let rows = &mut between.data[..count * length];
+        depthwise.run_rows(input, &mut edges, top, width, rows);
         let to = top * width * columns;
         pointwise.run_pointwise(
             &between,

@@ -117,8 +117,9 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis.
-    pub fn classifier(&self, mode: NumericMode) -> Option<Classifier> {
+    /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis. It predicts the labels `kept` alone, in
+    /// that order; all labels if that is None. None, too, if the graph has not these labels.
+    pub fn classifier(&self, mode: NumericMode, kept: Option<&[usize]>) -> Option<Classifier> {
         let producer = |name: &str, kind: &str| {
             self.proto.node.iter().find(|node| {
                 node.op_type.as_deref() == Some(kind) && node.output.iter().any(|o| o == name)
@@ -152,18 +153,26 @@ impl<'a> Graph<'a> {
         let transposed = producer(input, "Transpose")
             .filter(|node| attribute_ints(node, "perm").as_deref() == Some(&[0, 2, 1]))
             .and_then(|node| node.input.first());
-        let columns = labels.next_multiple_of(CHANNEL_BLOCK);
+        // The softmax over some of the labels is that over all of them, divided by their sum: the columns of the others can be left out.
+        let every: Vec<usize> = (0..labels).collect();
+        let kept = kept.unwrap_or(&every);
+        if kept.is_empty() || kept.iter().any(|&label| label >= labels) {
+            return None;
+        }
+        let columns = kept.len().next_multiple_of(CHANNEL_BLOCK);
         let mut padded = vec![0.0; features * columns];
         for (to, from) in padded.chunks_mut(columns).zip(weights.data.chunks(labels)) {
-            to[..labels].copy_from_slice(from);
+            for (to, &label) in to.iter_mut().zip(kept) {
+                *to = from[label];
+            }
         }
-        let mut padded_bias = bias.data.clone();
+        let mut padded_bias: Vec<f32> = kept.iter().map(|&label| bias.data[label]).collect();
         padded_bias.resize(columns, 0.0);
         Some(Classifier {
             input_name: transposed.unwrap_or(input).clone(),
             transposed: transposed.is_some(),
             features,
-            labels,
+            labels: kept.len(),
             weights: Weights::new(&padded, padded_bias, mode),
         })
     }

@@ -13,8 +13,8 @@ use crate::nn::onnx_writer::{Graph, Message, int, ints, numbers, text};
 /// Errors: nothing of it is compiled, or the image cannot be computed.
 fn run(graph: &Graph) -> Result<([usize; 3], String)> {
     let bytes = graph.model();
-    let net = compile(&bytes, NumericMode::Auto)?.trunk?;
-    let float = compile(&bytes, NumericMode::Float)?.trunk?;
+    let net = compile(&bytes, NumericMode::Auto, None)?.trunk?;
+    let float = compile(&bytes, NumericMode::Float, None)?.trunk?;
     let mut pool = BufferPool::default();
     let (image, colours) = (map(12, 9, 3), map(12, 9, 3));
     let out = net.run(image, &mut pool)?;

@@ -12,6 +12,8 @@
     reason = "vectors are loaded and stored by pointer; each entry point asserts the bounds once"
 )]
 
+use std::ops::Range;
+
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
@@ -371,18 +373,22 @@ impl Product<'_> {
     }
 }
 
-/// A depthwise convolution of one row of output pixels: for each pixel and channel, the bias and the sum over the kernel's
+/// A depthwise convolution of some rows of output pixels: for each pixel and channel, the bias and the sum over the kernel's
 /// rows and columns of the channel's inputs times its weights.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Depthwise<'a> {
-    /// The input rows under the kernel, each (pixels, channels) and padded on both sides.
+    /// The input rows under the kernels of the first to the last output row, each (pixels, channels) and padded on both sides.
     pub rows: &'a [&'a [f32]],
-    /// Columns of the kernel.
-    pub columns: usize,
+    /// Rows and columns of the kernel.
+    pub kernel: (usize, usize),
     /// Channels, a multiple of [`CHANNEL_BLOCK`].
     pub channels: usize,
-    /// Input pixels from a window to the next one.
-    pub stride: usize,
+    /// Input rows from an output row to the next one, and input pixels from a window to the next one.
+    pub stride: (usize, usize),
+    /// Pixels in an output row.
+    pub width: usize,
+    /// Numbers from an output row to the next one.
+    pub out_step: usize,
     /// (kernel rows, kernel columns, channels)
     pub weights: &'a [f32],
     /// One number for each channel.
@@ -391,18 +397,22 @@ pub(crate) struct Depthwise<'a> {
 }
 
 impl Depthwise<'_> {
-    /// Computes the row into `out`, (pixels, channels).
+    /// Computes the rows into `out`, each (pixels, channels). Their number follows from that of the input rows.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows, the channels are no multiple of [`CHANNEL_BLOCK`], or the weights, the bias or
-    /// `out` have another shape.
+    /// If a window reaches beyond its rows, the channels are no multiple of [`CHANNEL_BLOCK`], the weights or the bias have another
+    /// shape, or the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
-        DepthwiseInto { row: self, out }.dispatch();
+        DepthwiseInto { of: self, out }.dispatch();
     }
 }
 
+/// Channels that a depthwise convolution computes at a time: the pixels under a tile's windows stay in the first-level cache until the
+/// next tile, which reads most of them again.
+const CHANNELS_AT_A_TIME: usize = 96;
+
 struct DepthwiseInto<'a, 'b> {
-    row: Depthwise<'a>,
+    of: Depthwise<'a>,
     out: &'b mut [f32],
 }
 
@@ -411,89 +421,160 @@ impl SimdOp for DepthwiseInto<'_, '_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
-        let DepthwiseInto { row, out } = self;
-        let channels = row.channels;
-        assert!(channels.is_multiple_of(CHANNEL_BLOCK) && row.bias.len() == channels);
+        let DepthwiseInto { of, out } = self;
+        let (channels, width) = (of.channels, of.width);
+        let (rows, columns) = of.kernel;
+        let (down, across) = of.stride;
+        assert!(channels.is_multiple_of(CHANNEL_BLOCK) && of.bias.len() == channels);
         assert!(CHANNEL_BLOCK.is_multiple_of(isa.f32().len()));
-        assert!(row.weights.len() == row.rows.len() * row.columns * channels);
-        let width = out.len() / channels;
-        assert!(out.len() == width * channels);
-        for input in row.rows {
+        assert!(of.weights.len() == rows * columns * channels);
+        // as many output rows as have all their input rows
+        let height = match of.rows.len().checked_sub(rows) {
+            Some(further) => further / down + 1,
+            None => 0,
+        };
+        assert!(holds(out.len(), height, of.out_step, width * channels));
+        for input in of.rows {
             let pixels = input.len() / channels;
-            assert!(holds(pixels, width, row.stride, row.columns));
+            assert!(holds(pixels, width, across, columns));
         }
         let out = out.as_mut_ptr();
-        let mut x = 0;
-        while x < width {
-            // SAFETY: the assertions above hold for all windows and results below `width`, and each arm takes at most
-            // `width - x` of them.
-            x += unsafe {
-                match (row.columns, row.stride, width - x) {
-                    (3, 1, 6..) => row.tile::<I, 3, 1, 6>(isa, x, out),
-                    (3, 1, _) => row.tile::<I, 3, 1, 1>(isa, x, out),
-                    (3, 2, 4..) => row.tile::<I, 3, 2, 4>(isa, x, out),
-                    (3, 2, _) => row.tile::<I, 3, 2, 1>(isa, x, out),
-                    (5, 1, 5..) => row.tile::<I, 5, 1, 5>(isa, x, out),
-                    (5, 1, _) => row.tile::<I, 5, 1, 1>(isa, x, out),
-                    (5, 2, 4..) => row.tile::<I, 5, 2, 4>(isa, x, out),
-                    (5, 2, _) => row.tile::<I, 5, 2, 1>(isa, x, out),
-                    _ => row.any_kernel(isa, x, out),
+        for from in (0..channels).step_by(CHANNELS_AT_A_TIME) {
+            let some = from..channels.min(from + CHANNELS_AT_A_TIME);
+            let mut y = 0;
+            while y < height {
+                let pair = height - y >= 2;
+                let mut x = 0;
+                while x < width {
+                    let at = (y, x, &some);
+                    // SAFETY: the assertions above hold for all windows and results of the rows below `height` and the columns
+                    // below `width`, and `some` are channels. Each arm takes at most `width - x` columns, and two rows only
+                    // if there are two.
+                    x += unsafe {
+                        match (columns, across, width - x) {
+                            (3, 1, 6..) if pair => of.tile::<I, 3, 1, 6, 2>(isa, at, out),
+                            (3, 1, 6..) => of.tile::<I, 3, 1, 6, 1>(isa, at, out),
+                            (3, 1, _) if pair => of.tile::<I, 3, 1, 1, 2>(isa, at, out),
+                            (3, 1, _) => of.tile::<I, 3, 1, 1, 1>(isa, at, out),
+                            (3, 2, 4..) if pair => of.tile::<I, 3, 2, 4, 2>(isa, at, out),
+                            (3, 2, 4..) => of.tile::<I, 3, 2, 4, 1>(isa, at, out),
+                            (3, 2, _) if pair => of.tile::<I, 3, 2, 1, 2>(isa, at, out),
+                            (3, 2, _) => of.tile::<I, 3, 2, 1, 1>(isa, at, out),
+                            (5, 1, 5..) if pair => of.tile::<I, 5, 1, 5, 2>(isa, at, out),
+                            (5, 1, 5..) => of.tile::<I, 5, 1, 5, 1>(isa, at, out),
+                            (5, 1, _) if pair => of.tile::<I, 5, 1, 1, 2>(isa, at, out),
+                            (5, 1, _) => of.tile::<I, 5, 1, 1, 1>(isa, at, out),
+                            (5, 2, 4..) if pair => of.tile::<I, 5, 2, 4, 2>(isa, at, out),
+                            (5, 2, 4..) => of.tile::<I, 5, 2, 4, 1>(isa, at, out),
+                            (5, 2, _) if pair => of.tile::<I, 5, 2, 1, 2>(isa, at, out),
+                            (5, 2, _) => of.tile::<I, 5, 2, 1, 1>(isa, at, out),
+                            _ if pair => {
+                                of.any_kernel(isa, (y + 1, x, &some), out);
+                                of.any_kernel(isa, at, out)
+                            }
+                            _ => of.any_kernel(isa, at, out),
+                        }
+                    };
                 }
-            };
+                y += if pair { 2 } else { 1 };
+            }
         }
     }
 }
 
+/// Asks for the cache line at `address`, which need not be valid. The pixels of a map lie far apart, so that the processor does not
+/// foresee the loads of a tile, and half of the time of a depthwise convolution was waiting for them.
+#[inline(always)]
+fn prefetch(address: *const f32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing and cannot fail, whatever the address
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 impl Depthwise<'_> {
-    /// Computes `PIXELS` output pixels from `first` on, for a kernel of `COLUMNS` columns. Returns `PIXELS`.
+    /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `COLUMNS` columns.
+    /// Returns `PIXELS`. Neighbouring rows read most of the same pixels, so that two at a time load half as much into the nearest
+    /// cache.
     ///
     /// # Safety
+    /// - `some` are channels, from one multiple of the lanes to another.
     /// - `COLUMNS` and `STRIDE` are those of the convolution, and the weights and the bias have their documented shapes.
     /// - The windows of the pixels lie within `rows`.
-    /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1`.
+    /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1` of row `top + ROWS - 1`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
-    unsafe fn tile<I: Isa, const COLUMNS: usize, const STRIDE: usize, const PIXELS: usize>(
+    unsafe fn tile<
+        I: Isa,
+        const COLUMNS: usize,
+        const STRIDE: usize,
+        const PIXELS: usize,
+        const ROWS: usize,
+    >(
         &self,
         isa: I,
-        first: usize,
+        (top, first, some): (usize, usize, &Range<usize>),
         out: *mut f32,
     ) -> usize {
         let ops = isa.f32();
-        debug_assert!(self.columns == COLUMNS && self.stride == STRIDE);
+        let (rows, down) = (self.kernel.0, self.stride.0);
+        let above = top * down;
+        debug_assert!(self.kernel.1 == COLUMNS && self.stride.1 == STRIDE);
+        debug_assert!(above + (ROWS - 1) * down + rows <= self.rows.len());
         debug_assert!(self.channels.is_multiple_of(ops.len()));
         debug_assert!(
             self.rows.iter().all(|row| {
                 row.len() >= ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels
             })
         );
-        // SAFETY: `channel` is below `channels`, a multiple of the lanes, so that a vector from there on lies within the bias,
-        // within the channels of each pixel under the windows, and within those of each result. `weights` advances by
+        // SAFETY: the input rows of the output rows exist. `some` begins and ends below `channels` at
+        // multiples of the lanes, so that a vector
+        // from there on lies within the bias, within the channels of each pixel under the windows, and within those of each result. `weights` advances by
         // `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
         // beyond the end, which `wrapping_add` allows as long as nothing is read there.
         unsafe {
-            let mut channel = 0;
-            while channel < self.channels {
-                let mut sums = [ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS];
+            let mut channel = some.start;
+            while channel < some.end {
+                if channel.is_multiple_of(CHANNEL_BLOCK) {
+                    let next = ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels + channel;
+                    for row in self.rows.iter().skip(above).take((ROWS - 1) * down + rows) {
+                        for pixel in 0..PIXELS * STRIDE {
+                            prefetch(row.as_ptr().wrapping_add(next + pixel * self.channels));
+                        }
+                    }
+                }
+                let mut sums = [[ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS]; ROWS];
                 let mut weights = self.weights.as_ptr().add(channel);
-                for row in self.rows {
-                    let base = row.as_ptr().add(first * STRIDE * self.channels + channel);
+                for row in 0..rows {
+                    let mut bases = [std::ptr::null(); ROWS];
+                    for n in 0..ROWS {
+                        let row = self.rows.get_unchecked(above + n * down + row);
+                        bases[n] = row.as_ptr().add(first * STRIDE * self.channels + channel);
+                    }
                     for column in 0..COLUMNS {
                         let w = ops.load_ptr(weights);
-                        for pixel in 0..PIXELS {
-                            let x =
-                                ops.load_ptr(base.add((pixel * STRIDE + column) * self.channels));
-                            sums[pixel] = ops.mul_add(x, w, sums[pixel]);
+                        for n in 0..ROWS {
+                            for pixel in 0..PIXELS {
+                                let at = (pixel * STRIDE + column) * self.channels;
+                                let x = ops.load_ptr(bases[n].add(at));
+                                sums[n][pixel] = ops.mul_add(x, w, sums[n][pixel]);
+                            }
                         }
                         weights = weights.wrapping_add(self.channels);
                     }
                 }
-                let out = out.add(first * self.channels + channel);
-                for pixel in 0..PIXELS {
-                    ops.store_ptr(
-                        activate(isa, sums[pixel], self.activation),
-                        out.add(pixel * self.channels),
-                    );
+                for n in 0..ROWS {
+                    let out = out.add((top + n) * self.out_step + first * self.channels + channel);
+                    for pixel in 0..PIXELS {
+                        ops.store_ptr(
+                            activate(isa, sums[n][pixel], self.activation),
+                            out.add(pixel * self.channels),
+                        );
+                    }
                 }
                 channel += ops.len();
             }
@@ -501,25 +582,32 @@ impl Depthwise<'_> {
         PIXELS
     }
 
-    /// Computes one output pixel for a kernel of any width. Returns 1.
+    /// Computes `some` channels of one output pixel of row `y` for a kernel of any width. Returns 1.
     ///
     /// # Safety
     /// As for [`Depthwise::tile`], for one pixel.
     #[inline(always)]
-    unsafe fn any_kernel<I: Isa>(&self, isa: I, first: usize, out: *mut f32) -> usize {
+    unsafe fn any_kernel<I: Isa>(
+        &self,
+        isa: I,
+        (y, first, some): (usize, usize, &Range<usize>),
+        out: *mut f32,
+    ) -> usize {
         let ops = isa.f32();
+        let above = y * self.stride.0;
+        debug_assert!(above + self.kernel.0 <= self.rows.len());
         debug_assert!(self.channels.is_multiple_of(ops.len()));
         // SAFETY: as in `tile`.
         unsafe {
-            let mut channel = 0;
-            while channel < self.channels {
+            let mut channel = some.start;
+            while channel < some.end {
                 let mut sum = ops.load_ptr(self.bias.as_ptr().add(channel));
                 let mut weights = self.weights.as_ptr().add(channel);
-                for row in self.rows {
+                for row in &self.rows[above..above + self.kernel.0] {
                     let base = row
                         .as_ptr()
-                        .add(first * self.stride * self.channels + channel);
-                    for column in 0..self.columns {
+                        .add(first * self.stride.1 * self.channels + channel);
+                    for column in 0..self.kernel.1 {
                         sum = ops.mul_add(
                             ops.load_ptr(base.add(column * self.channels)),
                             ops.load_ptr(weights),
@@ -530,7 +618,7 @@ impl Depthwise<'_> {
                 }
                 ops.store_ptr(
                     activate(isa, sum, self.activation),
-                    out.add(first * self.channels + channel),
+                    out.add(y * self.out_step + first * self.channels + channel),
                 );
                 channel += ops.len();
             }

@@ -286,6 +286,12 @@ impl Int8Product<'_> {
     }
 }
 
+/// The kinds of [`Activation`]. Each has a loop of its own, so that none decides which it is for every vector.
+const NONE: u8 = 0;
+const RELU: u8 = 1;
+const HARD_SWISH: u8 = 2;
+const HARD_SIGMOID: u8 = 3;
+
 /// Defines a module with the kernels for vectors of one width. The arguments after the tile heights are the module's
 /// intrinsics, by what they do.
 macro_rules! kernels {
@@ -297,7 +303,11 @@ macro_rules! kernels {
             #[allow(clippy::wildcard_imports)]
             use $intrinsics::*;
 
-            use super::{Activation, Int8Product, Quantisation};
+            use std::ops::Range;
+
+            use super::{
+                Activation, HARD_SIGMOID, HARD_SWISH, Int8Product, NONE, Quantisation, RELU,
+            };
 
             /// 32-bit numbers in a vector.
             pub(crate) const LANES: usize = $lanes;
@@ -331,8 +341,17 @@ macro_rules! kernels {
                     $store(lows.as_mut_ptr(), low);
                     $store(highs.as_mut_ptr(), high);
                 }
-                let low = lows.iter().chain(rest).fold(0f32, |a, &b| a.min(b));
-                let high = highs.iter().chain(rest).fold(0f32, |a, &b| a.max(b));
+                // halves against each other: one after the other, each number would wait for the one before
+                let mut half = LANES / 2;
+                while half > 0 {
+                    for n in 0..half {
+                        lows[n] = lows[n].min(lows[n + half]);
+                        highs[n] = highs[n].max(highs[n + half]);
+                    }
+                    half /= 2;
+                }
+                let low = rest.iter().fold(lows[0], |a, &b| a.min(b));
+                let high = rest.iter().fold(highs[0], |a, &b| a.max(b));
                 (low, high)
             }
 
@@ -398,51 +417,74 @@ macro_rules! kernels {
                         column += width * LANES;
                         data = &data[width * LANES * weights.rows..];
                     }
-                    for m in from..from + group {
-                        // SAFETY: m < count, and the tiles have written the sums of all columns of window m
-                        unsafe { finish(&of, m, out) };
+                    let windows = from..from + group;
+                    // SAFETY: the windows end at `count`, and the tiles have written the sums of all their columns
+                    unsafe {
+                        match of.activation {
+                            Activation::None => finish::<NONE>(&of, windows, (0.0, 0.0), out),
+                            Activation::Relu => finish::<RELU>(&of, windows, (0.0, 0.0), out),
+                            Activation::HardSwish { scale, shift } => {
+                                finish::<HARD_SWISH>(&of, windows, (scale / 6.0, shift), out);
+                            }
+                            Activation::HardSigmoid { scale, shift } => {
+                                finish::<HARD_SIGMOID>(&of, windows, (scale, shift), out);
+                            }
+                        }
                     }
                     from += group;
                 }
             }
 
-            /// Replaces the integer sums of window `m` by the results: dequantised, with bias and activation.
+            /// Replaces the integer sums of some windows by the results: dequantised, with bias and the activation of this kind,
+            /// which has a scale and a shift.
             ///
             /// # Safety
-            /// As for [`product`]. `m < count`, `out` points to the results, and those of the window are 32-bit integers.
+            /// As for [`product`]. The windows end at `count` at the latest, `out` points to the results, and those of the windows
+            /// are 32-bit integers.
             #[$attribute]
-            unsafe fn finish(of: &Int8Product, m: usize, out: *mut f32) {
+            unsafe fn finish<const KIND: u8>(
+                of: &Int8Product,
+                windows: Range<usize>,
+                (by, plus): (f32, f32),
+                out: *mut f32,
+            ) {
                 let weights = of.weights;
-                debug_assert!(m < of.windows.count);
+                debug_assert!(windows.end <= of.windows.count);
                 let one = of.quantisations.len() == 1;
-                let Quantisation { scale, zero_point } = of.quantisations[if one { 0 } else { m }];
                 let columns = weights.columns();
-                let base = match of.base {
-                    Some(base) => &base[m * columns..(m + 1) * columns],
-                    None => &weights.bias,
+                // the numbers that the results of each window begin with, and how far they are from window to window
+                let (base, step) = match of.base {
+                    Some(base) => (base, columns),
+                    None => (weights.bias.as_slice(), 0),
                 };
                 for column in (0..columns).step_by(LANES) {
                     // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
-                    // weights' sums and scales, within the base and within the window's results
+                    // weights' sums, scales and biases, within the base and within the results of each window
                     unsafe {
-                        let out = out.add(m * of.out_step + column);
-                        let sum = $to_float($load_int(out.cast()));
                         let total = $load(weights.sum.as_ptr().add(column));
-                        let exact = $sub(sum, $mul(total, $set(zero_point)));
-                        let scales = $mul($load(weights.scale.as_ptr().add(column)), $set(scale));
-                        let x = $fma(exact, scales, $load(base.as_ptr().add(column)));
-                        let x = match of.activation {
-                            Activation::None => x,
-                            Activation::Relu => $max(x, $zero()),
-                            Activation::HardSwish { scale, shift } => {
-                                let gate = $min($max($add(x, $set(3.0)), $zero()), $set(6.0));
-                                $fma($mul(x, gate), $set(scale / 6.0), $set(shift))
-                            }
-                            Activation::HardSigmoid { scale, shift } => {
-                                $min($max($fma(x, $set(scale), $set(shift)), $zero()), $set(1.0))
-                            }
-                        };
-                        $store(out, x);
+                        let column_scale = $load(weights.scale.as_ptr().add(column));
+                        for m in windows.clone() {
+                            let Quantisation { scale, zero_point } =
+                                of.quantisations[if one { 0 } else { m }];
+                            let out = out.add(m * of.out_step + column);
+                            let sum = $to_float($load_int(out.cast()));
+                            let exact = $sub(sum, $mul(total, $set(zero_point)));
+                            let begin = $load(base.as_ptr().add(m * step + column));
+                            let x = $fma(exact, $mul(column_scale, $set(scale)), begin);
+                            let x = match KIND {
+                                RELU => $max(x, $zero()),
+                                HARD_SWISH => {
+                                    let gate = $min($max($add(x, $set(3.0)), $zero()), $set(6.0));
+                                    $fma($mul(x, gate), $set(by), $set(plus))
+                                }
+                                HARD_SIGMOID => {
+                                    let gate = $fma(x, $set(by), $set(plus));
+                                    $min($max(gate, $zero()), $set(1.0))
+                                }
+                                _ => x,
+                            };
+                            $store(out, x);
+                        }
                     }
                 }
             }

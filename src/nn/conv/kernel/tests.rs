@@ -72,37 +72,46 @@ proptest! {
 
     #[test]
     fn a_depthwise_convolution_keeps_channels_apart(
-        rows in 1usize..below(6, 4), columns in 1usize..6, stride in 1usize..4, width in 0usize..below(20, 14),
-        blocks in 1usize..below(4, 3), seed: u64
+        rows in 1usize..below(6, 4), columns in 1usize..6, down in 1usize..4, across in 1usize..4,
+        height in 1usize..below(6, 4), width in 0usize..below(20, 14), blocks in 1usize..below(4, 3), apart in 0usize..3, seed: u64
     ) {
         let channels = blocks * CHANNEL_BLOCK;
-        let length = (width.saturating_sub(1) * stride + columns) * channels;
-        let map: Vec<Vec<f32>> = (0..rows).map(|n| numbers(length, seed ^ n as u64)).collect();
+        let length = (width.saturating_sub(1) * across + columns) * channels;
+        let map: Vec<Vec<f32>> =
+            (0..(height - 1) * down + rows).map(|n| numbers(length, seed ^ n as u64)).collect();
         let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
         let weights = numbers(rows * columns * channels, seed.rotate_left(9));
         let bias = numbers(channels, seed.rotate_left(17));
-        let row = Depthwise {
-            rows: &slices, columns, channels, stride, weights: &weights, bias: &bias, activation: Activation::Relu,
+        let out_step = width * channels + apart;
+        let of = Depthwise {
+            rows: &slices, kernel: (rows, columns), channels, stride: (down, across), width, out_step, weights: &weights,
+            bias: &bias, activation: Activation::Relu,
         };
-        let mut fast = vec![f32::NAN; width * channels];
-        row.run(&mut fast);
-        let mut portable = vec![f32::NAN; width * channels];
-        DepthwiseInto { row, out: &mut portable }.eval(GenericIsa::new());
+        // exactly as many numbers as the results need
+        let size = (height - 1) * out_step + width * channels;
+        let mut fast = vec![f32::NAN; size];
+        of.run(&mut fast);
+        let mut portable = vec![f32::NAN; size];
+        DepthwiseInto { of, out: &mut portable }.eval(GenericIsa::new());
         for out in [fast, portable] {
-            for x in 0..width {
-                for c in 0..channels {
-                    let mut sum = bias[c];
-                    for (row, map) in map.iter().enumerate() {
-                        for column in 0..columns {
-                            sum += map[(x * stride + column) * channels + c]
-                                * weights[(row * columns + column) * channels + c];
-                        }
+            for (y, x, c) in triples(height, width, channels) {
+                let mut sum = bias[c];
+                for (row, map) in map[y * down..y * down + rows].iter().enumerate() {
+                    for column in 0..columns {
+                        sum += map[(x * across + column) * channels + c]
+                            * weights[(row * columns + column) * channels + c];
                     }
-                    prop_assert!((out[x * channels + c] - sum.max(0.0)).abs() < 1e-4, "{x} {c}");
                 }
+                let result = out[y * out_step + x * channels + c];
+                prop_assert!((result - sum.max(0.0)).abs() < 1e-4, "{y} {x} {c}");
             }
         }
     }
+}
+
+/// The triples of numbers below the three bounds.
+fn triples(a: usize, b: usize, c: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..a).flat_map(move |x| (0..b).flat_map(move |y| (0..c).map(move |z| (x, y, z))))
 }
 
 /// Runs the product over windows that end one number beyond their row, or into an output that is one number too short.
