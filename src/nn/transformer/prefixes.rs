@@ -347,6 +347,8 @@ fn multiply(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::super::{Attention, Layer as OtherLayer, Rows, packed};
     use super::*;
     use crate::nn::checkpoint::Table;
@@ -448,27 +450,34 @@ mod tests {
             })
             .collect();
         let shared = Encoder::read(&config, &NAMES, &Weights).unwrap();
-        let most = std::sync::atomic::AtomicUsize::new(0);
-        let found = in_batches(&texts, |texts, batch| {
+        let longest = AtomicUsize::new(0);
+        let compute = |texts: &[&[u32]], batch: &Batch| {
             let mut x = Vec::new();
             for (ids, text) in texts.iter().zip(&batch.texts) {
                 embed(ids, text.shared, &mut x);
-                most.fetch_max(text.shared, std::sync::atomic::Ordering::Relaxed);
+                longest.fetch_max(text.shared, Ordering::Relaxed);
             }
             let ends: Vec<usize> = texts.iter().map(|ids| ids.len() - 1).collect();
             let rows = shared.forward(x, batch, &ends)?;
             Ok(rows.chunks(HIDDEN).map(<[f32]>::to_vec).collect())
-        })
-        .unwrap();
+        };
         let bits = |rows: &[Vec<f32>]| -> Vec<Vec<u32>> {
             rows.iter()
                 .map(|row| row.iter().map(|x| x.to_bits()).collect())
                 .collect()
         };
         assert!(expected.iter().flatten().all(|x| x.is_finite()));
-        assert_eq!(bits(&found), bits(&expected));
-        // the long texts differ in their last token
-        assert_eq!(most.into_inner(), 76);
+        for threads in [4, 1] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let found = pool
+                .build()
+                .unwrap()
+                .install(|| in_batches(&texts, compute))
+                .unwrap();
+            assert_eq!(bits(&found), bits(&expected), "{threads} threads");
+        }
+        // on one thread all texts are one batch, and the long ones differ in their last token
+        assert_eq!(longest.into_inner(), 76);
     }
 
     #[test]
