@@ -115,9 +115,13 @@ impl ImageCollection {
         }
         let mut faults = Vec::new();
         let mut entries: Vec<Entry> = Vec::new();
-        for prefix in list(&images)? {
+        for Member {
+            path: prefix,
+            is_dir,
+        } in list(&images)?
+        {
             let name = file_name(&prefix);
-            if !prefix.is_dir() || !is_id(&name, 3) {
+            if !is_dir || !is_id(&name, 3) {
                 faults.push(fault(
                     FaultKind::Layout,
                     &prefix,
@@ -132,9 +136,9 @@ impl ImageCollection {
                     continue;
                 }
             };
-            for path in inner {
+            for Member { path, is_dir } in inner {
                 let id = file_name(&path);
-                if !path.is_dir() || id.len() < 17 || !is_id(&id, id.len()) {
+                if !is_dir || id.len() < 17 || !is_id(&id, id.len()) {
                     faults.push(fault(
                         FaultKind::Layout,
                         &path,
@@ -194,16 +198,17 @@ impl Entry {
                 is_settled &= stamp.is_settled(now);
                 state_hash.update(format!("{}\0{}\n", name.display(), stamp.text));
                 files.push(path.to_owned());
-                true
+                Found::File
             }
-            _ => false,
+            Ok(_) => Found::Other,
+            Err(_) => Found::Nothing,
         };
         let mut images: Vec<PathBuf> = Vec::new();
         for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
-            if note(&path) {
-                images.push(path);
-            } else if path.exists() {
-                faults.push(fault(FaultKind::Image, &path, "not a regular file"));
+            match note(&path) {
+                Found::File => images.push(path),
+                Found::Other => faults.push(fault(FaultKind::Image, &path, "not a regular file")),
+                Found::Nothing => {}
             }
         }
         note(&self.dir.join("image-url.txt"));
@@ -211,9 +216,9 @@ impl Entry {
         let mut pages = Vec::new();
         if pages_dir.is_dir() {
             match list(&pages_dir) {
-                Ok(paths) => {
-                    for path in paths {
-                        if !path.is_dir() {
+                Ok(members) => {
+                    for Member { path, is_dir } in members {
+                        if !is_dir {
                             faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
                             continue;
                         }
@@ -474,18 +479,39 @@ fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     }
 }
 
-/// The paths in a directory, sorted by name, without hidden files.
-fn list(dir: &Path) -> Result<Vec<PathBuf>> {
+/// What is at a path.
+enum Found {
+    File,
+    /// Something that is no regular file.
+    Other,
+    Nothing,
+}
+
+/// A path in a directory.
+struct Member {
+    path: PathBuf,
+    /// Whether it is a directory, or a link to one.
+    is_dir: bool,
+}
+
+/// The members of a directory, sorted by name, without hidden ones.
+fn list(dir: &Path) -> Result<Vec<Member>> {
     let listing = || format!("cannot list {}", dir.display());
-    let mut paths = Vec::new();
+    let mut members = Vec::new();
     for entry in fs::read_dir(dir).with_context(listing)? {
-        let path = entry.with_context(listing)?.path();
+        let entry = entry.with_context(listing)?;
+        let path = entry.path();
         if !file_name(&path).starts_with('.') {
-            paths.push(path);
+            // most systems tell the type with the name, so that nothing more is asked of each of some ten thousands of directories
+            let is_dir = match entry.file_type() {
+                Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+                _ => path.is_dir(),
+            };
+            members.push(Member { path, is_dir });
         }
     }
-    paths.sort();
-    Ok(paths)
+    members.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(members)
 }
 
 fn file_name(path: &Path) -> String {

@@ -304,13 +304,15 @@ pub(super) fn scan(
     sums.pass(None, damaged)
 }
 
-/// Stores the checksums that a document lacks, over the rows that are stored now.
-pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
+/// The checksums that a document lacks, over the rows that are stored now, each with the name of its table.
+pub(super) fn lacking(c: &Connection, document: &str) -> Result<Vec<(&'static str, i64)>> {
+    let stored: Vec<String> = c
+        .prepare_cached("SELECT of_table FROM checksum WHERE document = ?")?
+        .query_map([document], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut sums = Vec::new();
     for table in TABLES {
-        let has = c
-            .prepare_cached("SELECT 1 FROM checksum WHERE document = ? AND of_table = ?")?
-            .exists([document, table.name])?;
-        if has {
+        if stored.iter().any(|name| name == table.name) {
             continue;
         }
         let mut hash = RowHash::default();
@@ -322,8 +324,21 @@ pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
                 hash.add(row.get_ref(column)?);
             }
         }
-        c.prepare_cached("INSERT OR REPLACE INTO checksum VALUES (?, ?, ?)")?
-            .execute(params![document, table.name, hash.finish()])?;
+        sums.push((table.name, hash.finish()));
+    }
+    Ok(sums)
+}
+
+/// Stores checksums of a document.
+pub(super) fn put(c: &Connection, document: &str, sums: &[(&str, i64)]) -> Result<()> {
+    let mut insert = c.prepare_cached("INSERT OR REPLACE INTO checksum VALUES (?, ?, ?)")?;
+    for (table, sum) in sums {
+        insert.execute(params![document, table, sum])?;
     }
     Ok(())
+}
+
+/// Stores the checksums that a document lacks.
+pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
+    put(c, document, &lacking(c, document)?)
 }

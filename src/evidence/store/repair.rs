@@ -3,18 +3,24 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::Store;
-use super::checksum::{BACKEND, DamagedRecord, LAST, TABLES, add, scan, text};
-use super::file::beyond_repair;
+use super::checksum::{BACKEND, DamagedRecord, LAST, TABLES, add, lacking, put, scan, text};
+use super::file::{beyond_repair, explain};
 use super::rows::{clear, tables};
 use crate::evidence::Channel;
 
-/// Number of documents whose records a thread verifies at once, and of those whose checksums are added in one transaction.
+/// Number of documents whose records a thread verifies at once.
 const BATCH: usize = 512;
+
+/// Number of documents whose checksums are added in one transaction.
+const ADDED: usize = 4096;
+
+/// Number of documents whose checksums a thread computes at once.
+const CHUNK: usize = 128;
 
 /// Number of damaged records that are named in an error.
 const NAMED: usize = 3;
@@ -25,7 +31,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written.
     pub(crate) fn add_checksums(&mut self) -> Result<()> {
-        let lacking: Vec<String> = self.reading(|c| {
+        let wanting: Vec<String> = self.reading(|c| {
             let documents = c
                 .prepare(
                     "SELECT document FROM document d
@@ -35,10 +41,33 @@ impl Store {
                 .collect::<rusqlite::Result<_>>()?;
             Ok(documents)
         })?;
-        for batch in lacking.chunks(BATCH) {
-            self.writing(|c| batch.iter().try_for_each(|document| add(c, document)))?;
+        for batch in wanting.chunks(ADDED) {
+            self.add_checksums_of(batch)
+                .map_err(|error| explain(error, self.path(), "cannot write to"))?;
         }
         Ok(())
+    }
+
+    /// Adds the checksums that these documents lack. Other connections read their rows on all threads.
+    fn add_checksums_of(&mut self, documents: &[String]) -> Result<()> {
+        let path = self.path().to_owned();
+        // nobody can change the rows between the computation of a checksum and its writing
+        let transaction =
+            (self.connection).transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sums = documents
+            .par_chunks(CHUNK)
+            .map_init(
+                || Store::open_to_read(&path),
+                |store, documents| {
+                    let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+                    store.reading(|c| documents.iter().map(|id| lacking(c, id)).collect())
+                },
+            )
+            .collect::<Result<Vec<Vec<_>>>>()?;
+        for (document, sums) in documents.iter().zip(sums.iter().flatten()) {
+            put(&transaction, document, sums)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     /// The damaged records of all documents, those of documents that have vanished included.
