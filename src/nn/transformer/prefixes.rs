@@ -89,7 +89,12 @@ fn parts<'t, 'i>(texts: &'t [&'i [u32]], rows: usize) -> Vec<&'t [&'i [u32]]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Attention, Layer as OtherLayer, Rows, packed};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::packed;
+    use super::super::{
+        Activation, Attention, EncoderConfig, Layer, LayerNames, NormOrder, Rows, TensorSource,
+    };
     use super::*;
     use crate::nn::checkpoint::Table;
 
@@ -177,7 +182,7 @@ mod tests {
             &[8],
         ];
         let layers =
-            (0..config.layers).map(|n| OtherLayer::read(&NAMES, n, |name| Weights.tensor(name)));
+            (0..config.layers).map(|n| Layer::read(&NAMES, n, |name| Weights.tensor(name)));
         let encoder = packed::Encoder::new(&config, layers, None).unwrap();
         let expected: Vec<Vec<f32>> = texts
             .iter()
@@ -189,12 +194,12 @@ mod tests {
                 encoder.forward(x, &alone, rows, Attention::Causal).unwrap()
             })
             .collect();
-        let most = std::sync::atomic::AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
         let found = in_batches(&texts, |texts, sequences| {
             let mut x = Vec::new();
             for (ids, sequence) in texts.iter().zip(sequences) {
                 embed(ids, sequence.shared.len(), &mut x);
-                most.fetch_max(sequence.shared.len(), std::sync::atomic::Ordering::Relaxed);
+                most.fetch_max(sequence.shared.len(), Ordering::Relaxed);
             }
             let ends: Vec<usize> = texts.iter().map(|ids| ids.len() - 1).collect();
             let wanted = Rows::OneEach(&ends);
