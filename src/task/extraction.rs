@@ -94,12 +94,19 @@ impl Extraction {
         }
         if options.numeric == NumericMode::Float {
             for (channel, what) in [
-                (Channel::Ocr, "text that was read"),
-                (Channel::Sentence, "sentence vectors that were computed"),
+                (Channel::Ocr, "text that was read in int8 is kept"),
+                (
+                    Channel::Sentence,
+                    "sentence vectors that were computed in int8 are kept",
+                ),
+                (
+                    Channel::Clip,
+                    "CLIP vectors that were computed in int8 are kept",
+                ),
             ] {
                 if let Some(int8) = store.numerics(channel)?.get(&Some(Numeric::Int8)) {
                     on_event(Event::Note(format!(
-                        "--numeric float: stored {what} in int8 are kept (images: {int8}); with another file as --evidence, all is computed in floats"
+                        "--numeric float: stored {what} (images: {int8}); with another file as --evidence, all is computed in floats"
                     )));
                 }
             }

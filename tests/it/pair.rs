@@ -82,7 +82,7 @@ fn logits_of_the_real_encoder_are_those_of_transformers() {
     let load = |backend| PairEncoder::load_with(&base.dir, &base.sha256, backend).unwrap();
     agree(&load(Backend::Float), &pairs("pair.json"), 1e-3);
     // in int8 where the machine can
-    agree(&load(Backend::Auto), &pairs("pair.json"), 0.1);
+    agree(&load(Backend::Auto), &pairs("pair.json"), 0.2);
 }
 
 #[test]

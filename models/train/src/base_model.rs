@@ -13,7 +13,7 @@ const NAME: &str = "all-minilm-l6-v2";
 pub struct BaseModel {
     pub dir: PathBuf,
     pub sha256: String,
-    /// What computes the pair encoder.
+    /// What computes the pair encoder: floats for training, so that machines with and without int8 write the same files.
     pub backend: Backend,
 }
 
@@ -27,7 +27,7 @@ impl BaseModel {
             ModelStatus::Ready(model) => Ok(BaseModel {
                 dir: model.dir.clone(),
                 sha256: model.sha256.clone(),
-                backend: Backend::default(),
+                backend: Backend::Float,
             }),
             _ => bail!("{NAME} is missing or incomplete: `riposte models fetch {NAME}` gets it"),
         }

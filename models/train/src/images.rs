@@ -93,9 +93,9 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(inputs: &Inputs) -> Result<String> {
     let base = BaseModel::find(inputs.models)?;
-    let sentences = Sentences::load(&base.dir, &base.sha256)?;
+    let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
     let encoder = Lazy::new(PairEncoder::producer_of(&base.sha256), move || {
-        PairEncoder::load(&base.dir, &base.sha256)
+        PairEncoder::load_with(&base.dir, &base.sha256, base.backend)
     });
     let temporary = tempfile::tempdir()?;
     let outputs = OutputStore::open(&temporary.path().join("outputs.sqlite"))?;

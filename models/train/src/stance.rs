@@ -11,7 +11,6 @@ use anyhow::Result;
 use candle_core::Device;
 use rayon::prelude::*;
 use riposte::nn::tokens::Tokenizer;
-use riposte::nn::transformer::Backend;
 use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, PairReading, TrainedTensor};
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use seeded_random::Random;
@@ -330,7 +329,7 @@ fn as_written(
     sets: &[StanceSet],
 ) -> Result<PairEncoder> {
     let file = weight_file(network, published, base, recipe, "")?;
-    let encoder = PairEncoder::load_trained(&base.dir, &base.sha256, &file, Backend::default())?;
+    let encoder = PairEncoder::load_trained(&base.dir, &base.sha256, &file, base.backend)?;
     let rows = sets.iter().flat_map(|set| set.dev.iter().take(BATCH));
     let pairs: Vec<Pair> = rows
         .map(|row| Pair::on_topic(&row.claim, &row.text, class(row.supports)))

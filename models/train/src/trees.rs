@@ -155,12 +155,20 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
     let (sentences, pairs) = match inputs.set {
         FeatureSet::Small => (None, None),
         FeatureSet::Medium => {
-            let BaseModel { dir, sha256, .. } = BaseModel::find(inputs.models)?;
+            let BaseModel {
+                dir,
+                sha256,
+                backend,
+            } = BaseModel::find(inputs.models)?;
             let of_sentences = Sentences::producer_of(&sha256);
             let of_pairs = PairEncoder::producer_of(&sha256);
             let model = (dir.clone(), sha256.clone());
-            let sentences = Lazy::new(of_sentences, move || Sentences::load(&model.0, &model.1));
-            let pairs = Lazy::new(of_pairs, move || PairEncoder::load(&dir, &sha256));
+            let sentences = Lazy::new(of_sentences, move || {
+                Sentences::load_with(&model.0, &model.1, backend)
+            });
+            let pairs = Lazy::new(of_pairs, move || {
+                PairEncoder::load_with(&dir, &sha256, backend)
+            });
             (Some(sentences), Some(pairs))
         }
     };

@@ -194,28 +194,35 @@ mod tests {
                 encoder.forward(x, &alone, rows, Attention::Causal).unwrap()
             })
             .collect();
-        let most = AtomicUsize::new(0);
-        let found = in_batches(&texts, |texts, sequences| {
+        let longest = AtomicUsize::new(0);
+        let compute = |texts: &[&[u32]], sequences: &[Sequence]| {
             let mut x = Vec::new();
             for (ids, sequence) in texts.iter().zip(sequences) {
                 embed(ids, sequence.shared.len(), &mut x);
-                most.fetch_max(sequence.shared.len(), Ordering::Relaxed);
+                longest.fetch_max(sequence.shared.len(), Ordering::Relaxed);
             }
             let ends: Vec<usize> = texts.iter().map(|ids| ids.len() - 1).collect();
             let wanted = Rows::OneEach(&ends);
             let rows = encoder.forward(x, sequences, wanted, Attention::Causal)?;
             Ok(rows.chunks(HIDDEN).map(<[f32]>::to_vec).collect())
-        })
-        .unwrap();
+        };
         let bits = |rows: &[Vec<f32>]| -> Vec<Vec<u32>> {
             rows.iter()
                 .map(|row| row.iter().map(|x| x.to_bits()).collect())
                 .collect()
         };
         assert!(expected.iter().flatten().all(|x| x.is_finite()));
-        assert_eq!(bits(&found), bits(&expected));
-        // the long texts differ in their last token
-        assert_eq!(most.into_inner(), 76);
+        for threads in [4, 1] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let found = pool
+                .build()
+                .unwrap()
+                .install(|| in_batches(&texts, compute))
+                .unwrap();
+            assert_eq!(bits(&found), bits(&expected), "{threads} threads");
+        }
+        // on one thread all texts are one batch, and the long ones differ in their last token
+        assert_eq!(longest.into_inner(), 76);
     }
 
     #[test]
