@@ -129,8 +129,9 @@ impl<'a> Reader<'a> {
         let vectors = self
             .outputs
             .complete(producer, &inputs, None, compute, &mut |_| ())?;
-        if encoder == QueryEncoder::Sentence {
-            self.record(self.models.sentences, Sentences::numeric)?;
+        match encoder {
+            QueryEncoder::Sentence => self.record(self.models.sentences, Sentences::numeric)?,
+            QueryEncoder::Clip => self.record(self.models.clip, Clip::numeric)?,
         }
         Ok(vectors)
     }

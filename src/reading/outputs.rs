@@ -371,6 +371,11 @@ fn merge_attached(c: &Connection) -> rusqlite::Result<()> {
     } else {
         ""
     };
+    let numerics = if has_table(c, "other", "output_numeric")? {
+        "INSERT OR IGNORE INTO main.output_numeric SELECT * FROM other.output_numeric;"
+    } else {
+        ""
+    };
     c.execute_batch(&format!(
         "BEGIN IMMEDIATE;
          CREATE TEMP TABLE coming AS SELECT producer, text FROM other.query_vector
@@ -378,6 +383,7 @@ fn merge_attached(c: &Connection) -> rusqlite::Result<()> {
          INSERT INTO main.query_vector
          SELECT v.* FROM other.query_vector v JOIN temp.coming USING (producer, text);
          {sums}
+         {numerics}
          DROP TABLE temp.coming;
          COMMIT;"
     ))
@@ -451,6 +457,39 @@ mod tests {
         assert_eq!(stored("m/2", &[], None), Some(vec![]));
         assert_eq!(store.main_producer("m/").unwrap().as_deref(), Some("m/1"));
         assert_eq!(store.main_producer("n/").unwrap(), None);
+    }
+
+    #[test]
+    fn the_numbers_that_outputs_were_computed_in_are_recorded_and_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let [mut one, mut other] =
+            ["one", "other"].map(|name| OutputStore::open(&dir.path().join(name)).unwrap());
+        one.record_numeric("m/1", Numeric::Float).unwrap();
+        other.record_numeric("m/1", Numeric::Int8).unwrap();
+        other.record_numeric("m/2", Numeric::Int8).unwrap();
+        let inputs = keyed(&["b"]);
+        other
+            .complete("m/1", &inputs, None, Some(LENGTHS), &mut |_| ())
+            .unwrap();
+        one.merge(&dir.path().join("other")).unwrap();
+        let mut query = one
+            .connection
+            .prepare("SELECT producer, numeric FROM output_numeric ORDER BY 1, 2")
+            .unwrap();
+        let rows = query
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        let found: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>().unwrap();
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(
+            found,
+            [
+                pair("m/1", "float"),
+                pair("m/1", "int8"),
+                pair("m/2", "int8")
+            ]
+        );
+        assert_eq!(output(&one, "m/1", &hash_key(&["b"])), Some(vec![1.0]));
     }
 
     #[test]

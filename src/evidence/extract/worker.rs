@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
     }
 
     fn embed(&self, members: &mut [DocumentResult]) -> Result<()> {
-        // waking the pool takes longer than a document of which nothing is computed
+        // where nothing is computed, waking the threads of the pool would take longer than everything else
         if members.iter().all(|member| member.clip_producer.is_none()) {
             return Ok(());
         }

@@ -136,6 +136,11 @@ impl Int8Weights {
         }
     }
 
+    /// Whether this machine has instructions that multiply bytes.
+    pub fn are_available() -> bool {
+        Instructions::detect().is_some()
+    }
+
     /// Columns of the matrix, a multiple of [`CHANNEL_BLOCK`].
     pub fn columns(&self) -> usize {
         self.bias.len()

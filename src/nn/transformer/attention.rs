@@ -64,9 +64,9 @@ impl Head<'_> {
                 let from = (first + r.min(count - 1)) * self.query_step;
                 &self.query[from..from + self.width]
             };
-            Scores {
+            Product {
                 rows: std::array::from_fn(row),
-                keys: &transposed,
+                matrix: &transposed,
                 stride: keys,
                 out: &mut scores,
             }
@@ -79,12 +79,11 @@ impl Head<'_> {
                 scores[seen..].fill(0.0);
                 most = most.max(seen);
             }
-            Mixture {
-                weights: &scores,
-                weights_stride: keys,
-                values: &value,
+            let weights = |r: usize| &scores[r * keys..r * keys + most];
+            Product {
+                rows: std::array::from_fn(weights),
+                matrix: &value,
                 stride: values,
-                count: most,
                 out: &mut mixed,
             }
             .dispatch();
@@ -99,75 +98,34 @@ impl Head<'_> {
     }
 }
 
-/// The products of [`ROWS`] rows with all keys.
-struct Scores<'a> {
+/// The product of [`ROWS`] rows with a matrix.
+struct Product<'a> {
+    /// All of the same length.
     rows: [&'a [f32]; ROWS],
-    /// (width, stride): the keys, transposed and padded
-    keys: &'a [f32],
+    /// (length of the rows or more, stride)
+    matrix: &'a [f32],
+    /// A multiple of [`PADDING`].
     stride: usize,
     /// (ROWS, stride)
     out: &'a mut [f32],
 }
 
-impl SimdOp for Scores<'_> {
+impl SimdOp for Product<'_> {
     type Output = ();
 
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let ops = isa.f32();
-        let step = ops.len() * VECTORS;
-        for column in (0..self.stride).step_by(step) {
+        let length = self.rows[0].len();
+        for column in (0..self.stride).step_by(ops.len() * VECTORS) {
             let mut sums = [[ops.zero(); VECTORS]; ROWS];
-            for (d, keys) in self.keys.chunks_exact(self.stride).enumerate() {
-                let keys = ops.load_many::<VECTORS>(&keys[column..]);
+            let matrix = self.matrix.chunks_exact(self.stride).take(length);
+            for (n, numbers) in matrix.enumerate() {
+                let numbers = ops.load_many::<VECTORS>(&numbers[column..]);
                 for (sums, row) in sums.iter_mut().zip(self.rows) {
-                    let x = ops.splat(row[d]);
-                    for (sum, key) in sums.iter_mut().zip(keys) {
-                        *sum = ops.mul_add(x, key, *sum);
-                    }
-                }
-            }
-            for (out, sums) in self.out.chunks_exact_mut(self.stride).zip(sums) {
-                for (out, sum) in out[column..].chunks_exact_mut(ops.len()).zip(sums) {
-                    ops.store(sum, out);
-                }
-            }
-        }
-    }
-}
-
-/// The sums of the first `count` values with the weights of [`ROWS`] rows.
-struct Mixture<'a> {
-    /// (ROWS, weights_stride)
-    weights: &'a [f32],
-    weights_stride: usize,
-    /// (count or more, stride)
-    values: &'a [f32],
-    stride: usize,
-    count: usize,
-    /// (ROWS, stride)
-    out: &'a mut [f32],
-}
-
-impl SimdOp for Mixture<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
-        let ops = isa.f32();
-        let step = ops.len() * VECTORS;
-        let weights: [&[f32]; ROWS] = std::array::from_fn(|r| {
-            &self.weights[r * self.weights_stride..r * self.weights_stride + self.count]
-        });
-        for column in (0..self.stride).step_by(step) {
-            let mut sums = [[ops.zero(); VECTORS]; ROWS];
-            let rows = self.values.chunks_exact(self.stride).take(self.count);
-            for (j, values) in rows.enumerate() {
-                let values = ops.load_many::<VECTORS>(&values[column..]);
-                for (sums, weights) in sums.iter_mut().zip(weights) {
-                    let x = ops.splat(weights[j]);
-                    for (sum, value) in sums.iter_mut().zip(values) {
-                        *sum = ops.mul_add(x, value, *sum);
+                    let x = ops.splat(row[n]);
+                    for (sum, number) in sums.iter_mut().zip(numbers) {
+                        *sum = ops.mul_add(x, number, *sum);
                     }
                 }
             }

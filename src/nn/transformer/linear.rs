@@ -99,9 +99,12 @@ impl Linear {
         let kept: [usize; KEPT] = std::array::from_fn(|n| order[n]);
         let factors: Vec<f32> = (0..width)
             .map(|input| {
+                if kept.contains(&input) {
+                    return 0.0;
+                }
+                // an input that was always zero, or whose weights are, has no range to be evened out
                 let factor = (greatest[input] / ranges[input]).sqrt();
-                let usable = factor.is_normal() && !kept.contains(&input);
-                if usable { factor } else { 0.0 }
+                if factor.is_normal() { factor } else { 1.0 }
             })
             .collect();
         let inputs: Vec<usize> = (0..width).collect();

@@ -24,6 +24,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::checkpoint::{Checkpoint, ExpectedTensor, Table};
+use super::conv::quantised::Int8Weights;
 use super::conv::{Numeric, NumericMode};
 
 /// Larger sizes in a configuration mean a damaged file.
@@ -294,7 +295,8 @@ impl Encoder {
                     let encoder = candle::Encoder::new(config, layers, device)?;
                     return Ok(Encoder::Candle(encoder));
                 }
-                let examples = examples.filter(|_| backend == Backend::Auto);
+                let int8 = backend == Backend::Auto && Int8Weights::are_available();
+                let examples = examples.filter(|_| int8);
                 Ok(Encoder::Packed(packed::Encoder::new(
                     config, layers, examples,
                 )?))
