@@ -502,7 +502,7 @@ fn list(dir: &Path) -> Result<Vec<Member>> {
         let entry = entry.with_context(listing)?;
         let path = entry.path();
         if !file_name(&path).starts_with('.') {
-            // most systems tell the type with the name, so that nothing more is asked of each of some ten thousands of directories
+            // most systems give the type together with the name, which saves a system call for each of tens of thousands of directories
             let is_dir = match entry.file_type() {
                 Ok(kind) if !kind.is_symlink() => kind.is_dir(),
                 _ => path.is_dir(),

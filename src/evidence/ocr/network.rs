@@ -406,7 +406,7 @@ mod tests {
                 }
             }
         }
-        // labels that the network has not: the others are kept
+        // a label that the network does not have gets probability 0, and the others share the rest
         let network = load(vec![0, 7, 12]);
         assert!(network.backend().output_layer.is_none());
         assert!(steps(&network).iter().all(|step| step[2] == 0.0));

@@ -21,8 +21,8 @@ use crate::nn::conv::NumericMode;
 const CODE_VERSION: u32 = 4;
 /// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 ///
-/// It is that of all characters. Of Latin script alone, the probabilities are slightly higher, because those of the other characters are
-/// shared out: on 61 images, three lines of two to six letters more are kept, and a Chinese character that is none is dropped.
+/// The bound was chosen with all characters. Among the Latin ones alone, probabilities are slightly higher, because they share those of the
+/// characters that are left out: on 61 images, three more lines of one to six letters are kept, and one wrongly read Chinese character is dropped.
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;

@@ -60,7 +60,7 @@ impl Head<'_> {
         for first in (0..self.queries).step_by(ROWS) {
             let count = ROWS.min(self.queries - first);
             let row = |r: usize| {
-                // the last rows stand for those that are missing, and are computed for nothing
+                // in the last block, the last row stands for those that are missing; what is computed for it again is not used
                 let from = (first + r.min(count - 1)) * self.query_step;
                 &self.query[from..from + self.width]
             };

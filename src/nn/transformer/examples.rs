@@ -1,7 +1,7 @@
-//! Texts by which an encoder of texts is quantised: from them it learns how large its inputs become. Any English text would do; these have
-//! the kinds that riposte reads: claims, answers, sentences of pages, headings, and texts of a word or two.
+//! The texts that show how large the inputs of an encoder's layers become, which decides how they are quantised. Any English text would do;
+//! these are of the kinds that riposte reads: claims, answers, sentences of pages, headings, and texts of a word or two.
 
-/// In pairs for a model that reads two texts: each with the next one.
+/// A model that reads two texts at a time gets each with the next one ([`pairs`]).
 pub const EXAMPLES: &[&str] = &[
     "School uniforms should be banned.",
     "I went to a school with uniforms for six years, and nobody was ever teased about shoes or jackets; what we wore was simply not a topic, and in the morning there was nothing to choose.",

@@ -26,8 +26,8 @@ enum Weights {
 
 /// A layer whose products are computed in int8: weights by output, inputs by row, sums in 32 bits.
 ///
-/// A few inputs of a transformer are many times as large as all others. With one scale for a row, they would leave few steps to the
-/// others. So before quantisation each input is divided by a factor, and its weights multiplied by it, such that both have the same
+/// A few inputs of a transformer are many times as large as all others. With one scale for a row, few of the 255 steps would be left to the
+/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, such that both have the same
 /// range (Xiao et al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers
 /// et al. 2022, LLM.int8(), <https://arxiv.org/abs/2208.07339>).
 struct Int8 {
@@ -372,7 +372,6 @@ mod tests {
             error += (f64::from(*x) - expected).powi(2);
             size += expected.powi(2);
         }
-        // .02 without factors and kept inputs
         assert!((error / size).sqrt() < 1e-3, "{}", (error / size).sqrt());
         for (row, found) in x.chunks(width).zip(found.chunks(out)) {
             assert_eq!(layer.forward(row).unwrap(), found);

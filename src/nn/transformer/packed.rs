@@ -20,8 +20,8 @@ use crate::nn::conv::{Buffer, BufferPool, Numeric};
 pub(super) const BATCH_TOKENS: usize = 480;
 
 thread_local! {
-    /// Memory that is asked for and given back in each layer costs more than a small layer. No other task runs on a thread while it
-    /// computes an encoder, so that nothing else borrows its buffers.
+    /// To allocate and free memory in each layer takes longer than a small layer itself. A thread runs no other task while it computes an
+    /// encoder, so nothing else borrows its buffers.
     static BUFFERS: RefCell<BufferPool> = RefCell::default();
 }
 
@@ -120,7 +120,7 @@ fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
 }
 
-/// The greatest absolute values of the inputs of a layer's products: what they are to be quantised by.
+/// The greatest absolute values of the inputs of a layer's products, by which they are quantised.
 struct Ranges {
     /// Of the queries, keys and values, (hidden)
     attention: Vec<f32>,
