@@ -7,6 +7,7 @@ use std::path::Path;
 
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, Pixels};
+use riposte::nn::conv::Numeric;
 use riposte::nn::transformer::Backend;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -184,6 +185,36 @@ fn an_image_has_the_same_vector_in_any_batch() {
         .collect();
     assert_eq!(together, alone);
     assert_ne!(together[0], together[1]);
+}
+
+#[test]
+fn int8_is_computed_only_if_asked_for_and_says_how_near_it_is() {
+    let dir = checkpoint_of_width(64);
+    let float = Clip::load(dir.path(), "sha").unwrap();
+    let int8 = Clip::load_in_int8(dir.path(), "sha").unwrap();
+    assert_eq!(float.producer(), int8.producer());
+    let pictures = [(300, 200), (64, 64), (224, 500)];
+    let vectors = |clip: &Clip| -> Vec<Vec<f32>> {
+        let pixels: Vec<Pixels> = pictures
+            .iter()
+            .map(|&(width, height)| clip.preprocess(&picture(width, height)))
+            .collect();
+        clip.embed_images(&pixels).unwrap()
+    };
+    let (exact, near) = (vectors(&float), vectors(&int8));
+    assert_eq!((float.numeric(), float.agreement()), (Numeric::Float, None));
+    if int8.numeric() == Numeric::Float {
+        // the machine has no instructions for int8
+        assert_eq!((exact, int8.agreement()), (near, None));
+        return;
+    }
+    assert_ne!(exact, near);
+    let agreement = int8.agreement().expect("it was quantised by examples");
+    assert!((0.99..1.0).contains(&agreement), "{agreement}");
+    for (exact, near) in exact.iter().zip(&near) {
+        let cosine: f32 = exact.iter().zip(near).map(|(a, b)| a * b).sum();
+        assert!((0.99..=1.00001).contains(&cosine), "{cosine}");
+    }
 }
 
 #[test]
