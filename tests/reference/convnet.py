@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes src/nn/reference/convnet-*.onnx, two small random networks of the same kinds of layers as text detectors and recognisers,
+"""Makes src/nn/reference/convnet-*.onnx, small random networks of the same kinds of layers as text detectors and recognisers,
 and convnet.json, the outputs that onnxruntime computes with them.
 
     pip install onnx onnxruntime numpy
@@ -59,6 +59,9 @@ class Graph:
         clip = self.node("Clip", self.node("Add", x, self.constant(3.0)), self.constant(0.0), self.constant(6.0))
         return self.node("Div", self.node("Mul", x, clip), self.constant(6.0))
 
+    def swish(self, x):
+        return self.node("Mul", x, self.node("Sigmoid", self.node("Mul", x, self.constant([1.5]))))
+
     def gate(self, x, channels, alpha):
         """Squeeze and excitation."""
         y = self.node("Relu", self.conv(self.node("GlobalAveragePool", x), channels, 6, (1, 1)))
@@ -68,11 +71,11 @@ class Graph:
         return self.node("Resize", x, "", self.constant([1, 1, factor, factor]), mode="nearest",
                          coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
-    def save(self, name, output, channels):
+    def save(self, name, output, channels, opset=13):
         shape = [1, channels, "height", "width"]
         graph = helper.make_graph(self.nodes, name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
                                   [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
         model.producer_name = ""
         path = HERE / f"convnet-{name}.onnx"
         onnx.save(model, path)
@@ -110,9 +113,25 @@ def recogniser():
     return g.save("recogniser", g.node("Softmax", x, axis=1), 3)
 
 
+def reader():
+    """The middle is not convolutional, and the convolutions after it lead to an output layer, as in PP-OCRv4's recogniser."""
+    g = Graph()
+    x = g.node("Relu", g.conv("x", 3, 64, (3, 3), (2, 1)))
+    x = g.node("AveragePool", x, kernel_shape=[18, 2], strides=[18, 2])
+    y = g.swish(g.norm(g.conv(x, 64, 12, (1, 3), bias=False), 12))
+    # riposte computes the pooled map and this one, and hands this one to rten
+    y = g.node("Tanh", g.swish(g.conv(y, 12, 20, (1, 1))))
+    # from here on riposte computes the network again
+    y = g.swish(g.norm(g.conv(y, 20, 64, (1, 1)), 64))
+    y = g.swish(g.conv(g.node("Concat", x, y, axis=1), 128, 12, (1, 3)))
+    y = g.node("Transpose", g.node("Squeeze", g.swish(g.conv(y, 12, 24, (1, 1))), axes=[2]), perm=[0, 2, 1])
+    y = g.node("Add", g.node("MatMul", y, g.random(24, 9, scale=0.4)), g.random(9))
+    return g.save("reader", g.node("Softmax", y, axis=2), 3, opset=11)
+
+
 def main():
     said = {}
-    for path, (height, width) in ((detector(), (24, 36)), (recogniser(), (12, 22))):
+    for path, (height, width) in ((detector(), (24, 36)), (recogniser(), (12, 22)), (reader(), (48, 30))):
         y, x = np.mgrid[:height, :width]
         picture = np.stack([(7 * x + 13 * y + 5 * c) % 17 / 17 - 0.5 for c in range(3)])[None].astype(np.float32)
         answer = onnxruntime.InferenceSession(str(path)).run(None, {"x": picture})[0]

@@ -7,13 +7,15 @@ use rten_tensor::{NdTensor, NdTensorView};
 use rten_vecmath::Softmax;
 
 use super::Numeric;
-use super::buffers::BufferPool;
+use super::buffers::{BufferPool, FeatureMap};
 use super::dense::{Pixels, Weights};
 use super::kernel::Activation;
 
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
 pub(crate) struct Classifier {
     pub(super) input_name: String,
+    /// The name of the map of one row that x is with its rows and columns in one axis, if it is that.
+    pub(super) row_name: Option<String>,
     /// x is (1, features, steps) and not (1, steps, features).
     pub(super) transposed: bool,
     pub(super) features: usize,
@@ -26,6 +28,11 @@ impl Classifier {
     /// The name of x in the model file.
     pub(crate) fn input_name(&self) -> &str {
         &self.input_name
+    }
+
+    /// The name of the map that [`Classifier::run_map`] takes, if x is such a one.
+    pub(crate) fn row_name(&self) -> Option<&str> {
+        self.row_name.as_deref()
     }
 
     /// Whether the product is computed in int8 or in floats.
@@ -54,13 +61,38 @@ impl Classifier {
             "the output layer takes (1, steps, {}), not (1, steps, {features}) in a batch of {batch}",
             self.features
         );
+        self.probabilities(x.to_contiguous().data(), features, steps, pool)
+    }
+
+    /// As [`Classifier::run`], of a map of one row, whose pixels are the steps and whose channels the features.
+    ///
+    /// # Errors
+    /// The map has several rows, or another number of channels than the weights have features.
+    pub fn run_map(&self, x: &FeatureMap, pool: &mut BufferPool) -> Result<NdTensor<f32, 3>> {
+        ensure!(
+            x.height == 1 && x.channels == self.features,
+            "the output layer takes a row of {} channels, not {} rows of {}",
+            self.features,
+            x.height,
+            x.channels
+        );
+        self.probabilities(&x.data, x.stride, x.width, pool)
+    }
+
+    /// The probabilities of `steps` feature vectors, of which each begins `stride` numbers after the one before.
+    fn probabilities(
+        &self,
+        numbers: &[f32],
+        stride: usize,
+        steps: usize,
+        pool: &mut BufferPool,
+    ) -> Result<NdTensor<f32, 3>> {
         let columns = self.weights.columns();
         let mut out = vec![0.0; steps * columns];
-        let x = x.to_contiguous();
         Pixels {
-            numbers: x.data(),
-            length: features,
-            step: features,
+            numbers,
+            length: self.features,
+            step: stride,
             count: steps,
         }
         .multiply(&self.weights, Activation::None, &mut out, pool);

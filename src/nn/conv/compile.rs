@@ -3,39 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result, bail};
-use rten_onnx::onnx::{ModelProto, NodeProto};
+use rten_onnx::onnx::NodeProto;
 
 use super::NumericMode;
 use super::buffers::ValueId;
-use super::classifier::Classifier;
 use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
 use super::kernel::CHANNEL_BLOCK;
-use super::steps::{ConvNet, Operator, Step};
+use super::steps::{ConvNet, Input, Operator, Step};
 use super::sums::Term;
-
-/// The parts of an ONNX model that are computed here.
-pub(crate) struct Compiled {
-    /// The network from its input to its output, or to the last feature map that everything after it is computed from; or why no
-    /// part of it is computed here.
-    pub trunk: Result<ConvNet>,
-    /// The output layer, if the network ends in one.
-    pub classifier: Option<Classifier>,
-}
-
-/// Compiles an ONNX model, with int8 products as far as `mode` and the machine allow. The output layer predicts the labels `kept`
-/// alone, in that order; all labels if that is None.
-///
-/// # Errors
-/// The bytes are no ONNX model.
-pub(crate) fn compile(onnx: &[u8], mode: NumericMode, kept: Option<&[usize]>) -> Result<Compiled> {
-    let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
-    let graph = model.graph.context("it is an ONNX model without a graph")?;
-    let graph = Graph::new(&graph);
-    Ok(Compiled {
-        trunk: Compiler::new(&graph, mode).compile(),
-        classifier: graph.classifier(mode, kept),
-    })
-}
 
 /// Greatest side of a kernel, stride, padding and upsampling that is compiled. Real networks stay far below; a damaged file
 /// could otherwise ask for any amount of memory.
@@ -54,8 +29,6 @@ enum Binding {
 
 /// What is known of a value before the network runs.
 pub(super) struct ValueInfo {
-    /// The name of the tensor in the graph.
-    pub name: String,
     pub channels: usize,
     /// Numbers from a pixel to the next one.
     pub stride: usize,
@@ -70,105 +43,84 @@ pub(super) struct Compiler<'a> {
     bindings: HashMap<String, Binding>,
     /// The nodes that were folded into the step of an earlier one.
     pub(super) folded: HashSet<usize>,
+    inputs: Vec<Input>,
     steps: Vec<Step>,
     pub(super) values: Vec<ValueInfo>,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph<'a>, mode: NumericMode) -> Self {
+    pub(super) fn new(graph: &'a Graph<'a>, mode: NumericMode) -> Self {
         Compiler {
             graph,
             mode,
             bindings: HashMap::new(),
             folded: HashSet::new(),
+            inputs: Vec::new(),
             steps: Vec::new(),
             values: Vec::new(),
         }
     }
 
+    /// Compiles all operators from the graph's input on that are known here.
+    ///
     /// # Errors
-    /// The graph contradicts itself, or nothing of it can be computed here.
-    fn compile(mut self) -> Result<ConvNet> {
-        let inputs: Vec<_> = self
-            .graph
-            .proto
-            .input
-            .iter()
+    /// The graph contradicts itself, or does not begin with a convolution.
+    pub(super) fn from_image(graph: &'a Graph<'a>, mode: NumericMode) -> Result<Self> {
+        let inputs = graph.proto.input.iter();
+        let inputs: Vec<&str> = inputs
             .filter_map(|input| input.name.as_deref())
-            .filter(|name| !self.graph.constants.contains_key(name))
+            .filter(|name| !graph.constants.contains_key(name))
             .collect();
-        let (&[input], [output]) = (inputs.as_slice(), self.graph.proto.output.as_slice()) else {
+        let (&[input], [_]) = (inputs.as_slice(), graph.proto.output.as_slice()) else {
             bail!(
                 "the network has {} inputs and {} outputs",
                 inputs.len(),
-                self.graph.proto.output.len()
+                graph.proto.output.len()
             );
         };
-        let output = output.name.as_deref().context("the output has no name")?;
-        let in_channels = self
-            .graph
-            .readers
-            .get(input)
-            .and_then(|readers| self.graph.proto.node.get(*readers.first()?))
-            .filter(|node| node.op_type.as_deref() == Some("Conv"))
-            .and_then(|node| self.graph.constants.get(node.input.get(1)?.as_str()))
-            // the number of channels of weights without numbers is not bounded by the size of the file
-            .filter(|weights| !weights.dims.contains(&0))
-            .and_then(|weights| weights.dims.get(1).copied())
+        let channels = graph
+            .channels_of(input)
             .context("the first operator is no convolution with constant weights")?;
+        let mut compiler = Compiler::new(graph, mode);
+        compiler.take(input, channels, channels);
+        compiler.nodes(0..graph.proto.node.len())?;
+        Ok(compiler)
+    }
+
+    /// Adds a value that is given to the network. All of them come before the first step.
+    pub(super) fn take(&mut self, name: &str, channels: usize, stride: usize) {
+        let value = self.values.len();
+        self.inputs.push(Input { channels, stride });
         self.values.push(ValueInfo {
-            name: input.to_owned(),
-            channels: in_channels,
-            stride: in_channels,
+            channels,
+            stride,
             one_pixel: false,
         });
-        self.bindings.insert(input.to_owned(), Binding::Map(0));
-        for n in 0..self.graph.proto.node.len() {
+        self.bindings.insert(name.to_owned(), Binding::Map(value));
+    }
+
+    /// Compiles these nodes, in this order.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub(super) fn nodes(&mut self, nodes: impl IntoIterator<Item = usize>) -> Result<()> {
+        for n in nodes {
             if !self.folded.contains(&n) {
                 self.node(n)?;
             }
         }
-        if self.bindings.contains_key(output) {
-            self.materialise(output);
-        }
-        let last = self
-            .cut(input, output)
-            .context("no feature map that is computed here leads to the output by itself")?;
-        Ok(self.finish(in_channels, last))
+        Ok(())
     }
 
-    /// The last value that every path from the input to the output passes.
-    fn cut(&self, input: &str, output: &str) -> Option<ValueId> {
-        let producers: HashMap<&str, &NodeProto> = self
-            .graph
-            .proto
-            .node
-            .iter()
-            .flat_map(|node| node.output.iter().map(move |o| (o.as_str(), node)))
-            .collect();
-        (1..self.values.len()).rev().find(|&value| {
-            let cut = &self.values[value].name;
-            let mut seen = HashSet::new();
-            let mut open = vec![output];
-            while let Some(name) = open.pop() {
-                if name == input {
-                    return false;
-                }
-                if name != cut
-                    && seen.insert(name)
-                    && let Some(producer) = producers.get(name)
-                {
-                    open.extend(producer.input.iter().map(String::as_str));
-                }
-            }
-            !cut.is_empty()
-        })
+    /// Whether the tensor can be computed here.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.bindings.contains_key(name)
     }
 
-    /// Drops the steps that `output` does not depend on, finds the last reader of each value, and joins each depthwise convolution
-    /// with the pointwise one after it.
-    fn finish(self, in_channels: usize, output: ValueId) -> ConvNet {
-        let mut needed = HashSet::from([output]);
+    /// The network that computes these values. Drops the steps that they do not depend on, finds the last reader of each value, and joins
+    /// each depthwise convolution with the pointwise one after it.
+    pub(super) fn finish(self, outputs: Vec<ValueId>) -> ConvNet {
+        let mut needed: HashSet<ValueId> = outputs.iter().copied().collect();
         let mut readers: HashMap<ValueId, usize> = HashMap::new();
         let mut steps: Vec<Step> = Vec::new();
         for mut step in self.steps.into_iter().rev() {
@@ -191,7 +143,7 @@ impl<'a> Compiler<'a> {
                 matches!(before.operator, Operator::Depthwise(_))
                     && step.input == Some(before.output)
                     && readers.get(&before.output) == Some(&1)
-                    && before.output != output
+                    && !outputs.contains(&before.output)
             });
             match step.operator {
                 Operator::Conv(conv) if follows_depthwise && conv.window.is_pointwise() => {
@@ -213,13 +165,11 @@ impl<'a> Compiler<'a> {
                 operator => joined.push(Step { operator, ..step }),
             }
         }
-        let output_name = self.values[output].name.clone();
         ConvNet {
             steps: joined,
             values: self.values.len(),
-            in_channels,
-            output,
-            output_name,
+            inputs: self.inputs,
+            outputs,
         }
     }
 
@@ -235,13 +185,15 @@ impl<'a> Compiler<'a> {
         let output = self.values.len();
         let stride = match operator {
             Operator::ConvTranspose(_) if channels == 1 => 1,
-            Operator::Sigmoid | Operator::GlobalMean | Operator::AveragePool { .. } => {
+            Operator::Sigmoid
+            | Operator::Swish { .. }
+            | Operator::GlobalMean
+            | Operator::AveragePool { .. } => {
                 input.map_or(channels, |input| self.values[input].stride)
             }
             _ => channels.next_multiple_of(CHANNEL_BLOCK),
         };
         self.values.push(ValueInfo {
-            name: name.to_owned(),
             channels,
             stride,
             one_pixel,
@@ -291,6 +243,19 @@ impl<'a> Compiler<'a> {
         let (Some(first), Some(output)) = (input(0), node.output.first()) else {
             return Ok(());
         };
+        if let Some(swish) = self.graph.swish(n)
+            && let Some(map) = self.materialise(swish.input)
+        {
+            self.folded.extend(swish.nodes);
+            let ValueInfo {
+                channels,
+                one_pixel,
+                ..
+            } = self.values[map];
+            let operator = Operator::Swish { beta: swish.beta };
+            self.push(operator, Some(map), channels, one_pixel, swish.output);
+            return Ok(());
+        }
         match node.op_type.as_deref().unwrap_or_default() {
             "Conv" => self.conv(node)?,
             "ConvTranspose" => self.conv_transpose(node)?,

@@ -12,7 +12,62 @@ pub(crate) enum Elementwise {
     Activation(Activation),
 }
 
+/// x · sigmoid(beta · x), which is exported as two or three nodes.
+pub(crate) struct Swish<'g> {
+    pub nodes: Vec<usize>,
+    pub input: &'g str,
+    pub output: &'g str,
+    pub beta: f32,
+}
+
 impl Graph<'_> {
+    /// The swish of which node `n` is the first: a Sigmoid, or a Mul by one number before it, and the Mul of both.
+    pub(crate) fn swish(&self, n: usize) -> Option<Swish<'_>> {
+        let node = |n: usize| self.proto.node.get(n);
+        let only_reader = |n: usize, kind: &str| {
+            let &[reader] = self
+                .readers
+                .get(node(n)?.output.first()?.as_str())?
+                .as_slice()
+            else {
+                return None;
+            };
+            (node(reader)?.op_type.as_deref() == Some(kind)).then_some(reader)
+        };
+        let (first, mut nodes) = (node(n)?, vec![n]);
+        let (input, beta) = match (first.op_type.as_deref()?, first.input.as_slice()) {
+            ("Sigmoid", [input]) => (input, 1.0),
+            ("Mul", [a, b]) => {
+                let number = |name: &str| match self.constants.get(name)?.data.as_slice() {
+                    &[number] => Some(number),
+                    _ => None,
+                };
+                nodes.push(only_reader(n, "Sigmoid")?);
+                match (number(a), number(b)) {
+                    (None, Some(beta)) => (a, beta),
+                    (Some(beta), None) => (b, beta),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let sigmoid = *nodes.last()?;
+        let product = only_reader(sigmoid, "Mul")?;
+        let gated = node(sigmoid)?.output.first()?;
+        nodes.push(product);
+        let product = node(product)?;
+        let both = match product.input.as_slice() {
+            [a, b] => (a == input && b == gated) || (a == gated && b == input),
+            _ => false,
+        };
+        both.then_some(Swish {
+            nodes,
+            input,
+            output: product.output.first()?,
+            beta,
+        })
+    }
+
     /// The elementwise operator that alone reads a tensor of so many channels: its nodes, the name of its output, and what it
     /// computes. None if there is none, or if another node reads the tensor too.
     pub(crate) fn elementwise_reader(

@@ -21,6 +21,8 @@ pub(crate) struct Graph<'a> {
     pub constants: HashMap<&'a str, Constant>,
     /// The indices of the nodes that read each tensor, by its name; [`usize::MAX`] stands for the graph's output.
     pub readers: HashMap<&'a str, Vec<usize>>,
+    /// The index of the first node that computes each tensor, by its name.
+    pub producers: HashMap<&'a str, usize>,
 }
 
 /// A node's attribute that is a list of integers, if it is there and none is negative.
@@ -94,12 +96,16 @@ impl<'a> Graph<'a> {
             }
         }
         let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut producers = HashMap::new();
         for (n, node) in proto.node.iter().enumerate() {
             if node.op_type.as_deref() == Some("Constant")
                 && let Some(output) = node.output.first()
                 && let Some(constant) = node.attribute.iter().find_map(|a| constant(a.t.as_ref()?))
             {
                 constants.insert(output.as_str(), constant);
+            }
+            for output in &node.output {
+                producers.entry(output.as_str()).or_insert(n);
             }
             for input in &node.input {
                 readers.entry(input.as_str()).or_default().push(n);
@@ -114,7 +120,19 @@ impl<'a> Graph<'a> {
             proto,
             constants,
             readers,
+            producers,
         }
+    }
+
+    /// The channels of a tensor, as its first reader declares them. None if that is no convolution with constant weights.
+    pub fn channels_of(&self, name: &str) -> Option<usize> {
+        let reader = self.proto.node.get(*self.readers.get(name)?.first()?)?;
+        let weights = (reader.op_type.as_deref() == Some("Conv"))
+            .then(|| self.constants.get(reader.input.get(1)?.as_str()))
+            .flatten()
+            // the number of channels of weights without numbers is not bounded by the size of the file
+            .filter(|weights| !weights.dims.contains(&0))?;
+        weights.dims.get(1).copied()
     }
 
     /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis. It predicts the labels `kept` alone, in
@@ -168,7 +186,12 @@ impl<'a> Graph<'a> {
         }
         let mut padded_bias: Vec<f32> = kept.iter().map(|&label| bias.data[label]).collect();
         padded_bias.resize(columns, 0.0);
+        let row = transposed
+            .and_then(|x| producer(x, "Squeeze"))
+            .filter(|node| attribute_ints(node, "axes").as_deref() == Some(&[2]))
+            .and_then(|node| node.input.first());
         Some(Classifier {
+            row_name: row.cloned(),
             input_name: transposed.unwrap_or(input).clone(),
             transposed: transposed.is_some(),
             features,

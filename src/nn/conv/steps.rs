@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use rten_simd::SimdUnaryOp;
-use rten_vecmath::Sigmoid;
+use rten_vecmath::{Sigmoid, Swish};
 
 use super::Numeric;
 use super::buffers::{BufferPool, FeatureMap, ValueId, check_size, computed};
@@ -25,6 +25,10 @@ pub(super) enum Operator {
     /// Several sums, whose channels are concatenated.
     Sum(Vec<Vec<Term>>),
     Sigmoid,
+    /// x · sigmoid(beta · x)
+    Swish {
+        beta: f32,
+    },
 }
 
 pub(super) struct Step {
@@ -58,44 +62,57 @@ impl Step {
     }
 }
 
-/// A network, or the beginning of one, with one input and one output.
+/// A map that a network takes.
+pub(super) struct Input {
+    pub channels: usize,
+    /// Numbers from a pixel to the next one.
+    pub stride: usize,
+}
+
+/// A network, or a part of one.
 pub(crate) struct ConvNet {
     pub(super) steps: Vec<Step>,
-    /// Number of values.
+    /// Number of values. The inputs are the first.
     pub(super) values: usize,
-    /// Channels of the input.
-    pub(super) in_channels: usize,
-    pub(super) output: ValueId,
-    pub(super) output_name: String,
+    pub(super) inputs: Vec<Input>,
+    pub(super) outputs: Vec<ValueId>,
 }
 
 impl ConvNet {
-    /// The name of the output in the model file.
-    pub(crate) fn output_name(&self) -> &str {
-        &self.output_name
-    }
-
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
         let steps = self.steps.iter().map(Step::numeric);
         steps.max().unwrap_or(Numeric::Float)
     }
 
-    /// Computes the output for one image.
+    /// The number of numbers from a pixel of each input to the next one.
+    pub(crate) fn strides(&self) -> impl Iterator<Item = usize> {
+        self.inputs.iter().map(|input| input.stride)
+    }
+
+    /// Computes the outputs for one image.
     ///
     /// # Errors
-    /// The image has another number of channels than the network takes, or is too small for it, or is of a size for which the
-    /// network adds maps of different sizes or needs too much memory.
-    pub fn run(&self, input: FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
+    /// The inputs are not as many as the network takes, or one has another number of channels or another stride, or is too small
+    /// for the network, or is of a size for which the network adds maps of different sizes or needs too much memory.
+    pub fn run(&self, inputs: Vec<FeatureMap>, pool: &mut BufferPool) -> Result<Vec<FeatureMap>> {
         ensure!(
-            input.channels == self.in_channels,
-            "the image has {} channels, the network takes {}",
-            input.channels,
-            self.in_channels
+            inputs.len() == self.inputs.len(),
+            "the network takes {} maps, not {}",
+            self.inputs.len(),
+            inputs.len()
         );
         let mut maps: Vec<Option<FeatureMap>> = Vec::new();
+        for (map, takes) in inputs.into_iter().zip(&self.inputs) {
+            ensure!(
+                (map.channels, map.stride) == (takes.channels, takes.stride),
+                "the image has {} channels, the network takes {}",
+                map.channels,
+                takes.channels
+            );
+            maps.push(Some(map));
+        }
         maps.resize_with(self.values, || None);
-        maps[0] = Some(input);
         for step in &self.steps {
             maps[step.output] = Some(step.run(&maps, pool)?);
             check_size(&maps)?;
@@ -105,9 +122,10 @@ impl ConvNet {
                 }
             }
         }
-        maps[self.output]
-            .take()
-            .context("no step computes the network's output")
+        let outputs = self.outputs.iter().map(|&value| maps[value].take());
+        outputs
+            .map(|map| map.context("no step computes the network's output"))
+            .collect()
     }
 }
 
@@ -124,13 +142,23 @@ impl Step {
             Operator::GlobalMean => global_mean(input()?, pool),
             Operator::AveragePool { kernel } => average_pool(input()?, *kernel, pool),
             Operator::Sum(parts) => weighted_sum(parts, maps, pool),
-            Operator::Sigmoid => {
-                let input = input()?;
-                let mut map = pool.map(input.height, input.width, input.channels, input.stride)?;
-                map.data.copy_from_slice(&input.data);
-                Sigmoid {}.map_mut(&mut map.data);
-                Ok(map)
-            }
+            Operator::Sigmoid => each_number(&Sigmoid {}, input()?, pool),
+            Operator::Swish { beta } => each_number(&Swish { alpha: *beta }, input()?, pool),
         }
     }
+}
+
+/// The map of what `operator` computes from each number.
+///
+/// # Errors
+/// The map is too large.
+fn each_number(
+    operator: &impl SimdUnaryOp<f32>,
+    input: &FeatureMap,
+    pool: &mut BufferPool,
+) -> Result<FeatureMap> {
+    let mut map = pool.map(input.height, input.width, input.channels, input.stride)?;
+    map.data.copy_from_slice(&input.data);
+    operator.map_mut(&mut map.data);
+    Ok(map)
 }

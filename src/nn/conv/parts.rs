@@ -1,0 +1,212 @@
+//! Divides a network between this runtime and a general one: the trunk, from the image on, is computed here, and so is the head,
+//! from the last operator that is not known here up to the output layer.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result, ensure};
+use rten_onnx::onnx::ModelProto;
+
+use super::NumericMode;
+use super::classifier::Classifier;
+use super::compile::Compiler;
+use super::graph::{Graph, attribute_int};
+use super::kernel::CHANNEL_BLOCK;
+use super::steps::ConvNet;
+
+/// The parts of an ONNX model that are computed here.
+pub(crate) struct Compiled {
+    /// The parts before the output layer; or why there are none.
+    pub parts: Result<Parts>,
+    /// The output layer, if the network ends in one.
+    pub classifier: Option<Classifier>,
+}
+
+/// What is computed here of a network, and what is left. Tensors are named as in the model file.
+pub(crate) struct Parts {
+    pub trunk: ConvNet,
+    /// The names of the trunk's outputs.
+    pub outputs: Vec<String>,
+    /// How many of the trunk's outputs, the first ones, the rest is computed from. 0 if there is no rest.
+    pub handed_over: usize,
+    /// What a general runtime must compute from them.
+    pub rest: Vec<String>,
+    pub head: Option<Head>,
+}
+
+/// The end of a network before its output layer.
+pub(crate) struct Head {
+    pub net: ConvNet,
+    /// The names of its inputs: outputs of the trunk and of the rest.
+    pub inputs: Vec<String>,
+}
+
+/// Which parts of a network are computed here, if they can be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Extent {
+    Trunk,
+    /// The trunk and the output layer.
+    OutputLayer,
+    /// The trunk, the head and the output layer.
+    Head,
+}
+
+/// Compiles an ONNX model as far as `extent`, with int8 products as far as `mode` and the machine allow. The output layer predicts the
+/// labels `kept` alone, in that order; all labels if that is None.
+///
+/// # Errors
+/// The bytes are no ONNX model.
+pub(crate) fn compile(
+    onnx: &[u8],
+    mode: NumericMode,
+    kept: Option<&[usize]>,
+    extent: Extent,
+) -> Result<Compiled> {
+    let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
+    let graph = model.graph.context("it is an ONNX model without a graph")?;
+    let graph = Graph::new(&graph);
+    let classifier = match extent {
+        Extent::Trunk => None,
+        Extent::OutputLayer | Extent::Head => graph.classifier(mode, kept),
+    };
+    let parts = divide(&graph, mode, classifier.as_ref(), extent);
+    Ok(Compiled { parts, classifier })
+}
+
+/// # Errors
+/// The graph contradicts itself, or nothing of it can be computed here.
+fn divide(
+    graph: &Graph,
+    mode: NumericMode,
+    classifier: Option<&Classifier>,
+    extent: Extent,
+) -> Result<Parts> {
+    let mut trunk = Compiler::from_image(graph, mode)?;
+    let row = classifier
+        .and_then(Classifier::row_name)
+        .filter(|_| extent == Extent::Head);
+    let head = row.and_then(|row| head(graph, &mut trunk, mode, row));
+    let output = graph.proto.output.first().and_then(|o| o.name.as_deref());
+    let last = match classifier {
+        Some(classifier) => classifier.input_name(),
+        None => output.context("the output has no name")?,
+    };
+    let (from_trunk, rest) = match &head {
+        Some(head) => {
+            let inputs = head.inputs.iter().cloned();
+            inputs.partition(|name| trunk.knows(name))
+        }
+        None if trunk.knows(last) => (vec![last.to_owned()], Vec::new()),
+        None => (Vec::new(), vec![last.to_owned()]),
+    };
+    let mut outputs = frontier(graph, &trunk, &rest);
+    let handed_over = outputs.len();
+    for name in from_trunk {
+        if !outputs.contains(&name) {
+            outputs.push(name);
+        }
+    }
+    let values: Vec<_> = outputs
+        .iter()
+        .map(|name| {
+            trunk
+                .materialise(name)
+                .with_context(|| format!("{name} cannot be computed here"))
+        })
+        .collect::<Result<_>>()?;
+    ensure!(
+        !values.is_empty(),
+        "no operator that is known here leads to the output"
+    );
+    // value 0 is the image
+    ensure!(
+        !values.contains(&0),
+        "operators that are not known here read the image"
+    );
+    Ok(Parts {
+        trunk: trunk.finish(values),
+        outputs,
+        handed_over,
+        rest,
+        head,
+    })
+}
+
+/// The tensors that the trunk computes and from which a general runtime goes on to compute `goals`.
+fn frontier(graph: &Graph, trunk: &Compiler, goals: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open: Vec<&str> = goals.iter().map(String::as_str).collect();
+    while let Some(name) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        if trunk.knows(name) {
+            found.push(name.to_owned());
+        } else if let Some(n) = graph.producers.get(name) {
+            open.extend(graph.proto.node[*n].input.iter().map(String::as_str));
+        }
+    }
+    found
+}
+
+/// Operators that may be part of a head.
+const HEAD_OPERATORS: [&str; 9] = [
+    "Conv",
+    "BatchNormalization",
+    "Relu",
+    "Sigmoid",
+    "Mul",
+    "Add",
+    "Clip",
+    "Div",
+    "Concat",
+];
+
+/// The head that computes the map `row`. None if an operator that is not known here does, or if the number of channels of one of the head's
+/// inputs is not known.
+fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Option<Head> {
+    let mut nodes = HashSet::new();
+    let mut inputs: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = vec![row];
+    while let Some(name) = open.pop() {
+        if name.is_empty() || graph.constants.contains_key(name) || !seen.insert(name) {
+            continue;
+        }
+        let known = |n: &usize| {
+            let node = &graph.proto.node[*n];
+            let kind = node.op_type.as_deref().unwrap_or_default();
+            HEAD_OPERATORS.contains(&kind)
+                && (kind != "Concat" || attribute_int(node, "axis") == Some(1))
+        };
+        match graph.producers.get(name).filter(|n| known(n)) {
+            Some(n) if !trunk.knows(name) => {
+                nodes.insert(*n);
+                open.extend(graph.proto.node[*n].input.iter().map(String::as_str));
+            }
+            _ => inputs.push(name),
+        }
+    }
+    let mut compiler = Compiler::new(graph, mode);
+    for name in &inputs {
+        let (channels, stride) = match trunk.knows(name) {
+            true => {
+                let value = trunk.materialise(name)?;
+                (trunk.values[value].channels, trunk.values[value].stride)
+            }
+            false => {
+                let channels = graph.channels_of(name)?;
+                (channels, channels.checked_next_multiple_of(CHANNEL_BLOCK)?)
+            }
+        };
+        compiler.take(name, channels, stride);
+    }
+    let mut nodes: Vec<usize> = nodes.into_iter().collect();
+    nodes.sort_unstable();
+    compiler.nodes(nodes).ok()?;
+    let output = compiler.materialise(row)?;
+    (output >= inputs.len()).then(|| Head {
+        net: compiler.finish(vec![output]),
+        inputs: inputs.into_iter().map(str::to_owned).collect(),
+    })
+}
