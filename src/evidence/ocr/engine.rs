@@ -161,7 +161,7 @@ impl OcrsReader {
             width,
             channels: 1,
             stride: 1,
-            data: image.into_data().into(),
+            data: image.into_data().as_slice().into(),
         };
         let output = self.recogniser.run(input, core)?;
         // log-probabilities, (steps, batch, labels)

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use std::ops::{Deref, DerefMut};
 
+use super::aligned::Aligned;
 use super::quantised::Quantisation;
 
 /// Index of a feature map of the network. The input is number 0.
@@ -42,12 +43,13 @@ pub(crate) struct FeatureMap {
 impl FeatureMap {
     /// A map without padding, every number of which is `value`.
     pub fn filled(height: usize, width: usize, channels: usize, value: f32) -> FeatureMap {
+        let numbers = vec![value; height * width * channels];
         FeatureMap {
             height,
             width,
             channels,
             stride: channels,
-            data: vec![value; height * width * channels].into(),
+            data: Buffer::from(numbers.as_slice()),
         }
     }
 
@@ -69,15 +71,15 @@ impl FeatureMap {
 /// The first numbers of an allocation that may be larger.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffer {
-    numbers: Vec<f32>,
+    numbers: Aligned<f32>,
     length: usize,
 }
 
-impl From<Vec<f32>> for Buffer {
-    fn from(numbers: Vec<f32>) -> Self {
+impl From<&[f32]> for Buffer {
+    fn from(numbers: &[f32]) -> Self {
         Buffer {
             length: numbers.len(),
-            numbers,
+            numbers: Aligned::copy_of(numbers),
         }
     }
 }
@@ -99,7 +101,7 @@ impl DerefMut for Buffer {
 /// Allocations that are reused from layer to layer and from image to image.
 #[derive(Default)]
 pub(crate) struct BufferPool {
-    free: Vec<Vec<f32>>,
+    free: Vec<Aligned<f32>>,
     /// Scratch space for quantised inputs.
     pub(crate) bytes: Vec<u8>,
     pub(crate) quantisations: Vec<Quantisation>,
@@ -165,7 +167,7 @@ impl BufferPool {
         Buffer {
             numbers: match fitting {
                 Some(n) => self.free.swap_remove(n),
-                None => vec![0.0; length],
+                None => Aligned::zeros(length),
             },
             length,
         }

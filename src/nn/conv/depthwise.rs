@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::aligned::Aligned;
 use super::buffers::{Buffer, BufferPool, FeatureMap};
 use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
 use super::kernel::{Activation, Depthwise};
@@ -14,7 +15,7 @@ pub(super) struct DepthwiseConv {
     /// Channels of input and output, without padding.
     pub channels: usize,
     /// (kernel rows, kernel columns, padded channels)
-    pub weights: Vec<f32>,
+    pub weights: Aligned<f32>,
     /// One number for each padded channel.
     pub bias: Vec<f32>,
     pub activation: Activation,
@@ -219,7 +220,7 @@ mod tests {
                 padding,
             },
             channels: 16,
-            weights: numbers(kernel.0 * kernel.1 * 16, 3),
+            weights: Aligned::copy_of(&numbers(kernel.0 * kernel.1 * 16, 3)),
             bias: numbers(16, 4),
             activation: Activation::None,
         }

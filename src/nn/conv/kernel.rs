@@ -17,6 +17,8 @@ use std::ops::Range;
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
+use super::aligned::Aligned;
+
 /// Channels are padded to a multiple of this number: the lanes of the widest vectors.
 pub(crate) const CHANNEL_BLOCK: usize = 16;
 
@@ -101,7 +103,7 @@ pub(crate) struct PackedWeights {
     /// Vectors across each panel.
     panels: Vec<usize>,
     /// Panel after panel; within a panel, row after row.
-    data: Vec<f32>,
+    data: Aligned<f32>,
     bias: Vec<f32>,
     rows: usize,
 }
@@ -164,7 +166,7 @@ impl PackedWeights {
         PackedWeights {
             lanes,
             panels,
-            data,
+            data: Aligned::copy_of(&data),
             rows: weights.len() / columns,
             bias,
         }
@@ -244,7 +246,7 @@ impl SimdOp for ProductInto<'_, '_> {
         };
         while from < windows.count {
             let group = (windows.count - from).min(most);
-            let (mut column, mut data) = (0, weights.data.as_slice());
+            let (mut column, mut data) = (0, &*weights.data);
             for &width in &weights.panels {
                 let height = if width == 3 { wide } else { narrow };
                 let (mut m, end) = (from, from + group);

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use rten_onnx::onnx::NodeProto;
 
 use super::NumericMode;
+use super::aligned::Aligned;
 use super::compile::{Compiler, MAX_EXTENT, ValueInfo};
 use super::dense::{Conv, ConvTranspose, Weights, Window};
 use super::depthwise::DepthwiseConv;
@@ -127,7 +128,7 @@ impl Compiler<'_> {
         bias.resize(padded_out, 0.0);
         let operator = if depthwise {
             // (channels, rows, columns) to (rows, columns, padded channels)
-            let mut weights = vec![0.0; rows * columns * padded_out];
+            let mut weights = Aligned::zeros(rows * columns * padded_out);
             for (channel, kernel) in data.chunks(kernel_size).enumerate() {
                 for (n, w) in kernel.iter().enumerate() {
                     weights[n * padded_out + channel] = *w;

@@ -17,6 +17,7 @@
 //! computed in int8, up to six times as fast. Of the words that tesseract and RapidOCR both read in 25 images of a crawl, .992
 //! are found in int8 and .994 in floats; in 36 images of tweets .990 and .993.
 
+mod aligned;
 mod buffers;
 mod classifier;
 mod compile;

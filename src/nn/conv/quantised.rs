@@ -11,6 +11,7 @@
     reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; each entry point asserts the bounds once"
 )]
 
+use super::aligned::Aligned;
 use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
 
 /// The right operand of an int8 product and its bias, laid out for this machine's instructions.
@@ -24,7 +25,7 @@ pub(crate) struct Int8Weights {
     panels: Vec<usize>,
     /// Panel after panel. Within a panel: four rows of a column next to each other, then the next column, then the next
     /// four rows.
-    data: Vec<i8>,
+    data: Aligned<i8>,
     /// Scale of each column: weight = byte · scale.
     scale: Vec<f32>,
     /// Sum of the bytes of each column.
@@ -128,7 +129,7 @@ impl Int8Weights {
         Int8Weights {
             instructions,
             panels,
-            data,
+            data: Aligned::copy_of(&data),
             scale,
             sum,
             bias,
@@ -398,7 +399,7 @@ macro_rules! kernels {
                 let mut from = 0;
                 while from < count {
                     let group = (count - from).min($narrow * 2);
-                    let (mut column, mut data) = (0, weights.data.as_slice());
+                    let (mut column, mut data) = (0, &*weights.data);
                     for &width in &weights.panels {
                         let (mut m, end) = (from, from + group);
                         while m < end {
