@@ -16,6 +16,11 @@ fi
 if sh tests/chromium.sh; then
     require chromium
 fi
+# the programs of tests/peers.txt, for the tests that compare riposte with them
+python=${PYTHON:-python3}
+if { [ -x target/peers/bin/python ] || $python -m venv target/peers; } && target/peers/bin/python -m pip install -q -r tests/peers.txt; then
+    require peers
+fi
 if [ -n "${RIPOSTE_DATA:-}" ]; then
     require data
 fi

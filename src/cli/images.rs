@@ -13,7 +13,8 @@ use super::files::{evidence_store, read_topics, write_atomically};
 use super::probe;
 use super::progress::EventPrinter;
 use super::texts::{
-    check_outputs, effort, index_base, print_all_verified, print_collection, print_verified,
+    check_run_outputs, effort, index_base, print_all_verified, print_collection, print_verified,
+    run_places,
 };
 use super::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs, print, topic_parts};
 use crate::collection::ReadTopics;
@@ -28,39 +29,45 @@ use crate::task::approach::ImageApproach;
 use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
 use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
 use crate::task::images::Settings;
+use crate::task::models;
 use crate::task::text_run::ensure_documents;
-use crate::task::{default_tag, models};
 use crate::trec::{FaultKind, escaped, explained, run};
 use crate::weights::Role;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
 
-/// `riposte images`: retrieves images and writes run.txt. Returns the exit code.
+/// `riposte images`: retrieves images and writes run.txt, one for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
-    let approach = ImageApproach::find(&args.approach)?;
+    let found = args
+        .approach
+        .iter()
+        .map(|name| ImageApproach::find(name))
+        .collect::<Result<Vec<_>>>()?;
+    let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
+    let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let collection = open(options)?;
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &options.input)?;
-    let run_file = check_outputs(
-        &args.output,
-        args.explain.as_deref(),
-        args.topics.as_deref(),
-    )?;
-    let tag = args.tag.clone();
-    let settings = Settings {
-        tag: tag.unwrap_or_else(|| default_tag(&approach.name)),
-        approach,
-        parts: topic_parts(&args.parts),
-        overlap: args.overlap,
-    };
+    let run_files = check_run_outputs(&places, args.explain.as_deref(), args.topics.as_deref())?;
+    let tags = places.into_iter().map(|place| place.tag);
+    let runs: Vec<Settings> = found
+        .into_iter()
+        .zip(tags)
+        .map(|(approach, tag)| Settings {
+            tag,
+            approach,
+            parts: topic_parts(&args.parts),
+            overlap: args.overlap,
+        })
+        .collect();
     let mut printer = EventPrinter::new(options.quiet);
     let effort = effort(options.threads)?;
     // opened before the extraction, which can take hours, so that errors are found early
     let mut code = u8::from(!faults.is_empty());
     let mut arguments = None;
     if let Some(file) = &args.arguments {
-        check_arguments(&settings)?;
+        runs.iter().try_for_each(check_arguments)?;
         let (opened, faulty) = open_arguments(file, options, effort, &mut printer)?;
         code = code.max(faulty);
         arguments = Some(opened);
@@ -71,7 +78,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let request = ImageRequest {
         collection: &collection,
         topics: &topics,
-        settings: &settings,
+        runs: &runs,
         arguments: arguments.as_ref(),
         limit: options.limit,
         threads: options.threads,
@@ -81,31 +88,35 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     };
     let done = image_run::run(&mut extraction, request, &mut |event| printer.print(event))?;
 
-    if options.verbose {
-        print_verified(done.verified);
-    }
-    for note in &done.ranking.notes {
-        say!("note: {}", escaped(note));
-    }
-    if done.ranking.lines.is_empty() {
-        say!("note: no image is relevant to a topic: the run is empty");
-    }
-    write_atomically(
-        &run_file,
-        run::write_images(&done.ranking.lines)?.as_bytes(),
-    )?;
-    if let Some(path) = &args.explain {
-        write_atomically(path, &explained::write(&done.ranking.explained)?)?;
+    let (mut index_seconds, mut rank_seconds) = (0.0, 0.0);
+    for (run, file) in done.runs.iter().zip(&run_files) {
+        if options.verbose {
+            print_verified(run.verified);
+        }
+        for note in &run.ranking.notes {
+            say!("note: {}", escaped(note));
+        }
+        if run.ranking.lines.is_empty() {
+            say!("note: no image is relevant to a topic: the run is empty");
+        }
+        write_atomically(file, run::write_images(&run.ranking.lines)?.as_bytes())?;
+        if let Some(path) = &args.explain {
+            write_atomically(path, &explained::write(&run.ranking.explained)?)?;
+        }
+        index_seconds += run.index_seconds;
+        rank_seconds += run.rank_seconds;
     }
     if !options.quiet {
-        let stages = [("index", done.index_seconds), ("rank", done.rank_seconds)];
+        let stages = [("index", index_seconds), ("rank", rank_seconds)];
         print_table(&extraction, &done.summary, &stages)?;
-        say!(
-            "{} lines for {} topics in {}",
-            done.ranking.lines.len(),
-            topics.len(),
-            run_file.display()
-        );
+        for (run, file) in done.runs.iter().zip(&run_files) {
+            say!(
+                "{} lines for {} topics in {}",
+                run.ranking.lines.len(),
+                topics.len(),
+                file.display()
+            );
+        }
     }
     Ok(code.max(print_faults(options, &done.summary)))
 }

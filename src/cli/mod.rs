@@ -38,6 +38,11 @@ use crate::topic::question::TopicParts;
 use crate::trec::TextTask;
 use crate::weights::{self, Models};
 
+/// The environment variables in which TIRA names the directories of the collection and of the run. They are read where the options are not
+/// given.
+const INPUT: &str = "inputDataset";
+const OUTPUT: &str = "outputDir";
+
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
 #[command(name = "riposte", version, arg_required_else_help = true)]
@@ -83,7 +88,7 @@ enum Command {
 #[derive(Args)]
 struct ExtractionArgs {
     /// Directory of the collection, with its images in images/
-    #[arg(short, long = "input", value_name = "DIR")]
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     input: PathBuf,
     /// Evidence store, by default a file for this collection in the user's cache directory
     #[arg(long, value_name = "FILE")]
@@ -131,7 +136,7 @@ struct ImagesArgs {
     #[command(flatten)]
     extraction: ExtractionArgs,
     /// Output directory for run.txt, created if necessary
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     output: PathBuf,
     /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
@@ -139,13 +144,13 @@ struct ImagesArgs {
     /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     parts: Vec<String>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is DIR/NAME/run.txt
     #[arg(long, value_name = "NAME", default_value = "riposte")]
-    approach: String,
+    approach: Vec<String>,
     /// Allow an image in both lists of a topic
     #[arg(long)]
     overlap: bool,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach. With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     tag: Option<String>,
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
@@ -177,10 +182,10 @@ struct IndexingArgs {
 #[derive(Args)]
 struct TextArgs {
     /// Directory of the collection
-    #[arg(short, long = "input", value_name = "DIR")]
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     input: PathBuf,
     /// Output directory for run.txt, created if necessary
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     output: PathBuf,
     /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
@@ -188,10 +193,10 @@ struct TextArgs {
     /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     parts: Vec<String>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is DIR/NAME/run.txt
     #[arg(long, value_name = "NAME", default_value = "riposte")]
-    approach: String,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach
+    approach: Vec<String>,
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach. With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     tag: Option<String>,
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line
@@ -227,7 +232,7 @@ struct ComparativeArgs {
 #[derive(Args)]
 struct IndexArgs {
     /// Collection: a directory with images/, args-me.json, the files of debate portals or passages.jsonl, or one of these files
-    #[arg(short, long = "input", value_name = "DIR")]
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     input: PathBuf,
     /// Task that the collection is for, by default inferred from the names of its files
     #[arg(long, value_enum)]
@@ -450,7 +455,7 @@ struct InspectArgs {
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Directory of the collection that was searched
-    #[arg(short, long = "input", value_name = "DIR")]
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     input: PathBuf,
     /// Directory of the report (or its file, with --single-file); an older report there is replaced
     #[arg(short, long, value_name = "PATH", default_value = "out/inspect")]

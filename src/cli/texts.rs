@@ -1,5 +1,6 @@
 //! `controversial` and `comparative`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -82,69 +83,143 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
 
 fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Path>) -> Result<u8> {
     let indexing = &args.indexing;
-    let approach = TextApproach::find(task, &args.approach)?;
-    if approach.service.is_some() {
+    let found = args
+        .approach
+        .iter()
+        .map(|name| TextApproach::find(task, name))
+        .collect::<Result<Vec<_>>>()?;
+    if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
         ensure!(
             task == TextTask::Comparative,
             "{} asks a search engine for web pages, which is for `comparative` alone",
-            approach.name
+            asking.name
         );
-        return ask(args, &approach, stances, key_file);
+        ensure!(
+            found.len() == 1,
+            "{} asks a search engine and searches no collection: run it by itself",
+            asking.name
+        );
+        return ask(args, asking, stances, key_file);
     }
     ensure!(
         key_file.is_none(),
         "--key-file is for approaches that ask a service, such as chatnoir"
     );
+    let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
+    let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
-    let tag = args.tag.clone();
-    let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
-    let run_file = check_outputs(
-        &args.output,
-        args.explain.as_deref(),
-        args.topics.as_deref(),
-    )?;
+    let run_files = check_run_outputs(&places, args.explain.as_deref(), args.topics.as_deref())?;
     let mut printer = EventPrinter::new(indexing.quiet);
-    let request = TextRequest {
-        task,
-        input: &args.input,
-        topics: &topics,
-        approach,
-        parts: topic_parts(&args.parts),
-        tag: &tag,
-        explain: args.explain.is_some(),
-        stances,
-        base: index_base(&args.input, indexing.index.as_deref())?,
-        models: &args.models.open()?,
-        numeric: args.models.numeric.mode(),
-        effort: effort(indexing.threads)?,
-        output: &args.output,
-        rehash: args.rehash,
-    };
-    let done = text_run::run(request, &mut |event| printer.print(event))?;
+    let base = index_base(&args.input, indexing.index.as_deref())?;
+    let models = args.models.open()?;
+    let effort = effort(indexing.threads)?;
+    let mut code = u8::from(!faults.is_empty());
+    for (n, ((approach, place), run_file)) in
+        found.into_iter().zip(&places).zip(&run_files).enumerate()
+    {
+        let request = TextRequest {
+            task,
+            input: &args.input,
+            topics: &topics,
+            approach,
+            parts: topic_parts(&args.parts),
+            tag: &place.tag,
+            explain: args.explain.is_some(),
+            stances,
+            base: base.clone(),
+            models: &models,
+            numeric: args.models.numeric.mode(),
+            effort,
+            output: &place.dir,
+            // the collection does not change between the runs
+            rehash: args.rehash && n == 0,
+        };
+        let done = text_run::run(request, &mut |event| printer.print(event))?;
 
-    if indexing.verbose {
-        print_all_verified(&done.indexes);
-    }
-    write_atomically(&run_file, run::write_texts(&done.lines)?.as_bytes())?;
-    if let Some(path) = &args.explain {
-        write_atomically(path, &explained::write(&done.explained)?)?;
-    }
-    let code = print_collection(&done.indexes, indexing.quiet, indexing.verbose);
-    let code = code.max(u8::from(!faults.is_empty()));
-    if !indexing.quiet {
-        say!(
-            "  seconds: index {:.1}, rank {:.1}",
-            done.index_seconds,
-            done.rank_seconds
-        );
-        say!(
-            "{} lines for {} topics in {}",
-            done.lines.len(),
-            topics.len(),
-            run_file.display()
-        );
+        if indexing.verbose {
+            print_all_verified(&done.indexes);
+        }
+        write_atomically(run_file, run::write_texts(&done.lines)?.as_bytes())?;
+        if let Some(path) = &args.explain {
+            write_atomically(path, &explained::write(&done.explained)?)?;
+        }
+        if n == 0 {
+            code = code.max(print_collection(
+                &done.indexes,
+                indexing.quiet,
+                indexing.verbose,
+            ));
+        }
+        if !indexing.quiet {
+            say!(
+                "  seconds: index {:.1}, rank {:.1}",
+                done.index_seconds,
+                done.rank_seconds
+            );
+            say!(
+                "{} lines for {} topics in {}",
+                done.lines.len(),
+                topics.len(),
+                run_file.display()
+            );
+        }
     }
     Ok(code)
+}
+
+/// Where the run of an approach goes, and its tag.
+pub(crate) struct RunPlace {
+    pub dir: PathBuf,
+    pub tag: String,
+}
+
+/// The places of the runs of these approaches: the output directory for one, and in it a directory with the name of each for several.
+///
+/// # Errors
+/// Two approaches have the same name.
+pub(crate) fn run_places(
+    output: &Path,
+    approaches: &[&str],
+    tag: Option<&str>,
+) -> Result<Vec<RunPlace>> {
+    let mut seen = HashSet::new();
+    let places = approaches.iter().map(|name| {
+        // a name from a file may have any characters
+        let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
+        let word = word.trim_start_matches('.');
+        ensure!(
+            !word.is_empty() && seen.insert(word.to_owned()),
+            "two runs cannot be told apart: --approach {name} is given twice, or has no name"
+        );
+        Ok(match (approaches.len(), tag) {
+            (1, _) => RunPlace {
+                dir: output.to_owned(),
+                tag: tag.map_or_else(|| default_tag(name), str::to_owned),
+            },
+            (_, tag) => RunPlace {
+                dir: output.join(word),
+                tag: tag.map_or_else(|| default_tag(name), |tag| format!("{tag}-{word}")),
+            },
+        })
+    });
+    places.collect()
+}
+
+/// Finds out before the work whether the runs and the file that --explain names can be written. Returns the paths of the runs.
+///
+/// # Errors
+/// One of them cannot, or there are several runs and --explain.
+pub(crate) fn check_run_outputs(
+    places: &[RunPlace],
+    explain: Option<&Path>,
+    topics: Option<&Path>,
+) -> Result<Vec<PathBuf>> {
+    ensure!(
+        explain.is_none() || places.len() == 1,
+        "--explain is for one approach at a time"
+    );
+    let run_of = |place: &RunPlace| check_outputs(&place.dir, explain, topics);
+    places.iter().map(run_of).collect()
 }
 
 /// Retrieves by an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect: there is no collection.

@@ -11,8 +11,8 @@ use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::judge::Edition;
 use crate::judge::verify::{
-    AnswerRules, Finding, ImageRules, TextRules, is_valid, verify_answers, verify_images,
-    verify_texts,
+    AnswerRules, Finding, ImageRules, Severity, TextRules, is_valid, refused_by_tira,
+    verify_answers, verify_images, verify_texts,
 };
 use crate::task::text_indexes::document_ids;
 use crate::trec::{DocId, TextTask, TopicId, escaped};
@@ -48,7 +48,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
     let mut all_valid = true;
     for run in &args.runs {
         let (path, bytes) = read_run(run)?;
-        let findings = match &rules {
+        let mut findings = match &rules {
             Rules::Images(rules) => {
                 let verdict = verify_images(&bytes, rules);
                 if let Some(file) = &args.prototext {
@@ -60,6 +60,13 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             Rules::Texts(rules) => verify_texts(&bytes, rules),
             Rules::Answers(rules) => verify_answers(&bytes, rules),
         };
+        if !matches!(rules, Rules::Answers(_)) {
+            let errors = findings.iter().filter(|f| f.severity == Severity::Error);
+            let wrong: HashSet<u64> = errors.filter_map(|f| f.line).collect();
+            // a line that breaks the task's rules is not named again
+            let refused = refused_by_tira(&bytes).into_iter();
+            findings.extend(refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line))));
+        }
         all_valid &= is_valid(&findings);
         print_findings(&path, &findings, args.verbose)?;
     }
@@ -87,10 +94,11 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
             "{path}: {more} more of these kinds (--verbose prints them)\n"
         ))?;
     }
-    let verdict = if is_valid(findings) {
-        "valid"
-    } else {
-        "NOT valid"
+    let tira = findings.iter().any(|f| f.severity == Severity::Tira);
+    let verdict = match (is_valid(findings), tira) {
+        (false, _) => "NOT valid",
+        (true, true) => "valid by the rules of the task, but TIRA refuses it",
+        (true, false) => "valid",
     };
     print(&format_args!("{path}: {verdict}\n"))
 }

@@ -64,7 +64,8 @@ impl ArgumentSource {
 pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
     pub topics: &'a [Topic],
-    pub settings: &'a Settings,
+    /// The runs that are made of the evidence, each by an approach; at least one.
+    pub runs: &'a [Settings],
     pub arguments: Option<&'a ArgumentSource>,
     /// Number of images to rank, the first ones by id; `None` for all.
     pub limit: Option<usize>,
@@ -77,10 +78,15 @@ pub(crate) struct ImageRequest<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// The runs that were asked for, and what is known of the evidence.
+pub(crate) struct ImageRuns {
+    pub runs: Vec<ImageRun>,
+    pub summary: Summary,
+}
+
 /// A run, and figures about it.
 pub(crate) struct ImageRun {
     pub ranking: ImageRanking,
-    pub summary: Summary,
     pub verified: corpus::Verified,
     pub index_seconds: f64,
     pub rank_seconds: f64,
@@ -101,8 +107,8 @@ pub(crate) fn check_arguments(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Computes missing evidence, brings the index up to date, and ranks the images for each topic. Damaged records that are met are computed
-/// anew.
+/// Computes missing evidence, brings the indexes up to date, and ranks the images for each topic, once for each run. Damaged records that
+/// are met are computed anew.
 ///
 /// # Errors
 /// A store, a model or the index fails, or the user has stopped the run. Evidence and model outputs are stored in either case.
@@ -110,16 +116,21 @@ pub fn run(
     extraction: &mut Extraction,
     request: ImageRequest,
     on_event: &mut OnEvent,
-) -> Result<ImageRun> {
-    let summary = extract(extraction, &request, on_event)?;
-    match rank_evidence(extraction, &request, summary, on_event) {
-        Err(error) if is_damaged_record(&error) && !extraction.store.is_read_only() => {
-            extraction.remove_damaged(on_event)?;
-            let summary = extract(extraction, &request, on_event)?;
-            rank_evidence(extraction, &request, summary, on_event)
-        }
-        done => done,
+) -> Result<ImageRuns> {
+    let mut summary = extract(extraction, &request, on_event)?;
+    let mut runs = Vec::new();
+    for settings in request.runs {
+        let run = match rank_evidence(extraction, &request, settings, on_event) {
+            Err(error) if is_damaged_record(&error) && !extraction.store.is_read_only() => {
+                extraction.remove_damaged(on_event)?;
+                summary = extract(extraction, &request, on_event)?;
+                rank_evidence(extraction, &request, settings, on_event)
+            }
+            done => done,
+        };
+        runs.push(run?);
     }
+    Ok(ImageRuns { runs, summary })
 }
 
 fn extract(
@@ -138,11 +149,11 @@ fn extract(
 fn rank_evidence(
     extraction: &mut Extraction,
     request: &ImageRequest,
-    summary: Summary,
+    settings: &Settings,
     on_event: &mut OnEvent,
 ) -> Result<ImageRun> {
     let start = Instant::now();
-    let analyzer = &request.settings.approach.relevance.analyzer;
+    let analyzer = &settings.approach.relevance.analyzer;
     let (corpus, _, _temporary) =
         open_index(&mut extraction.store, analyzer, request.effort, on_event)?;
     let verified = corpus.verified();
@@ -152,10 +163,9 @@ fn rank_evidence(
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let ranking = rank(extraction, &index, request, on_event)?;
+    let ranking = rank(extraction, &index, request, settings, on_event)?;
     Ok(ImageRun {
         ranking,
-        summary,
         verified,
         index_seconds,
         rank_seconds: start.elapsed().as_secs_f64(),
@@ -166,9 +176,10 @@ fn rank(
     extraction: &Extraction,
     index: &ImageIndex,
     request: &ImageRequest,
+    settings: &Settings,
     on_event: &mut OnEvent,
 ) -> Result<ImageRanking> {
-    let pairs = match request.settings.approach.stance {
+    let pairs = match settings.approach.stance {
         StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
         _ => None,
     };
@@ -204,7 +215,7 @@ fn rank(
             &mut reader,
             arguments,
             request.topics,
-            request.settings,
+            settings,
             &mut on_progress,
         )
     })

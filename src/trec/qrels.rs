@@ -40,7 +40,7 @@ pub(crate) type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 pub enum Qrels {
     /// Touché 2022 and 2023, Task 3: `topic ONTOPIC|PRO|CON imageId grade`.
     Images(ImageQrels),
-    /// Tasks 1 and 2: `topic 0 doc grade`.
+    /// Tasks 1 and 2: `topic 0 doc grade`; BEIR: `query-id corpus-id score` by tabs, below these words.
     Graded(GradedQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
@@ -60,6 +60,10 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             let (grades, errors) = read_answers(text);
             (Qrels::Answers(grades), errors)
         }
+        [query, doc, score] if is_beir_header([query, doc, score]) => {
+            let (grades, errors) = read_beir(text);
+            (Qrels::Graded(grades), errors)
+        }
         [_, question, _, _] if JudgedQuestion::parse(question).is_some() => {
             let (images, errors) = read_images(text);
             (Qrels::Images(images), errors)
@@ -71,12 +75,41 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             (Qrels::Stances(stances), errors)
         }
         _ => {
-            let (grades, errors) = read_plain(text, |word| match word.parse() {
-                Ok(grade) if f64::is_finite(grade) => Ok(grade),
-                _ => bail!("{word:?} is not a grade"),
-            });
+            let (grades, errors) = read_plain(text, grade_of);
             (Qrels::Graded(grades), errors)
         }
+    }
+}
+
+/// Whether these are the names of the columns in a file of judgements as BEIR has them, `qrels/test.tsv`.
+fn is_beir_header(fields: [&str; 3]) -> bool {
+    let [query, doc, score] = fields.map(str::to_ascii_lowercase);
+    query == "query-id" && doc == "corpus-id" && score == "score"
+}
+
+/// Reads judgements as BEIR has them, below their header. Returns what can be read, and an error for each line that cannot.
+fn read_beir(text: &str) -> (GradedQrels, Vec<LineError>) {
+    let mut qrels = GradedQrels::new();
+    let mut is_header = true;
+    let errors = each_line(text, |line| {
+        if std::mem::take(&mut is_header) {
+            return Ok(());
+        }
+        // an id may contain a space
+        let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let &[topic, doc, score] = fields.as_slice() else {
+            bail!("{} fields between tabs, must be three", fields.len());
+        };
+        ensure!(!topic.is_empty() && !doc.is_empty(), "an id is empty");
+        enter(&mut qrels, topic, doc, grade_of(score)?)
+    });
+    (qrels, errors)
+}
+
+fn grade_of(word: &str) -> Result<f64> {
+    match word.parse() {
+        Ok(grade) if f64::is_finite(grade) => Ok(grade),
+        _ => bail!("{word:?} is not a grade"),
     }
 }
 

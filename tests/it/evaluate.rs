@@ -218,6 +218,41 @@ fn evaluate_prints_tables_tsv_and_jsonl_and_refuses_what_it_cannot_compute() {
 }
 
 #[test]
+fn judgements_as_beir_has_them_are_those_of_trec() {
+    let dir = WorkDir::with(&[
+        (
+            "test.tsv",
+            b"query-id\tcorpus-id\tscore\n1\ta\t2\n1\tc\t1\r\n3\ta\t1\n",
+        ),
+        ("trec.qrels", b"1 0 a 2\n1 0 c 1\n3 0 a 1\n"),
+        (
+            "broken.tsv",
+            b"query-id\tcorpus-id\tscore\n1\ta\n1\tc\tone\n1\ta\t2\n",
+        ),
+        ("run.txt", RUN.as_bytes()),
+    ]);
+    let cells = |file| {
+        let line = format!("evaluate {file} run.txt nDCG@5 P@1 --qrels x=trec.qrels --format tsv");
+        let (code, cells, errors) = dir.run(&line);
+        (code, cells.lines().nth(1).map(str::to_owned), errors)
+    };
+    let (code, trec, _) = cells("trec.qrels");
+    let (also, beir, _) = cells("test.tsv");
+    assert_eq!((code, also), (0, 0));
+    assert_eq!(beir, trec.map(|cells| cells.replace("trec", "test")));
+    let (code, _, errors) = cells("broken.tsv");
+    assert_eq!(code, 1);
+    assert!(
+        errors.contains("line 2: 2 fields between tabs, must be three"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("line 3: \"one\" is not a grade"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
     let dir = WorkDir::with(&[
         ("rel.qrels", b"1 0 a 2\n1 0 b two\n"),

@@ -395,3 +395,23 @@ fn topics_in_other_encodings_are_read() {
         assert!(dir.read("out/run.txt").starts_with("1 Q0 p"));
     }
 }
+
+#[test]
+fn the_directories_that_tira_names_are_used_unless_others_are_given() {
+    let dir = passages(PASSAGES, &one_topic());
+    let run = |options: &str, input: &str, output: &str| {
+        let args: Vec<&str> = options.split(' ').collect();
+        let mut command = riposte(&dir.path(""), &args);
+        command.current_dir(dir.path(""));
+        command.env("inputDataset", input).env("outputDir", output);
+        code(&command.output().unwrap())
+    };
+    assert_eq!(run("comparative --index kept", "in", "named"), 0);
+    let named = dir.read("named/run.txt");
+    assert_eq!(named.lines().count(), 2, "{named}");
+    let options = "comparative --index kept -i in -o given";
+    assert_eq!(run(options, "nowhere", "unused"), 0);
+    assert_eq!(dir.read("given/run.txt"), named);
+    assert!(!dir.path("unused").exists());
+    assert_eq!(run("comparative --index kept", "nowhere", "named"), 2);
+}

@@ -3,6 +3,7 @@
 mod answers;
 mod images;
 mod texts;
+mod tira;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use std::fmt;
 pub use answers::{AnswerRules, verify_answers};
 pub use images::{ImageRules, verify_images};
 pub use texts::{TextRules, verify_texts};
+pub use tira::refused_by_tira;
 
 use crate::trec::TopicId;
 
@@ -21,6 +23,8 @@ pub enum Severity {
     Note,
     /// The organisers' scripts accept it, but it is probably a mistake.
     Warning,
+    /// The task's rules allow it, but TIRA does not accept the run.
+    Tira,
     /// The run breaks a rule.
     Error,
 }
@@ -75,6 +79,7 @@ impl fmt::Display for Finding {
         let severity = match self.severity {
             Severity::Note => "note",
             Severity::Warning => "warning",
+            Severity::Tira => "refused by TIRA",
             Severity::Error => "error",
         };
         write!(f, "{severity}: {}", self.what)?;
@@ -85,7 +90,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether no finding is an error.
+/// Whether no finding is an error. What TIRA refuses is none.
 pub fn is_valid(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.severity != Severity::Error)
 }

@@ -1,6 +1,7 @@
 //! What the package `need` offers, and the things that only these tests may lack: the models of the catalogue, and WordNet.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 pub use need::{Chromium, Data, Python, Request, need};
@@ -39,6 +40,28 @@ impl Thing for Model<'_> {
             ModelStatus::Wrong { file, why } => {
                 panic!("the model {} is damaged: {file} {why}", dir.display())
             }
+        }
+    }
+}
+
+/// A Python in which a package of tests/peers.txt is installed, by the package's name: programs that researchers use, with which riposte has to
+/// agree. tests/run.sh installs them in target/peers.
+pub struct Peer<'a>(pub &'a str);
+
+impl Thing for Peer<'_> {
+    type Found = PathBuf;
+
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Peers)
+    }
+
+    fn find(&self) -> Result<PathBuf, String> {
+        let python = crate::support::root().join("target/peers/bin/python");
+        let import = format!("import {}", self.0);
+        let tried = Command::new(&python).args(["-c", &import]).output();
+        match tried {
+            Ok(tried) if tried.status.success() => Ok(python),
+            _ => Err(format!("target/peers has no Python with {}", self.0)),
         }
     }
 }
@@ -83,7 +106,7 @@ impl Thing for Giving {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::process::{Command, Output};
+    use std::process::Output;
 
     use super::*;
 

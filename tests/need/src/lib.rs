@@ -3,7 +3,7 @@
 //! The test harness hides what a passing test prints, so a test that returns early looks like one that ran. Each test
 //! therefore asks for such a thing through [`need`], which reads two variables:
 //!
-//! - `RIPOSTE_REQUIRE=models,chromium,data,python` (some of these words): a missing thing of these kinds is a failure.
+//! - `RIPOSTE_REQUIRE=models,chromium,data,python,peers` (some of these words): a missing thing of these kinds is a failure.
 //! - `RIPOSTE_SKIPPED=FILE`: for each missing thing that is not required, a line `test: reason` is appended to FILE.
 
 use std::ffi::OsString;
@@ -18,6 +18,7 @@ pub enum Kind {
     Chromium,
     Data,
     Python,
+    Peers,
 }
 
 impl Kind {
@@ -27,8 +28,9 @@ impl Kind {
             "chromium" => Ok(Kind::Chromium),
             "data" => Ok(Kind::Data),
             "python" => Ok(Kind::Python),
+            "peers" => Ok(Kind::Peers),
             _ => Err(format!(
-                "RIPOSTE_REQUIRE: {word:?} is unknown; known words are models, chromium, data, python"
+                "RIPOSTE_REQUIRE: {word:?} is unknown; known words are models, chromium, data, python, peers"
             )),
         }
     }

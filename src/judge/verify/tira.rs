@@ -1,0 +1,122 @@
+//! What TIRA's own check of a run refuses, besides the rules of a task: `RunFormat` in `check_format` of the Python package `tira` 0.0.207.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Finding, Findings, Rule, Severity};
+
+/// Fewer lines, and fewer topics, are taken for a mistake.
+const MIN_LINES: usize = 5;
+const MIN_TOPICS: usize = 3;
+/// Bytes of the largest run.
+const MAX_BYTES: usize = 75 << 20;
+
+/// What TIRA refuses in a run; empty if it takes the run. The second column has no meaning there, so an image may not stand under
+/// both stances of a topic.
+pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let mut refuse = |line: Option<u64>, rule: Rule, what: String, hint: &str| {
+        findings.list.push(Finding {
+            line,
+            severity: Severity::Tira,
+            rule,
+            what,
+            hint: hint.to_owned(),
+        });
+    };
+    if run.len() > MAX_BYTES {
+        let what = format!("the run has {} bytes", run.len());
+        refuse(None, Rule::Depth, what, "75 MiB are allowed");
+    }
+    let text = String::from_utf8_lossy(run);
+    let mut documents: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut lines = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        lines += 1;
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let &[topic, _, document, rank, score, _] = fields.as_slice() else {
+            let what = format!("{} columns", fields.len());
+            refuse(Some(number), Rule::Fields, what, "there must be six");
+            continue;
+        };
+        if rank.parse::<i64>().is_err() {
+            let what = format!("the rank {rank:?} is no whole number");
+            refuse(Some(number), Rule::Rank, what, "");
+        }
+        if score.parse::<f64>().is_err() {
+            let what = format!("the score {score:?} is no number");
+            refuse(Some(number), Rule::Score, what, "");
+        }
+        if !documents.entry(topic).or_default().insert(document) {
+            let what = format!("{document} stands twice for topic {topic}");
+            let hint =
+                "the second column does not count there, so that no image may have both stances";
+            refuse(Some(number), Rule::Repeated, what, hint);
+        }
+    }
+    if lines < MIN_LINES {
+        let what = format!("{lines} lines");
+        refuse(
+            None,
+            Rule::ShortList,
+            what,
+            "fewer than 5 are taken for a mistake",
+        );
+    }
+    if documents.len() < MIN_TOPICS {
+        let what = format!("{} topics", documents.len());
+        refuse(
+            None,
+            Rule::MissingTopics,
+            what,
+            "fewer than 3 are taken for a mistake",
+        );
+    }
+    findings.list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(run: &str) -> Vec<String> {
+        let findings = refused_by_tira(run.as_bytes());
+        findings.iter().map(Finding::to_string).collect()
+    }
+
+    const TAKEN: &str =
+        "1 PRO Ia 1 9.5 t\n1 CON Ib 1 9 t\n2 PRO Ia 1 9 t\n2 CON Ib 1 8 t\n3 PRO Ia 1 9 t\n";
+
+    #[test]
+    fn a_run_of_three_topics_and_five_lines_is_taken_and_a_smaller_one_is_not() {
+        assert!(said(TAKEN).is_empty());
+        let four: String = TAKEN
+            .lines()
+            .take(4)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let findings = said(&four);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        assert!(findings[0].starts_with("refused by TIRA: 4 lines"));
+        assert!(findings[1].starts_with("refused by TIRA: 2 topics"));
+    }
+
+    #[test]
+    fn an_image_under_both_stances_and_lines_that_cannot_be_read_are_refused() {
+        let findings = said(&format!(
+            "{TAKEN}3 CON Ia 1 9 t\n\n3 CON Id first 9 t\n3 CON Ie 2 high t\n"
+        ));
+        let begin: Vec<&str> = findings
+            .iter()
+            .map(|f| f.split(" (").next().unwrap())
+            .collect();
+        assert_eq!(
+            begin,
+            [
+                "line 6: refused by TIRA: Ia stands twice for topic 3",
+                "line 7: refused by TIRA: 0 columns",
+                "line 8: refused by TIRA: the rank \"first\" is no whole number",
+                "line 9: refused by TIRA: the score \"high\" is no number",
+            ]
+        );
+    }
+}
