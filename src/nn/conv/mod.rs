@@ -10,8 +10,8 @@
 //! - a depthwise convolution hands its output to the pointwise one after it a few rows at a time;
 //! - buffers are reused from layer to layer and from image to image.
 //!
-//! [`compile()`] translates as much of a graph as it knows into [`ConvNet`]s: its trunk, from the input on, and its head, up to
-//! the output layer, which a [`Classifier`] computes. A general runtime computes what lies between.
+//! [`compile()`] translates as much of a graph as it knows into [`Parts`]: its trunk, from the input on, and its head, up to the
+//! output layer, which a [`Classifier`] computes. A general runtime computes what lies between.
 //!
 //! Where the machine multiplies bytes four at a time, and [`NumericMode::Auto`] allows it, products of 64 rows or more are
 //! computed in int8, up to six times as fast. Of the words that tesseract and RapidOCR both read in 25 images of a crawl, .992
