@@ -9,13 +9,14 @@ use serde::Serialize;
 
 use super::files::{JudgementsFile, check_distinct, check_writable, read_judgements, read_run};
 use super::{EvaluateArgs, Format, print};
+use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
     ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, Measure, STANCE_DEFAULTS, TOUCHE_LEVELS,
 };
 use crate::judge::verify::{ImageRules, verify_images};
-use crate::judge::{Edition, Values, compare::Table, stances::Confusion};
+use crate::judge::{Edition, Values, stances::Confusion};
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
 use crate::trec::{LineError, escaped, escaped_lines, run};
 
@@ -338,7 +339,7 @@ fn print_runs(
         return print_cells(args, &columns, &runs);
     }
     // a single image run is printed in the layout of the organisers' tables
-    if let ([run], [_], true) = (runs.as_slice(), judgements, default_measures)
+    if let ([run], [_], true) = (runs.as_slice(), judgements, default_measures && !args.ci)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
     {
         let path = run.path.to_string_lossy();
@@ -373,6 +374,9 @@ fn print_runs(
         rows,
     };
     print(&table)?;
+    if args.ci {
+        print(&format_args!("\n{}", table.intervals()))?;
+    }
     if table.rows.len() > 1 {
         print(&format_args!("\n{}", table.differences()))?;
     }
@@ -437,6 +441,11 @@ fn print_cells(
                 }
             }
             print_cell(cell("all", values.all()))?;
+            if args.ci {
+                let (low, high) = interval(values);
+                print_cell(cell("all.low", low))?;
+                print_cell(cell("all.high", high))?;
+            }
         }
     }
     Ok(())

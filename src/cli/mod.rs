@@ -441,6 +441,9 @@ struct EvaluateArgs {
     /// Print the values of each topic, too
     #[arg(long)]
     by_topic: bool,
+    /// Print the 95% confidence interval of each value, too: a bootstrap over the topics, 10,000 samples
+    #[arg(long)]
+    ci: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,

@@ -14,6 +14,46 @@ const SAMPLES: u64 = 100_000;
 /// The seed of the random assignments, fixed so that p is reproducible.
 const SEED: u64 = 2022;
 
+/// Samples of topics of which a confidence interval is made: its ends then differ by about a hundredth of its length from seed to seed.
+const RESAMPLES: usize = 10_000;
+
+/// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of [`RESAMPLES`] samples of as many topics,
+/// drawn with replacement (percentile bootstrap; Efron, 1979). Both ends are 0 if there is no topic.
+pub fn interval(values: &Values) -> (f64, f64) {
+    let numbers: Vec<f64> = values.topics.values().copied().collect();
+    match &values.aggregation {
+        Aggregation::Mean => percentiles(numbers.len(), |drawn| {
+            drawn.iter().map(|&at| numbers[at]).sum::<f64>() / drawn.len() as f64
+        }),
+        Aggregation::Pooled(measure, confusions) => {
+            let confusions: Vec<&Confusion> = confusions.values().collect();
+            percentiles(confusions.len(), |drawn| {
+                let pooled = drawn.iter().map(|&at| confusions[at]);
+                let pooled = pooled.fold(Confusion::default(), |sum, c| sum.and(c));
+                pooled.measure(measure.kind, measure.class)
+            })
+        }
+    }
+}
+
+/// The percentiles 2.5 and 97.5 of `value` over samples of `topics` topics, which it gets by their numbers.
+fn percentiles(topics: usize, value: impl Fn(&[usize]) -> f64) -> (f64, f64) {
+    if topics == 0 {
+        return (0.0, 0.0);
+    }
+    let mut random = SplitMix(SEED);
+    let mut drawn = vec![0; topics];
+    let mut found: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            drawn.fill_with(|| ((u128::from(random.next()) * topics as u128) >> 64) as usize);
+            value(&drawn)
+        })
+        .collect();
+    found.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| found[(share * (RESAMPLES - 1) as f64).round() as usize];
+    (at(0.025), at(0.975))
+}
+
 /// The comparison of two runs on the topics for which both have a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedTest {
@@ -174,6 +214,11 @@ impl Table {
         Differences(self)
     }
 
+    /// A table of the 95% confidence interval of each value ([`interval`]).
+    pub fn intervals(&self) -> impl fmt::Display + '_ {
+        Intervals(self)
+    }
+
     /// A table of one run's values by topic.
     pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
         ByTopic(self, row)
@@ -205,6 +250,30 @@ impl fmt::Display for Table {
                 };
                 let width = column.len().max(8) - 1;
                 write!(f, "  {value:>width$.4}{mark}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+struct Intervals<'a>(&'a Table);
+
+impl fmt::Display for Intervals<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "95% confidence intervals (bootstrap over topics)")?;
+        let names = self.0.name_width();
+        write!(f, "{:<names$}", "run")?;
+        for column in &self.0.columns {
+            write!(f, "  {column:>13}")?;
+        }
+        writeln!(f)?;
+        for (name, row) in &self.0.rows {
+            write!(f, "{name:<names$}")?;
+            for (values, column) in row.iter().zip(&self.0.columns) {
+                let (low, high) = interval(values);
+                let width = column.chars().count().max(13);
+                write!(f, "  {:>width$}", format!("{low:.4}–{high:.4}"))?;
             }
             writeln!(f)?;
         }

@@ -218,6 +218,39 @@ fn evaluate_prints_tables_tsv_and_jsonl_and_refuses_what_it_cannot_compute() {
 }
 
 #[test]
+fn a_confidence_interval_is_where_statistics_put_it() {
+    // 400 topics, of which the first document is relevant in half: the mean has a standard deviation of .025
+    let (mut qrels, mut run) = (String::new(), String::new());
+    for topic in 1..=400 {
+        writeln!(qrels, "{topic} 0 a {}\n{topic} 0 b 1", topic % 2).unwrap();
+        writeln!(run, "{topic} Q0 a 1 2 t\n{topic} Q0 b 2 1 t").unwrap();
+    }
+    let dir = WorkDir::with(&[("q", qrels.as_bytes()), ("run", run.as_bytes())]);
+    let (code, cells, said) = dir.run("evaluate q run P@1 R@2 --ci --format tsv");
+    assert_eq!(code, 0, "{said}");
+    let value = |measure: &str, of: &str| -> f64 {
+        let begin = format!("run\tq\t{measure}\t{of}\t");
+        let line = cells.lines().find_map(|line| line.strip_prefix(&*begin));
+        line.unwrap().parse().unwrap()
+    };
+    assert_close(value("P@1", "all"), 0.5, &"all");
+    let half = 1.96 * 0.025;
+    assert!((value("P@1", "all.low") - (0.5 - half)).abs() < 0.003);
+    assert!((value("P@1", "all.high") - (0.5 + half)).abs() < 0.003);
+    // what is the same for all topics has no spread
+    for of in ["all", "all.low", "all.high"] {
+        assert_close(value("R@2", of), 1.0, &of);
+    }
+    let (_, table, _) = dir.run("evaluate q run P@1 --ci");
+    let shown = format!(
+        "{:.4}–{:.4}",
+        value("P@1", "all.low"),
+        value("P@1", "all.high")
+    );
+    assert!(table.contains(&shown), "{table}");
+}
+
+#[test]
 fn judgements_as_beir_has_them_are_those_of_trec() {
     let dir = WorkDir::with(&[
         (
