@@ -176,12 +176,18 @@ pub(crate) struct RunPlace {
 /// The places of the runs of these approaches: the output directory for one, and in it a directory with the name of each for several.
 ///
 /// # Errors
-/// Two approaches have the same name.
+/// There are several approaches, and two have the same name or one has none.
 pub(crate) fn run_places(
     output: &Path,
     approaches: &[&str],
     tag: Option<&str>,
 ) -> Result<Vec<RunPlace>> {
+    if let [name] = approaches {
+        return Ok(vec![RunPlace {
+            dir: output.to_owned(),
+            tag: tag.map_or_else(|| default_tag(name), str::to_owned),
+        }]);
+    }
     let mut seen = HashSet::new();
     let places = approaches.iter().map(|name| {
         // a name from a file may have any characters
@@ -191,24 +197,18 @@ pub(crate) fn run_places(
             !word.is_empty() && seen.insert(word.to_owned()),
             "two runs cannot be told apart: --approach {name} is given twice, or has no name"
         );
-        Ok(match (approaches.len(), tag) {
-            (1, _) => RunPlace {
-                dir: output.to_owned(),
-                tag: tag.map_or_else(|| default_tag(name), str::to_owned),
-            },
-            (_, tag) => RunPlace {
-                dir: output.join(word),
-                tag: tag.map_or_else(|| default_tag(name), |tag| format!("{tag}-{word}")),
-            },
+        Ok(RunPlace {
+            dir: output.join(word),
+            tag: tag.map_or_else(|| default_tag(name), |tag| format!("{tag}-{word}")),
         })
     });
     places.collect()
 }
 
-/// Finds out before the work whether the runs and the file that --explain names can be written. Returns the paths of the runs.
+/// Checks, before any work is done, that the runs and the file that --explain names can be written. Returns the paths of the runs.
 ///
 /// # Errors
-/// One of them cannot, or there are several runs and --explain.
+/// One of them cannot be written, or --explain is given for several runs.
 pub(crate) fn check_run_outputs(
     places: &[RunPlace],
     explain: Option<&Path>,

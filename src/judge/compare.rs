@@ -14,7 +14,7 @@ const SAMPLES: u64 = 100_000;
 /// The seed of the random assignments, fixed so that p is reproducible.
 const SEED: u64 = 2022;
 
-/// Samples of topics of which a confidence interval is made: its ends then differ by about a hundredth of its length from seed to seed.
+/// The number of samples for a confidence interval. With another seed, its ends would move by about a hundredth of its length.
 const RESAMPLES: usize = 10_000;
 
 /// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of [`RESAMPLES`] samples of as many topics,

@@ -64,7 +64,7 @@ impl ArgumentSource {
 pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
     pub topics: &'a [Topic],
-    /// The runs that are made of the evidence, each by an approach; at least one.
+    /// The settings of each run; at least one.
     pub runs: &'a [Settings],
     pub arguments: Option<&'a ArgumentSource>,
     /// Number of images to rank, the first ones by id; `None` for all.

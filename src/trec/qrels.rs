@@ -40,7 +40,7 @@ pub(crate) type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 pub enum Qrels {
     /// Touché 2022 and 2023, Task 3: `topic ONTOPIC|PRO|CON imageId grade`.
     Images(ImageQrels),
-    /// Tasks 1 and 2: `topic 0 doc grade`; BEIR: `query-id corpus-id score` by tabs, below these words.
+    /// Tasks 1 and 2: `topic 0 doc grade`; BEIR: three columns between tabs, below the header `query-id corpus-id score`.
     Graded(GradedQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
@@ -81,13 +81,13 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
     }
 }
 
-/// Whether these are the names of the columns in a file of judgements as BEIR has them, `qrels/test.tsv`.
+/// Whether these are the names of the columns in BEIR's files of judgements (`qrels/test.tsv`).
 fn is_beir_header(fields: [&str; 3]) -> bool {
     let [query, doc, score] = fields.map(str::to_ascii_lowercase);
     query == "query-id" && doc == "corpus-id" && score == "score"
 }
 
-/// Reads judgements as BEIR has them, below their header. Returns what can be read, and an error for each line that cannot.
+/// Reads BEIR's judgements; the first line is their header. Returns what can be read, and an error for each line that cannot.
 fn read_beir(text: &str) -> (GradedQrels, Vec<LineError>) {
     let mut qrels = GradedQrels::new();
     let mut is_header = true;

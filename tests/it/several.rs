@@ -1,43 +1,30 @@
-//! Several approaches in one go, as a team submits several runs.
+//! Several approaches in one command.
 
 use std::fs;
 
+use crate::images::images;
 use crate::support::files::text;
-use crate::support::program::{WorkDir, riposte, stderr, succeed};
+use crate::support::program::{WorkDir, stderr};
 use crate::support::{golden_evidence, sample};
 
 #[test]
 fn images_are_ranked_by_each_approach_as_by_it_alone() {
     let dir = WorkDir::new();
-    let evidence = dir.path("evidence.sqlite");
+    let (home, evidence) = (dir.path(""), dir.path("evidence.sqlite"));
     fs::copy(golden_evidence(), &evidence).unwrap();
-    let run = |out: &str, options: &[&str]| {
-        let (input, out) = (text(sample()), dir.path(out));
-        let args = [
-            "images",
-            "-i",
-            input,
-            "-o",
-            text(&out),
-            "--evidence",
-            text(&evidence),
-        ];
-        let output = succeed(riposte(&dir.path(""), &args).args(options));
-        stderr(&output)
+    let rank = |approaches: &[&str]| {
+        let mut options = vec!["--evidence", text(&evidence)];
+        options.extend(approaches.iter().flat_map(|name| ["--approach", name]));
+        let (output, run) = images(&home, sample(), &options);
+        (stderr(&output), run)
     };
-    let said = run("all", &["--approach", "minsc", "--approach", "riposte"]);
-    assert_eq!(
-        said.matches(" images, 0 of them new or changed").count(),
-        1,
-        "{said}"
-    );
-    for name in ["minsc", "riposte"] {
-        run(name, &["--approach", name]);
-        let alone = dir.read(&format!("{name}/run.txt"));
-        assert_eq!(dir.read(&format!("all/{name}/run.txt")), alone);
-    }
-    assert_ne!(dir.read("minsc/run.txt"), dir.read("riposte/run.txt"));
-    assert!(!dir.path("all/run.txt").exists());
+    let (said, run) = rank(&["minsc", "riposte"]);
+    let read = " images, 0 of them new or changed";
+    assert_eq!((said.matches(read).count(), run), (1, None), "{said}");
+    let names = ["minsc", "riposte"];
+    let together = names.map(|name| Some(dir.read(&format!("out/{name}/run.txt"))));
+    assert_eq!(together, names.map(|name| rank(&[name]).1));
+    assert_ne!(together[0], together[1]);
 }
 
 #[test]

@@ -1,15 +1,17 @@
-//! What TIRA takes and refuses, asked of its own package.
+//! `riposte verify` and riposte's runs, compared with TIRA's own Python package.
 
+use std::path::Path;
 use std::process::Command;
 
 use riposte::judge::verify::refused_by_tira;
 
+use crate::images::images;
 use crate::support::files::{text, write};
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// Prints for each directory whether the run in it is taken.
+/// Prints for each directory whether TIRA accepts the run in it.
 const CHECK: &str = "
 import pathlib, sys
 from tira.check_format import check_format, _fmt
@@ -17,8 +19,8 @@ for directory in sys.argv[1:]:
     print(check_format(pathlib.Path(directory), 'run.txt', {})[0] == _fmt.OK)
 ";
 
-/// Whether TIRA takes each of these runs.
-fn taken(python: &std::path::Path, runs: &[&[u8]]) -> Vec<bool> {
+/// Whether TIRA accepts each of these runs.
+fn taken(python: &Path, runs: &[&[u8]]) -> Vec<bool> {
     let dir = WorkDir::new();
     let mut command = Command::new(python);
     command.args(["-c", CHECK]);
@@ -72,29 +74,17 @@ fn tira_takes_a_run_and_refuses_one_with_an_image_for_and_against() {
         return;
     };
     let dir = WorkDir::new();
-    let evidence = dir.path("evidence.sqlite");
+    let (home, evidence) = (dir.path(""), dir.path("evidence.sqlite"));
     std::fs::copy(golden_evidence(), &evidence).unwrap();
     let mut verdicts = Vec::new();
-    for (name, options) in [("apart", &[][..]), ("both", &["--overlap"])] {
-        let out = dir.path(name);
-        let args = [
-            "images",
-            "-i",
-            text(sample()),
-            "-o",
-            text(&out),
-            "--evidence",
-            text(&evidence),
-        ];
-        succeed(riposte(&dir.path(""), &args).args(options));
-        let run = std::fs::read(out.join("run.txt")).unwrap();
+    for more in [&[][..], &["--overlap"]] {
+        let options = [&["--evidence", text(&evidence)], more].concat();
+        let run = images(&home, sample(), &options).1.unwrap();
+        let out = home.join("out");
         let verify = ["verify", text(&out), "-i", text(sample())];
-        let said = stdout(&succeed(&mut riposte(&dir.path(""), &verify)));
-        let last = said.lines().last().unwrap().to_owned();
-        verdicts.push((
-            taken(&python, &[&run])[0],
-            last.rsplit(": ").next().unwrap().to_owned(),
-        ));
+        let said = stdout(&succeed(&mut riposte(&home, &verify)));
+        let verdict = said.trim_end().rsplit(": ").next().unwrap().to_owned();
+        verdicts.push((taken(&python, &[run.as_bytes()])[0], verdict));
     }
     let refused = "valid by the rules of the task, but TIRA refuses it".to_owned();
     assert_eq!(verdicts, [(true, "valid".to_owned()), (false, refused)]);

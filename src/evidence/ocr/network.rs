@@ -16,21 +16,21 @@ use crate::nn::onnx;
 
 /// A network with one input and one output.
 ///
-/// The convolution runtime ([`crate::nn::conv`]) computes as much of its beginning as it knows, its output layer, and what leads to
-/// that; rten computes the rest, and all of a network that the convolution runtime refuses.
+/// The convolution runtime ([`crate::nn::conv`]) computes its beginning as far as it knows the operators, the convolutions just before its output
+/// layer, and that layer; rten computes the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
     model: Model,
     parts: Option<Parts>,
     /// The output layer.
     classifier: Option<Classifier>,
-    /// What rten computes, from what is handed over to it.
+    /// What rten computes.
     rest: Rest,
     /// The labels that are kept of those that the network predicts; None if all are.
     kept: Option<Vec<usize>>,
     backend: Backend,
 }
 
-/// rten's part of a network.
+/// rten's part of a network: the tensors that it starts from, and those that it has to compute.
 #[derive(Default)]
 struct Rest {
     takes: Vec<NodeId>,
@@ -96,8 +96,8 @@ impl Network {
     /// Computes these parts by the convolution runtime from now on.
     ///
     /// # Errors
-    /// rten cannot compute the others: it may have fused the operators around a tensor between two parts with others, and then can
-    /// neither take nor return that tensor. This shows only when it is asked to.
+    /// rten cannot compute what is left: it may have fused the operators that write and read a tensor at the border of two parts, and then it can
+    /// neither take nor return that tensor. A trial run shows it.
     fn adopt(&mut self, parts: Part<Parts>, classifier: Option<Classifier>) -> Part<()> {
         let resolved = parts.and_then(|parts| {
             let takes = self.nodes(&parts.outputs[..parts.handed_over])?;
@@ -201,7 +201,7 @@ impl Network {
         }
     }
 
-    /// What rten computes of the network, from the maps that are handed over to it.
+    /// The tensors that rten computes from the maps it is given.
     fn run_rest(&self, maps: &[FeatureMap], core: &Core) -> Result<Vec<Tensor<f32>>> {
         if self.rest.gives.is_empty() {
             return Ok(Vec::new());
@@ -271,7 +271,7 @@ fn keep(output: Tensor<f32>, kept: &[usize]) -> Result<Tensor<f32>> {
     Ok(some.into_dyn())
 }
 
-/// Compiles a model for the convolution runtime: what comes before its output layer, and that if it has one.
+/// Compiles a model for the convolution runtime: the parts before its output layer, and the output layer if it has one.
 ///
 /// A damaged file may break an assertion in there; that is a refusal like any other, and rten decides whether it is a model.
 fn compile_guarded(
@@ -420,7 +420,7 @@ mod tests {
             let path = reference(&format!("{name}.onnx"));
             let network = Network::load("toy", &path, NumericMode::Auto).unwrap();
             let parts = network.parts.as_ref().expect("it is compiled");
-            // what rten takes and gives, and whether it is the middle of the network
+            // how many tensors rten takes and gives, and whether it computes the middle of the network
             let (takes, gives) = (network.rest.takes.len(), network.rest.gives.len());
             let expected_parts = match name.as_str() {
                 "convnet-detector" => (0, 0, false),
@@ -433,7 +433,7 @@ mod tests {
                 "{name}"
             );
             assert_eq!(network.classifier.is_some(), parts.head.is_some());
-            // the reader's products of 128 and more rows are in int8, the others' are not
+            // of these networks, only the reader has products that are large enough for int8
             let bound = if parts.head.is_some() { 0.01 } else { 1e-4 };
             let mut core = Core::new();
             // twice, so that the second run uses the buffers of the first and of an image of another size

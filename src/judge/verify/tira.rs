@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Finding, Findings, Rule, Severity};
 
-/// Fewer lines, and fewer topics, are taken for a mistake.
+/// TIRA takes a run with fewer lines or fewer topics for a mistake.
 const MIN_LINES: usize = 5;
 const MIN_TOPICS: usize = 3;
-/// Bytes of the largest run.
+/// Bytes of the largest run that it accepts.
 const MAX_BYTES: usize = 75 << 20;
 
-/// What TIRA refuses in a run; empty if it takes the run. The second column has no meaning there, so an image may not stand under
-/// both stances of a topic.
+/// What TIRA refuses in a run; empty if it accepts the run. TIRA ignores the second column, so it refuses an image under both stances of a
+/// topic.
 pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let mut refuse = |line: Option<u64>, rule: Rule, what: String, hint: &str| {

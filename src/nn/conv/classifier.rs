@@ -14,7 +14,7 @@ use super::kernel::Activation;
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
 pub(crate) struct Classifier {
     pub(super) input_name: String,
-    /// The name of the map of one row that x is with its rows and columns in one axis, if it is that.
+    /// The name of the map of one row of which x is a copy without the axis of rows; None if x is nothing of the kind.
     pub(super) row_name: Option<String>,
     /// x is (1, features, steps) and not (1, steps, features).
     pub(super) transposed: bool,
@@ -30,7 +30,7 @@ impl Classifier {
         &self.input_name
     }
 
-    /// The name of the map that [`Classifier::run_map`] takes, if x is such a one.
+    /// The name of the map that [`Classifier::run_map`] takes; None if x does not come from one.
     pub(crate) fn row_name(&self) -> Option<&str> {
         self.row_name.as_deref()
     }
@@ -64,7 +64,7 @@ impl Classifier {
         self.probabilities(x.to_contiguous().data(), features, steps, pool)
     }
 
-    /// As [`Classifier::run`], of a map of one row, whose pixels are the steps and whose channels the features.
+    /// As [`Classifier::run`], for a map of one row: its pixels are the steps, its channels the features.
     ///
     /// # Errors
     /// The map has several rows, or another number of channels than the weights have features.

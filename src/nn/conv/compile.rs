@@ -61,7 +61,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles all operators from the graph's input on that are known here.
+    /// Compiles, from the graph's input on, every operator that is known here.
     ///
     /// # Errors
     /// The graph contradicts itself, or does not begin with a convolution.
@@ -87,7 +87,7 @@ impl<'a> Compiler<'a> {
         Ok(compiler)
     }
 
-    /// Adds a value that is given to the network. All of them come before the first step.
+    /// Adds an input of the network. All inputs have to be added before the first step.
     pub(super) fn take(&mut self, name: &str, channels: usize, stride: usize) {
         let value = self.values.len();
         self.inputs.push(Input { channels, stride });

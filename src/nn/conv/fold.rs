@@ -21,29 +21,35 @@ pub(crate) struct Swish<'g> {
 }
 
 impl Graph<'_> {
-    /// The swish of which node `n` is the first: a Sigmoid, or a Mul by one number before it, and the Mul of both.
+    /// The node that reads the tensor; None if there are several or none.
+    fn only_reader(&self, name: &str) -> Option<usize> {
+        match self.readers.get(name)?.as_slice() {
+            &[n] => Some(n),
+            _ => None,
+        }
+    }
+
+    /// The number of a constant with a single one.
+    fn scalar(&self, name: &str) -> Option<f32> {
+        match self.constants.get(name)?.data.as_slice() {
+            &[number] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The swish that begins with node `n`: a Mul by a single number (left out if that is 1), a Sigmoid, and the Mul with the input.
     pub(crate) fn swish(&self, n: usize) -> Option<Swish<'_>> {
         let node = |n: usize| self.proto.node.get(n);
-        let only_reader = |n: usize, kind: &str| {
-            let &[reader] = self
-                .readers
-                .get(node(n)?.output.first()?.as_str())?
-                .as_slice()
-            else {
-                return None;
-            };
+        let next = |n: usize, kind: &str| {
+            let reader = self.only_reader(node(n)?.output.first()?)?;
             (node(reader)?.op_type.as_deref() == Some(kind)).then_some(reader)
         };
         let (first, mut nodes) = (node(n)?, vec![n]);
         let (input, beta) = match (first.op_type.as_deref()?, first.input.as_slice()) {
             ("Sigmoid", [input]) => (input, 1.0),
             ("Mul", [a, b]) => {
-                let number = |name: &str| match self.constants.get(name)?.data.as_slice() {
-                    &[number] => Some(number),
-                    _ => None,
-                };
-                nodes.push(only_reader(n, "Sigmoid")?);
-                match (number(a), number(b)) {
+                nodes.push(next(n, "Sigmoid")?);
+                match (self.scalar(a), self.scalar(b)) {
                     (None, Some(beta)) => (a, beta),
                     (Some(beta), None) => (b, beta),
                     _ => return None,
@@ -52,7 +58,7 @@ impl Graph<'_> {
             _ => return None,
         };
         let sigmoid = *nodes.last()?;
-        let product = only_reader(sigmoid, "Mul")?;
+        let product = next(sigmoid, "Mul")?;
         let gated = node(sigmoid)?.output.first()?;
         nodes.push(product);
         let product = node(product)?;
@@ -79,9 +85,7 @@ impl Graph<'_> {
         if let &[add, gate] = readers.as_slice() {
             return self.hard_swish(name, add, gate);
         }
-        let &[n] = readers.as_slice() else {
-            return None;
-        };
+        let n = self.only_reader(name)?;
         let node = self.proto.node.get(n)?;
         let operator = match node.op_type.as_deref()? {
             "Relu" => Elementwise::Activation(Activation::Relu),
@@ -148,34 +152,28 @@ impl Graph<'_> {
                 .get(n)
                 .filter(|node| node.op_type.as_deref() == Some(kind))
         };
-        let only_reader = |name: &str| match self.readers.get(name)?.as_slice() {
-            &[n] => Some(n),
-            _ => None,
-        };
-        let scalar = |name: &str| match self.constants.get(name)?.data.as_slice() {
-            &[x] => Some(x),
-            _ => None,
-        };
         let sum = node(add, "Add")?;
         let three = sum.input.iter().find(|input| *input != name)?;
-        let clip = only_reader(sum.output.first()?)?;
+        let clip = self.only_reader(sum.output.first()?)?;
         let clipped = node(clip, "Clip")?;
         let limits = (
-            scalar(clipped.input.get(1)?)?,
-            scalar(clipped.input.get(2)?)?,
+            self.scalar(clipped.input.get(1)?)?,
+            self.scalar(clipped.input.get(2)?)?,
         );
         let product = node(gate, "Mul")?;
-        let multiplied = only_reader(clipped.output.first()?)? == gate;
-        let div = only_reader(product.output.first()?)?;
+        let multiplied = self.only_reader(clipped.output.first()?)? == gate;
+        let div = self.only_reader(product.output.first()?)?;
         let quotient = node(div, "Div")?;
-        let six = scalar(quotient.input.get(1)?)?;
-        (scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0).then_some((
-            vec![add, clip, gate, div],
-            quotient.output.first()?.as_str(),
-            Elementwise::Activation(Activation::HardSwish {
-                scale: 1.0,
-                shift: 0.0,
-            }),
-        ))
+        let six = self.scalar(quotient.input.get(1)?)?;
+        (self.scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0).then_some(
+            (
+                vec![add, clip, gate, div],
+                quotient.output.first()?.as_str(),
+                Elementwise::Activation(Activation::HardSwish {
+                    scale: 1.0,
+                    shift: 0.0,
+                }),
+            ),
+        )
     }
 }

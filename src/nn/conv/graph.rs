@@ -139,9 +139,8 @@ impl<'a> Graph<'a> {
     /// that order; all labels if that is None. None, too, if the graph has not these labels.
     pub fn classifier(&self, mode: NumericMode, kept: Option<&[usize]>) -> Option<Classifier> {
         let producer = |name: &str, kind: &str| {
-            self.proto.node.iter().find(|node| {
-                node.op_type.as_deref() == Some(kind) && node.output.iter().any(|o| o == name)
-            })
+            let node = self.proto.node.get(*self.producers.get(name)?)?;
+            (node.op_type.as_deref() == Some(kind)).then_some(node)
         };
         let [output] = self.proto.output.as_slice() else {
             return None;

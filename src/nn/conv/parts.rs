@@ -26,21 +26,21 @@ pub(crate) struct Parts {
     pub trunk: ConvNet,
     /// The names of the trunk's outputs.
     pub outputs: Vec<String>,
-    /// How many of the trunk's outputs, the first ones, the rest is computed from. 0 if there is no rest.
+    /// Number of the trunk's outputs that a general runtime goes on from. They come first. 0 if nothing is left to it.
     pub handed_over: usize,
     /// What a general runtime must compute from them.
     pub rest: Vec<String>,
     pub head: Option<Head>,
 }
 
-/// The end of a network before its output layer.
+/// The last part of a network before its output layer.
 pub(crate) struct Head {
     pub net: ConvNet,
-    /// The names of its inputs: outputs of the trunk and of the rest.
+    /// The names of its inputs: outputs of the trunk, and tensors that the general runtime computes.
     pub inputs: Vec<String>,
 }
 
-/// Which parts of a network are computed here, if they can be.
+/// The parts of a network that are to be computed here, where that is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Extent {
     Trunk,
@@ -162,8 +162,8 @@ const HEAD_OPERATORS: [&str; 9] = [
     "Concat",
 ];
 
-/// The head that computes the map `row`. None if an operator that is not known here does, or if the number of channels of one of the head's
-/// inputs is not known.
+/// The head that computes the map `row`. None if `row` is the output of an operator that is not known here, or if the graph does not tell how many
+/// channels an input of the head has.
 fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Option<Head> {
     let mut nodes = HashSet::new();
     let mut inputs: Vec<&str> = Vec::new();

@@ -85,7 +85,7 @@ impl ConvNet {
         steps.max().unwrap_or(Numeric::Float)
     }
 
-    /// The number of numbers from a pixel of each input to the next one.
+    /// The stride of each input.
     pub(crate) fn strides(&self) -> impl Iterator<Item = usize> {
         self.inputs.iter().map(|input| input.stride)
     }
@@ -148,7 +148,7 @@ impl Step {
     }
 }
 
-/// The map of what `operator` computes from each number.
+/// The map with `operator` applied to each number.
 ///
 /// # Errors
 /// The map is too large.

@@ -44,8 +44,8 @@ impl Thing for Model<'_> {
     }
 }
 
-/// A Python in which a package of tests/peers.txt is installed, by the package's name: programs that researchers use, with which riposte has to
-/// agree. tests/run.sh installs them in target/peers.
+/// A Python that has a package of tests/peers.txt, by the package's name. These are programs that researchers use and riposte has to agree with;
+/// tests/run.sh installs them in target/peers.
 pub struct Peer<'a>(pub &'a str);
 
 impl Thing for Peer<'_> {
