@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::{ApproachesArgs, ApproachesCommand, Task, print};
+use super::args::{ApproachesArgs, ApproachesCommand, Task};
+use super::print;
 use crate::task::approach::ImageApproach;
 use crate::task::recipe;
 use crate::task::text_approach::TextApproach;

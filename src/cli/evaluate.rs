@@ -7,8 +7,9 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::args::{EvaluateArgs, Format};
 use super::files::{JudgementsFile, check_distinct, check_writable, read_judgements, read_run};
-use super::{EvaluateArgs, Format, print};
+use super::print;
 use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
+use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
 use super::files::{evidence_store, read_topics, write_atomically};
 use super::probe;
 use super::progress::EventPrinter;
@@ -16,7 +17,7 @@ use super::texts::{
     check_run_outputs, effort, index_base, print_all_verified, print_collection, print_verified,
     run_places,
 };
-use super::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs, print, topic_parts};
+use super::{print, topic_parts};
 use crate::collection::ReadTopics;
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::evidence::Channel;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
+use super::args::{IndexArgs, Task};
 use super::files::evidence_store;
 use super::progress::EventPrinter;
 use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
-use super::{IndexArgs, Task, print, task_of};
+use super::{print, task_of};
 use crate::index::corpus::{self, Corpus, Kind, Report};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 
+use super::args::{InspectArgs, Task};
 use super::evaluate::{edition, run_names};
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run, read_topics,
@@ -13,7 +14,7 @@ use super::files::{
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
-use super::{InspectArgs, Task, print, task_of};
+use super::{print, task_of};
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use super::args::{ClipPrecision, ExtractArgs, ExtractionArgs, NumericArg, ScriptArg};
 use super::files::evidence_store;
-use super::{ClipPrecision, ExtractArgs, ExtractionArgs, NumericArg, ScriptArg};
 use crate::collection::images::ImageCollection;
 use crate::task::extraction::{self, Trial};
 use crate::trec::DocId;

@@ -4,8 +4,9 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::args::QualityArgs;
 use super::lines::answer_file;
-use super::{QualityArgs, print};
+use super::print;
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::task::models;

@@ -4,8 +4,9 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::args::StanceArgs;
 use super::lines::answer_file;
-use super::{StanceArgs, print};
+use super::print;
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::score::object_stance::Objects;

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::files::{
     check_distinct, check_run_writable, check_writable, default_store, read_topics,
     write_atomically,
 };
 use super::progress::EventPrinter;
-use super::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
+use super::topic_parts;
 use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::default_tag;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::args::{Task, VerifyArgs};
 use super::files::{MAX_RUN_BYTES, check_distinct, check_writable, decode, read_run, read_topics};
-use super::{Task, VerifyArgs, print};
+use super::print;
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::judge::Edition;
