@@ -31,23 +31,32 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
 
 /// The id of an image or a page: a letter and the first 16 hex digits of the SHA-256 of its URL.
 pub fn id(letter: char, url: &str) -> String {
+    id_of_digits(letter, url, 16)
+}
+
+/// As [`id`], with another number of hex digits, 64 at most: the ids of images have 24 from 2023 on.
+pub fn id_of_digits(letter: char, url: &str, digits: usize) -> String {
     let digest = Sha256::digest(url.as_bytes());
     let hex: String = digest
         .iter()
-        .take(8)
+        .take(digits / 2)
         .map(|byte| format!("{byte:02x}"))
         .collect();
     format!("{letter}{hex}")
 }
 
+/// A text as it stands in XML.
+pub fn xml_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
 /// The topics in the lab's XML format.
 pub fn topics_xml(topics: &[Topic]) -> String {
-    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let mut xml = String::from("<topics>\n");
     for topic in topics {
         xml.push_str(&format!(
             "  <topic>\n    <number>{}</number>\n",
-            escape(&topic.id.0)
+            xml_text(&topic.id.0)
         ));
         let fields = [
             ("title", Some(&topic.title)),
@@ -56,7 +65,7 @@ pub fn topics_xml(topics: &[Topic]) -> String {
         ];
         for (name, text) in fields {
             if let Some(text) = text {
-                xml.push_str(&format!("    <{name}>{}</{name}>\n", escape(text)));
+                xml.push_str(&format!("    <{name}>{}</{name}>\n", xml_text(text)));
             }
         }
         xml.push_str("  </topic>\n");

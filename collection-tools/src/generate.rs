@@ -14,7 +14,8 @@ use riposte::trec;
 use seeded_random::Random;
 
 use crate::canvas::Fonts;
-use crate::files::{id, new_directory, topics_xml, write};
+use crate::claims;
+use crate::files::{id, id_of_digits, new_directory, topics_xml, write};
 use crate::pages::{EmbeddedPicture, PageWriter, Slant};
 use crate::painter::Picture;
 use crate::pictures::{self, Content};
@@ -57,6 +58,10 @@ pub struct Options {
     /// Number of further images that speak for both sides: pros and cons in two columns or panels, or a disputed claim
     #[arg(long, value_name = "N", default_value_t = 0)]
     two_sided: usize,
+    /// In the form of 2025: claims in arguments.xml, two for each topic, captions and texts beside the images, ids of 24 digits, and grades
+    /// from 0 to 2
+    #[arg(long)]
+    claims: bool,
     /// The same seed gives the same bytes; --two-sided leaves the other images as they are
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -79,11 +84,17 @@ pub fn run(options: &Options) -> Result<()> {
         subjects: &subjects,
         seed: options.seed,
         images: options.images,
+        claims: options.claims,
     };
     let images = options.images + options.two_sided;
     new_directory(&options.dir)?;
-    let topics: Vec<_> = generator.topics.iter().enumerate().map(lab_topic).collect();
-    write(&options.dir.join("topics.xml"), topics_xml(&topics))?;
+    if options.claims {
+        let xml = claims::arguments_xml(generator.topics);
+        write(&options.dir.join("arguments.xml"), xml)?;
+    } else {
+        let topics: Vec<_> = generator.topics.iter().enumerate().map(lab_topic).collect();
+        write(&options.dir.join("topics.xml"), topics_xml(&topics))?;
+    }
     let judgements = (0..images)
         .into_par_iter()
         .map(|number| generator.make(number, &options.dir))
@@ -97,6 +108,10 @@ pub fn run(options: &Options) -> Result<()> {
         grades,
     } in &judgements
     {
+        if options.claims {
+            qrels.push_str(&claims::judgements(*topic, image, *grades));
+            continue;
+        }
         for (word, holds) in ["ONTOPIC", "PRO", "CON"].into_iter().zip(grades) {
             qrels.push_str(&format!("{topic} {word} {image} {}\n", u8::from(*holds)));
         }
@@ -121,6 +136,7 @@ fn lab_topic((at, topic): (usize, &Topic)) -> trec::topic::Topic {
         description: Some(topic.description.clone()),
         narrative: Some(topic.narrative.clone()),
         objects: None,
+        argument: None,
     }
 }
 
@@ -141,6 +157,8 @@ struct Generator<'a> {
     seed: u64,
     /// Number of images that are dealt from the deck; the rest speak for both sides.
     images: usize,
+    /// Whether the collection has the form of 2025.
+    claims: bool,
 }
 
 /// The topic and the content of a picture, before it is drawn.
@@ -229,7 +247,7 @@ impl Generator<'_> {
         let (image, bytes) = encode(&picture.image, source != number, &mut random)
             .with_context(|| format!("encoding image {number}"))?;
         let url = self.image_url(&role, &picture, number, &mut random);
-        let id = id('I', &url);
+        let id = id_of_digits('I', &url, if self.claims { 24 } else { 16 });
         let home = dir.join("images").join(&id[..3]).join(&id);
         write(&home.join("image.webp"), bytes)?;
         write(&home.join("image-url.txt"), &url)?;
@@ -237,6 +255,11 @@ impl Generator<'_> {
             &home.join("image-phash.txt"),
             format!("{:064b}", perceptual_hash(&image)),
         )?;
+        if self.claims {
+            let caption = claims::caption(picture.kind, role.content, role.topic);
+            write(&home.join("image-caption.txt"), caption)?;
+            write(&home.join("image-text.txt"), &picture.words)?;
+        }
         let pages = if random.percent(12) { 2 } else { 1 };
         for page in 0..pages {
             let embedded = EmbeddedPicture {

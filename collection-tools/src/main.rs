@@ -4,6 +4,7 @@ mod build;
 mod canvas;
 mod charts;
 mod check;
+mod claims;
 mod files;
 mod generate;
 mod html;

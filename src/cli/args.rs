@@ -19,6 +19,9 @@ use crate::weights::Models;
 const INPUT: &str = "inputDataset";
 const OUTPUT: &str = "outputDir";
 
+/// The environment variable that names the configuration.
+const CONFIG: &str = "RIPOSTE_CONFIG";
+
 /// The options that `images` and `extract` share.
 #[derive(Args)]
 pub(super) struct ExtractionArgs {
@@ -70,17 +73,25 @@ pub(super) struct ExtractionArgs {
 pub(super) struct ImagesArgs {
     #[command(flatten)]
     pub(super) extraction: ExtractionArgs,
-    /// Output directory for run.txt, created if necessary
+    /// Output directory for run.txt (2024, 2025: results.jsonl), created if necessary
     #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     pub(super) output: PathBuf,
-    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
+    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml, arguments.xml or queries.jsonl in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
+    /// Year of the task: for questions 10 images for and 10 against (2022, 2023), for claims one list of 10 (2024) or 5 (2025). By default as
+    /// the topics look
+    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2022..=2025))]
+    pub(super) edition: Option<u32>,
+    /// Rank only these images anew (TIREx's rerank.jsonl: qid and docno), by default those of rerank.jsonl in the collection, if there is one
+    #[arg(long, value_name = "FILE")]
+    pub(super) candidates: Option<PathBuf>,
     /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     pub(super) parts: Vec<String>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is DIR/NAME/run.txt
-    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is in DIR/NAME.
+    /// [default: riposte, for claims riposte-claims]
+    #[arg(long, value_name = "NAME")]
     pub(super) approach: Vec<String>,
     /// Allow an image in both lists of a topic
     #[arg(long)]
@@ -94,6 +105,20 @@ pub(super) struct ImagesArgs {
     /// Write the explanation of each candidate's score to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) metadata: MetadataArgs,
+}
+
+/// The options of the metadata beside a run.
+#[derive(Args)]
+pub(super) struct MetadataArgs {
+    /// Configuration: who makes the run and where the program is published, for ir-metadata.yml. By default riposte/config.toml in the user's
+    /// configuration directory, if there is one
+    #[arg(long, value_name = "FILE", env = CONFIG)]
+    pub(super) config: Option<PathBuf>,
+    /// Do not write ir-metadata.yml beside the run
+    #[arg(long)]
+    pub(super) no_metadata: bool,
 }
 
 /// The options of all commands that index texts.
@@ -142,6 +167,8 @@ pub(super) struct TextArgs {
     /// Read the whole collection to see whether it has changed, even if the times of its files have not
     #[arg(long)]
     pub(super) rehash: bool,
+    #[command(flatten)]
+    pub(super) metadata: MetadataArgs,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }

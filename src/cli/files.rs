@@ -15,13 +15,18 @@ use crate::trec::qrels::{self, GradedQrels, Qrels};
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth.
 pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
 
-/// Reads the topics in `file`, or else those of the collection: `topics.xml`, or TIREx's `queries.jsonl` if there is no `topics.xml`.
+/// Reads the topics in `file`, or else those of the collection: `topics.xml` or, if there is none, `arguments.xml` (2024 and 2025) or TIREx's
+/// `queries.jsonl`.
 /// Prints what in it is broken.
 pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
-    let queries = collection.join("queries.jsonl");
     let topics = collection.join("topics.xml");
-    let use_queries = queries.is_file() && !topics.exists();
-    let own = if use_queries { queries } else { topics };
+    let mut others = ["arguments.xml", "queries.jsonl"]
+        .into_iter()
+        .map(|name| collection.join(name));
+    let other = others
+        .find(|file| file.is_file())
+        .filter(|_| !topics.exists());
+    let own = other.unwrap_or(topics);
     let read = collection::read_topics_with_faults(file.unwrap_or(&own))?;
     for fault in &read.faults {
         say!("{fault}");
@@ -44,13 +49,13 @@ pub(super) fn check_writable(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Finds out before the work whether run.txt can be written to the output directory, which is created. Returns the path of run.txt.
-pub(super) fn check_run_writable(output: &Path) -> Result<PathBuf> {
+/// Finds out before the work whether the files of a run can be written to the output directory, which is created. Returns their paths.
+pub(super) fn check_run_writable(output: &Path, names: &[&str]) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(output)
         .with_context(|| format!("cannot create the output directory {}", output.display()))?;
-    let run = output.join("run.txt");
-    check_writable(&run)?;
-    Ok(run)
+    let files: Vec<PathBuf> = names.iter().map(|name| output.join(name)).collect();
+    files.iter().try_for_each(|file| check_writable(file))?;
+    Ok(files)
 }
 
 /// Checks that no file which a command writes is another one that it writes, or one that it reads. Outputs are given with their options.

@@ -1,7 +1,7 @@
 //! `images`, `extract`, `read` and `merge`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
-use super::files::{evidence_store, read_topics, write_atomically};
+use super::edition::{Asked, Edition};
+use super::files::{evidence_store, write_atomically};
+use super::metadata;
 use super::probe;
 use super::progress::EventPrinter;
 use super::texts::{
@@ -18,21 +20,23 @@ use super::texts::{
     run_places,
 };
 use super::{print, topic_parts};
-use crate::collection::ReadTopics;
 use crate::collection::images::{ImageCollection, bytes_of};
+use crate::disk;
 use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::{self, backend};
 use crate::evidence::picture;
 use crate::evidence::store::Merged;
 use crate::index::corpus::Effort;
-use crate::task::approach::ImageApproach;
+use crate::task::approach::{Form, ImageApproach};
 use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
 use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
-use crate::task::images::Settings;
+use crate::task::images::{ImageRanking, Settings};
+use crate::task::metadata::Description;
 use crate::task::models;
 use crate::task::text_run::ensure_documents;
-use crate::trec::{FaultKind, escaped, explained, run};
+use crate::trec::run::{self, AnswerLine, ImageRunLine};
+use crate::trec::{FaultKind, escaped, explained};
 use crate::weights::Role;
 
 /// Number of faults that are listed without `--verbose`.
@@ -41,16 +45,35 @@ const LISTED_FAULTS: usize = 10;
 /// `riposte images`: retrieves images and writes run.txt, one for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
-    let found = args
-        .approach
-        .iter()
-        .map(|name| ImageApproach::find(name))
-        .collect::<Result<Vec<_>>>()?;
+    // a misspelt name is found before anything is read
+    for name in &args.approach {
+        ImageApproach::find(name)?;
+    }
+    let mut collection = open(options)?;
+    let mut asked = Asked::read(args)?;
+    let edition = Edition::of(args.edition, &asked.topics);
+    let found = edition.approaches(&args.approach)?;
+    ensure!(
+        !args.overlap || edition.form() == Form::Stances,
+        "--overlap is for lists for and against a claim (--edition 2022 or 2023)"
+    );
     let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
     let places = run_places(&args.output, &names, args.tag.as_deref())?;
-    let collection = open(options)?;
-    let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &options.input)?;
-    let run_files = check_run_outputs(&places, args.explain.as_deref(), args.topics.as_deref())?;
+    let read: Vec<&Path> = [&args.topics, &args.candidates]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    let config = metadata::config(&args.metadata)?;
+    let files = metadata::files(edition.run_file(), config.as_ref());
+    let run_files = check_run_outputs(&places, &files, args.explain.as_deref(), &read)?;
+    asked.restrict(&mut collection)?;
+    let Asked {
+        topics,
+        candidates,
+        has_faults,
+    } = asked;
+    let candidates = candidates.map(Arc::new);
     let tags = places.into_iter().map(|place| place.tag);
     let runs: Vec<Settings> = found
         .into_iter()
@@ -60,12 +83,14 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             approach,
             parts: topic_parts(&args.parts),
             overlap: args.overlap,
+            claim_length: edition.claim_length(),
+            candidates: candidates.clone(),
         })
         .collect();
     let mut printer = EventPrinter::new(options.quiet);
     let effort = effort(options.threads)?;
     // opened before the extraction, which can take hours, so that errors are found early
-    let mut code = u8::from(!faults.is_empty());
+    let mut code = u8::from(has_faults);
     let mut arguments = None;
     if let Some(file) = &args.arguments {
         runs.iter().try_for_each(check_arguments)?;
@@ -89,6 +114,29 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     };
     let done = image_run::run(&mut extraction, request, &mut |event| printer.print(event))?;
 
+    if let Some(config) = &config {
+        let models = extraction.producers()?;
+        for (settings, file) in runs.iter().zip(&run_files) {
+            let approach = &settings.approach;
+            let description = Description {
+                tag: &settings.tag,
+                task: "image retrieval for arguments".to_owned(),
+                year: Some(edition.year()),
+                test_collection: edition.collection(),
+                parts: args.parts.clone(),
+                approach: &approach.name,
+                source: &approach.source,
+                unknown: &approach.unknown,
+                recipe: &approach.text,
+                documents: done.summary.documents,
+                topics: topics.len(),
+                models: models.clone(),
+                command: metadata::command(),
+                collection: options.input.clone(),
+            };
+            metadata::write(disk::parent(file), config, &description)?;
+        }
+    }
     let (mut index_seconds, mut rank_seconds) = (0.0, 0.0);
     for (run, file) in done.runs.iter().zip(&run_files) {
         if options.verbose {
@@ -100,7 +148,11 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         if run.ranking.lines.is_empty() {
             say!("note: no image is relevant to a topic: the run is empty");
         }
-        write_atomically(file, run::write_images(&run.ranking.lines)?.as_bytes())?;
+        let written = match edition.form() {
+            Form::Stances => run::write_images(&run.ranking.lines)?,
+            Form::Claims => run::write_answers(&answers(&run.ranking, edition))?,
+        };
+        write_atomically(file, written.as_bytes())?;
         if let Some(path) = &args.explain {
             write_atomically(path, &explained::write(&run.ranking.explained)?)?;
         }
@@ -120,6 +172,22 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         }
     }
     Ok(code.max(print_faults(options, &done.summary)))
+}
+
+/// The lines of a run of claims.
+fn answers(ranking: &ImageRanking, edition: Edition) -> Vec<AnswerLine> {
+    let answer = |line: &ImageRunLine| {
+        let key = (line.topic.clone(), line.image.clone());
+        let rationale = ranking.rationales.get(&key);
+        AnswerLine {
+            rationale: rationale.filter(|_| edition.has_rationales()).cloned(),
+            argument: key.0,
+            image: key.1,
+            rank: line.rank,
+            tag: line.tag.clone(),
+        }
+    };
+    ranking.lines.iter().map(answer).collect()
 }
 
 /// Opens the arguments. Returns with them the exit code, 1 if some of them are broken.

@@ -71,6 +71,9 @@ trait RunLine: Sized {
 
 impl RunLine for ImageRunLine {
     fn read(text: &str) -> (Vec<Self>, Vec<LineError>) {
+        if run::is_json(text) {
+            return run::read_claims(text);
+        }
         run::read_images(text)
     }
 
@@ -285,7 +288,9 @@ fn explains_images(explained: &[ExplainedImage], lines: &[ImageRunLine]) -> bool
         && lines.iter().all(|line| {
             let explained = ranks.get(&(&line.topic, &line.image, line.stance));
             explained.is_some_and(|(rank, score)| {
-                *rank == line.rank && (score - line.score).abs() < 1e-5
+                // runs of claims have no scores
+                let is_unscored = line.score == -f64::from(line.rank);
+                *rank == line.rank && (is_unscored || (score - line.score).abs() < 1e-5)
             })
         })
 }
@@ -308,6 +313,10 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
     let store = open_evidence(args, &mut inputs.notes)?;
+    if inputs.topics.iter().any(|topic| topic.argument.is_some()) {
+        let note = "The run has one list for each claim, which stands here as PRO.";
+        inputs.notes.push(note.to_owned());
+    }
     let evaluate = |lines: &[ImageRunLine], qrels| evaluate_images(lines, qrels, edition);
     let evaluation = qrels.as_ref().map(|qrels| evaluate(&inputs.lines, qrels));
     let other = qrels.as_ref().zip(inputs.against.as_ref());

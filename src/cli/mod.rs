@@ -9,12 +9,14 @@ macro_rules! say {
 
 mod approaches;
 mod args;
+mod edition;
 mod evaluate;
 mod files;
 mod images;
 mod index;
 mod inspect;
 mod lines;
+mod metadata;
 mod parse;
 mod probe;
 mod progress;
@@ -48,7 +50,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Retrieve images for and against the claim of each topic, and write them to run.txt
+    /// Retrieve images for and against the claim of each topic, and write them to run.txt (2024, 2025: for each claim, to results.jsonl)
     Images(ImagesArgs),
     /// Retrieve arguments for controversial questions (Task 1), and write them to run.txt
     Controversial(ControversialArgs),

@@ -1,6 +1,6 @@
 //! `controversial` and `comparative`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -10,16 +10,21 @@ use super::files::{
     check_distinct, check_run_writable, check_writable, default_store, read_topics,
     write_atomically,
 };
+use super::metadata;
 use super::progress::EventPrinter;
 use super::topic_parts;
 use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::default_tag;
+use crate::task::metadata::Description;
 use crate::task::service_run::{self, ServiceRequest};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, TextRequest};
 use crate::trec::{TextTask, explained, run};
+
+/// The name of the run's file.
+const RUN_FILE: &str = "run.txt";
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -109,7 +114,10 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
     let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
     let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
-    let run_files = check_run_outputs(&places, args.explain.as_deref(), args.topics.as_deref())?;
+    let config = metadata::config(&args.metadata)?;
+    let files = metadata::files(RUN_FILE, config.as_ref());
+    let (explain, read) = (args.explain.as_deref(), args.topics.as_deref());
+    let run_files = check_run_outputs(&places, &files, explain, read.as_slice())?;
     let mut printer = EventPrinter::new(indexing.quiet);
     let base = index_base(&args.input, indexing.index.as_deref())?;
     let models = args.models.open()?;
@@ -118,6 +126,7 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
     for (n, ((approach, place), run_file)) in
         found.into_iter().zip(&places).zip(&run_files).enumerate()
     {
+        let described = approach.clone();
         let request = TextRequest {
             task,
             input: &args.input,
@@ -144,6 +153,15 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
         if let Some(path) = &args.explain {
             write_atomically(path, &explained::write(&done.explained)?)?;
         }
+        if let Some(config) = &config {
+            let documents = done.indexes.first().map_or(0, Corpus::documents);
+            let description = Description {
+                documents: documents as usize,
+                models: done.models.clone(),
+                ..describe(args, task, &described, &place.tag, topics.len())
+            };
+            metadata::write(&place.dir, config, &description)?;
+        }
         if n == 0 {
             code = code.max(print_collection(
                 &done.indexes,
@@ -166,6 +184,36 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
         }
     }
     Ok(code)
+}
+
+/// What is known of a run before it is made.
+fn describe<'a>(
+    args: &TextArgs,
+    task: TextTask,
+    approach: &'a TextApproach,
+    tag: &'a str,
+    topics: usize,
+) -> Description<'a> {
+    let task = match task {
+        TextTask::Controversial => "argument retrieval for controversial questions",
+        TextTask::Comparative => "argument retrieval for comparative questions",
+    };
+    Description {
+        tag,
+        task: task.to_owned(),
+        year: None,
+        test_collection: format!("Touché, {task}"),
+        parts: args.parts.clone(),
+        approach: &approach.name,
+        source: &approach.source,
+        unknown: &approach.unknown,
+        recipe: &approach.text,
+        documents: 0,
+        topics,
+        models: BTreeMap::new(),
+        command: metadata::command(),
+        collection: args.input.clone(),
+    }
 }
 
 /// Where the run of an approach goes, and its tag.
@@ -206,20 +254,22 @@ pub(crate) fn run_places(
     places.collect()
 }
 
-/// Checks, before any work is done, that the runs and the file that --explain names can be written. Returns the paths of the runs.
+/// Checks, before any work is done, that the files of each run, of which the run itself is the first, and the file that --explain names can
+/// be written, and are none of those that are read. Returns the paths of the runs.
 ///
 /// # Errors
 /// One of them cannot be written, or --explain is given for several runs.
 pub(crate) fn check_run_outputs(
     places: &[RunPlace],
+    files: &[&str],
     explain: Option<&Path>,
-    topics: Option<&Path>,
+    read: &[&Path],
 ) -> Result<Vec<PathBuf>> {
     ensure!(
         explain.is_none() || places.len() == 1,
         "--explain is for one approach at a time"
     );
-    let run_of = |place: &RunPlace| check_outputs(&place.dir, explain, topics);
+    let run_of = |place: &RunPlace| check_outputs(&place.dir, files, explain, read);
     places.iter().map(run_of).collect()
 }
 
@@ -234,7 +284,10 @@ fn ask(
     let tag = args.tag.clone();
     let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
     let explain = args.explain.as_deref();
-    let run_file = check_outputs(&args.output, explain, args.topics.as_deref())?;
+    let config = metadata::config(&args.metadata)?;
+    let files = metadata::files(RUN_FILE, config.as_ref());
+    let read = args.topics.as_deref();
+    let run_file = check_outputs(&args.output, &files, explain, read.as_slice())?;
     if let Some(key_file) = key_file {
         let explain = explain.map(|path| ("--explain", path));
         let outputs = [("--output", run_file.as_path())]
@@ -261,6 +314,10 @@ fn ask(
     if let Some(path) = explain {
         write_atomically(path, &explained::write(&done.explained)?)?;
     }
+    if let Some(config) = &config {
+        let description = describe(args, TextTask::Comparative, approach, &tag, topics.len());
+        metadata::write(&args.output, config, &description)?;
+    }
     if !quiet {
         say!(
             "  pages of results: {} asked for, {} stored in {}",
@@ -279,19 +336,21 @@ fn ask(
 }
 
 /// Finds out before the work whether the run and the file that --explain names can be written. Returns the path of the run.
-pub(crate) fn check_outputs(
+fn check_outputs(
     output: &Path,
+    files: &[&str],
     explain: Option<&Path>,
-    topics: Option<&Path>,
+    read: &[&Path],
 ) -> Result<PathBuf> {
-    let run = check_run_writable(output)?;
-    let mut outputs = vec![("--output", run.as_path())];
+    let files = check_run_writable(output, files)?;
+    let mut outputs: Vec<(&str, &Path)> = Vec::new();
+    outputs.extend(files.iter().map(|file| ("--output", file.as_path())));
     if let Some(explain) = explain {
         check_writable(explain)?;
         outputs.push(("--explain", explain));
     }
-    check_distinct(&outputs, topics.as_slice())?;
-    Ok(run)
+    check_distinct(&outputs, read)?;
+    files.into_iter().next().context("a run has a file")
 }
 
 /// Prints what a collection contains, and its faults. Returns the exit code.

@@ -10,11 +10,13 @@ use super::files::{MAX_RUN_BYTES, check_distinct, check_writable, decode, read_r
 use super::print;
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
+use crate::disk;
 use crate::judge::Edition;
 use crate::judge::verify::{
-    AnswerRules, Finding, ImageRules, Severity, TextRules, is_valid, refused_by_tira,
+    AnswerRules, Finding, ImageRules, Rule, Severity, TextRules, is_valid, refused_by_tira,
     verify_answers, verify_images, verify_texts,
 };
+use crate::task::metadata::{self, Described};
 use crate::task::text_indexes::document_ids;
 use crate::trec::{DocId, TextTask, TopicId, escaped};
 
@@ -68,10 +70,59 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             let refused = refused_by_tira(&bytes).into_iter();
             findings.extend(refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line))));
         }
+        findings.extend(findings_of_metadata(&path, &bytes));
         all_valid &= is_valid(&findings);
         print_findings(&path, &findings, args.verbose)?;
     }
     Ok(u8::from(!all_valid || has_faults))
+}
+
+/// What the metadata beside a run say that its reader should know: whether it is a manual one, whether they belong to another run, and what
+/// TIRA misses in them where it asks for metadata.
+fn findings_of_metadata(run: &Path, bytes: &[u8]) -> Vec<Finding> {
+    let file = disk::parent(run).join(metadata::FILE);
+    if !file.is_file() {
+        return Vec::new();
+    }
+    let found = |severity, rule, what: String, hint: &str| Finding {
+        line: None,
+        severity,
+        rule,
+        what,
+        hint: hint.to_owned(),
+    };
+    let name = metadata::FILE;
+    let read = read_bytes(&file, MAX_RUN_BYTES).map(decode);
+    let described = match read.and_then(|text| Described::parse(&text)) {
+        Ok(described) => described,
+        Err(error) => {
+            let what = format!("{name} cannot be read: {error:#}");
+            return vec![found(Severity::Tira, Rule::Metadata, what, "")];
+        }
+    };
+    let Described {
+        tag,
+        is_manual,
+        missing,
+    } = described;
+    let mut findings = Vec::new();
+    if is_manual {
+        let what = "a manual run".to_owned();
+        let hint = format!("{name} says so: description or narrative was searched for");
+        findings.push(found(Severity::Note, Rule::Metadata, what, &hint));
+    }
+    if !tag.is_empty() && !String::from_utf8_lossy(bytes).contains(&tag) {
+        let what = format!("{name} describes another run, with the tag {tag}");
+        let hint = "write both anew, or delete the file";
+        findings.push(found(Severity::Warning, Rule::Metadata, what, hint));
+    }
+    if !missing.is_empty() {
+        let what = format!("{name} lacks {}", missing.join(", "));
+        let hint =
+            "TIRA asks for them in tasks that want metadata; a configuration gives them (--config)";
+        findings.push(found(Severity::Note, Rule::Metadata, what, hint));
+    }
+    findings
 }
 
 fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
@@ -132,8 +183,11 @@ impl Rules {
                 }
                 Rules::Images(rules)
             }
-            (Task::Images, 2025) => {
-                let mut rules = AnswerRules::default();
+            (Task::Images, year @ (2024 | 2025)) => {
+                let mut rules = match year {
+                    2024 => AnswerRules::of_2024(),
+                    _ => AnswerRules::of_2025(),
+                };
                 if let Some(topics) = topics {
                     rules = rules.with_arguments(topics);
                 }
@@ -158,7 +212,7 @@ impl Rules {
                 Rules::Texts(rules)
             }
             (Task::Images, year) => {
-                bail!("there was no image task in {year}, but in 2022, 2023 and 2025")
+                bail!("there was no image task in {year}, but in 2022 to 2025")
             }
             (_, year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
         })
@@ -177,9 +231,11 @@ impl Expected {
     fn read(args: &VerifyArgs) -> Result<Self> {
         let mut topics = None;
         let mut file = args.topics.clone();
-        let of_collection = args.input.as_ref().map(|dir| dir.join("topics.xml"));
-        if file.is_none() {
-            file = of_collection.filter(|file| file.exists());
+        if let (None, Some(dir)) = (&file, &args.input) {
+            let mut own = ["topics.xml", "arguments.xml"]
+                .map(|name| dir.join(name))
+                .into_iter();
+            file = own.find(|file| file.exists());
         }
         let mut has_faults = false;
         if let Some(file) = file {

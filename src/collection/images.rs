@@ -1,4 +1,5 @@
-//! The image collections of Touché 2022 and 2023: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it.
+//! The image collections of Touché 2022 to 2025: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it. Those of
+//! 2024 and 2025 have a caption and the text in the image as the organisers read it.
 //!
 //! In memory are only the ids and directories of all documents; their contents are read one document at a time.
 
@@ -72,8 +73,28 @@ pub struct ImageDocument {
     pub url: String,
     /// The perceptual hash in `image-phash.txt`: 64 characters `0` or `1`, the highest bit first.
     pub phash: Option<u64>,
+    pub given: GivenTexts,
     pub pages: Vec<PageDocument>,
 }
+
+/// The texts that the makers of a collection give for an image; empty where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenTexts {
+    /// `image-caption.txt`: what the image shows, in a sentence.
+    pub caption: String,
+    /// `image-text.txt`: the text in the image, as they have read it.
+    pub text: String,
+}
+
+impl GivenTexts {
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.caption.is_empty() && self.text.is_empty()
+    }
+}
+
+/// The files of [`GivenTexts`].
+const GIVEN_FILES: [&str; 2] = ["image-caption.txt", "image-text.txt"];
 
 /// A page that shows the image.
 #[derive(Debug, Default)]
@@ -176,6 +197,12 @@ impl ImageCollection {
         &self.entries
     }
 
+    /// Leaves out all documents but these, which are sorted by id.
+    pub fn retain(&mut self, ids: &[DocId]) {
+        self.entries
+            .retain(|entry| ids.binary_search(&entry.id).is_ok());
+    }
+
     /// Files and directories in `images/` that do not belong to the layout.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
@@ -212,6 +239,9 @@ impl Entry {
             }
         }
         note(&self.dir.join("image-url.txt"));
+        for file in GIVEN_FILES {
+            note(&self.dir.join(file));
+        }
         let pages_dir = self.dir.join("pages");
         let mut pages = Vec::new();
         if pages_dir.is_dir() {
@@ -288,9 +318,18 @@ impl Entry {
             .ok()
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .and_then(|text| parse_phash(text.trim()));
+        let [caption, text] = GIVEN_FILES.map(|file| {
+            let path = self.dir.join(file);
+            // only the collections of some years have these files
+            let text = path
+                .exists()
+                .then(|| texts.read(&path, FaultKind::Page, faults));
+            text.flatten().unwrap_or_default().trim().to_owned()
+        });
         ImageDocument {
             url: url.unwrap_or_default().trim().to_owned(),
             phash,
+            given: GivenTexts { caption, text },
             pages: listing
                 .pages
                 .iter()

@@ -15,7 +15,7 @@ pub mod store;
 
 use std::fmt;
 
-use crate::collection::images::CrawlRank;
+use crate::collection::images::{CrawlRank, GivenTexts};
 use crate::trec::DocId;
 use ocr::OcrLine;
 use page::PageWords;
@@ -24,7 +24,7 @@ use picture::Picture;
 /// A kind of evidence. Each channel is computed, stored and updated on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
-    /// The words of the pages that show the image.
+    /// The words of the pages that show the image, and the texts that the collection gives for it.
     Page,
     /// The text in the image.
     Ocr,
@@ -95,8 +95,12 @@ pub enum Part {
     Title,
     /// The words around the image on the page: alternative text, caption, words before and after.
     Near,
-    /// The page's main text, for sentiment only.
+    /// The page's main text: for sentiment and, in collections that give texts, for sentence vectors.
     Main,
+    /// The caption that the collection gives.
+    GivenCaption,
+    /// The text in the image as the collection gives it.
+    GivenText,
 }
 
 impl Part {
@@ -107,14 +111,23 @@ impl Part {
             Part::Title => "title",
             Part::Near => "near",
             Part::Main => "main",
+            Part::GivenCaption => "given-caption",
+            Part::GivenText => "given-text",
         }
     }
 
     /// The reverse of [`Self::word`].
     pub fn parse(word: &str) -> Option<Part> {
-        [Part::Ocr, Part::Title, Part::Near, Part::Main]
-            .into_iter()
-            .find(|p| p.word() == word)
+        [
+            Part::Ocr,
+            Part::Title,
+            Part::Near,
+            Part::Main,
+            Part::GivenCaption,
+            Part::GivenText,
+        ]
+        .into_iter()
+        .find(|p| p.word() == word)
     }
 }
 
@@ -149,7 +162,7 @@ impl PageEvidence {
 /// A value for one part of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartValue<T> {
-    /// The id of the page; empty for the text in the image.
+    /// The id of the page; empty for the text in the image and for the texts that the collection gives.
     pub page: String,
     pub part: Part,
     pub value: T,
@@ -168,12 +181,14 @@ pub struct Evidence {
     pub id: DocId,
     /// The address at which the image was found; empty if unknown.
     pub url: String,
+    pub given: GivenTexts,
     pub pages: Vec<PageEvidence>,
     pub ocr: Vec<OcrLine>,
     pub picture: Option<Picture>,
     /// The CLIP embedding, of unit length.
     pub clip: Option<Vec<f32>>,
-    /// Embeddings of unit length, of the text in the image, the titles and the words around the image.
+    /// Embeddings of unit length, of the text in the image, the titles, the words around the image and, if the collection gives texts, of
+    /// these and the pages' main texts.
     pub sentences: Vec<PartValue<Vec<f32>>>,
     /// VADER's compound scores, in [-1, 1].
     pub vader: Vec<PartValue<f64>>,
@@ -200,13 +215,22 @@ pub fn ocr_text(lines: &[OcrLine]) -> String {
 }
 
 /// The texts of a document for which embeddings and sentiment are computed. None is empty.
-pub fn texts(pages: &[PageEvidence], lines: &[OcrLine]) -> Vec<PartValue<String>> {
-    let mut texts = vec![PartValue {
+pub fn texts(
+    pages: &[PageEvidence],
+    lines: &[OcrLine],
+    given: &GivenTexts,
+) -> Vec<PartValue<String>> {
+    // sentence encoders and VADER expect running text, not lines
+    let of_image = |part, text: &str| PartValue {
         page: String::new(),
-        part: Part::Ocr,
-        // sentence encoders and VADER expect running text, not lines
-        value: ocr_text(lines).replace('\n', " "),
-    }];
+        part,
+        value: text.replace('\n', " "),
+    };
+    let mut texts = vec![
+        of_image(Part::Ocr, &ocr_text(lines)),
+        of_image(Part::GivenCaption, &given.caption),
+        of_image(Part::GivenText, &given.text),
+    ];
     for page in pages {
         for (part, value) in [
             (Part::Title, page.words.title.clone()),

@@ -25,7 +25,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags, params};
 use super::ocr::{self, OcrLine};
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
-use crate::collection::images::{CrawlRank, FileState};
+use crate::collection::images::{CrawlRank, FileState, GivenTexts};
 use crate::disk::{Busy, open_lock};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
@@ -37,7 +37,7 @@ pub use file::ShardFile;
 pub(crate) use file::read_only_uri;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
-pub use rows::EvidenceFields;
+pub use rows::{EvidenceFields, StoredWords};
 pub(crate) use rows::{blob_of, vector_of};
 use rows::{
     fault_of, picture_of, rank_of, read_document, read_words, write_file_state, write_record,
@@ -52,20 +52,22 @@ const STATEMENTS: usize = 64;
 const SCHEMA: &str = include_str!("store/schema.sql");
 
 /// Tables that stores of older builds lack. They are added when such a store is opened for writing.
-const ADDED: [&str; 5] = [
+const ADDED: [&str; 6] = [
     include_str!("store/text_hash.sql"),
     include_str!("store/backend.sql"),
     include_str!("store/ocr_block.sql"),
     include_str!("store/file_state.sql"),
     include_str!("store/passed_over.sql"),
+    include_str!("store/given_text.sql"),
 ];
 
 /// The same tables, empty and for one connection. A store of an older build that is opened for reading is read as if it had them.
-const STAND_INS: [(&str, &str); 6] = [
+const STAND_INS: [(&str, &str); 7] = [
     ("text_hash", "document, hash"),
     ("backend", "document, channel, backend, numeric"),
     ("ocr_block", "document, block, first_line"),
     ("file_state", "document, state, content"),
+    ("given_text", "document, caption, text"),
     ("checksum", "document, of_table, sum"),
     (
         "passed_over",
@@ -90,6 +92,8 @@ pub struct Record {
     /// The files from which this was computed. If their content is not that of last time, all that is stored of the document is removed.
     pub files: Option<FileState>,
     pub url: String,
+    /// Stored together with the pages, of whose channel it is a part.
+    pub given: GivenTexts,
     pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
     pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
     /// What computed the channels of this record that a model computes, as far as that is known.
@@ -416,15 +420,17 @@ impl Store {
         self.reading(|c| read_document(c, id, wanted))
     }
 
-    /// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
-    pub fn words(&self, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
+    /// The words of a document, without crawl ranks.
+    pub fn words(&self, id: &DocId) -> Result<StoredWords> {
         self.reading(|c| read_words(c, id))
     }
 
     /// The text in a document's image, block by block in reading order ([`ocr::TextBlock::text`]); empty if there is none.
     pub fn text_blocks(&self, id: &DocId) -> Result<Vec<String>> {
-        let (_, lines) = self.words(id)?;
-        Ok(ocr::blocks(&lines).map(|block| block.text()).collect())
+        let words = self.words(id)?;
+        Ok(ocr::blocks(&words.lines)
+            .map(|block| block.text())
+            .collect())
     }
 
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or None if they have

@@ -16,11 +16,11 @@ use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
 use super::search::Part as QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
-use crate::collection::images::CrawlRank;
+use crate::collection::images::{CrawlRank, GivenTexts};
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
-use crate::evidence::store::{EvidenceFields, Store};
-use crate::evidence::{AfinnValence, Channel, PageEvidence, Part, PartValue, ocr_text};
+use crate::evidence::store::{EvidenceFields, Store, StoredWords};
+use crate::evidence::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue, ocr_text};
 use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -34,6 +34,8 @@ pub enum Field {
     Near = 2,
     Main = 3,
     Caption = 4,
+    GivenCaption = 5,
+    GivenText = 6,
 }
 
 /// The default analyzer for the words of images, and for the queries.
@@ -270,16 +272,20 @@ fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
 
 /// The words of an image, by field.
 fn document_of(id: &DocId, store: &Store) -> Result<Document> {
-    let (pages, lines) = store.words(id)?;
     Ok(Document {
         id: id.clone(),
-        texts: texts_of(&pages, &lines).to_vec(),
+        texts: texts_of(&store.words(id)?).to_vec(),
         stance: None,
         url: None,
     })
 }
 
-fn texts_of(pages: &[PageEvidence], lines: &[OcrLine]) -> [String; IMAGE_FIELDS.len()] {
+fn texts_of(words: &StoredWords) -> [String; IMAGE_FIELDS.len()] {
+    let StoredWords {
+        pages,
+        lines,
+        given,
+    } = words;
     let joined = |text: &dyn Fn(&PageEvidence) -> String| join(pages, text);
     [
         ocr_text(lines),
@@ -292,6 +298,8 @@ fn texts_of(pages: &[PageEvidence], lines: &[OcrLine]) -> [String; IMAGE_FIELDS.
                 .map(String::as_str)
                 .join(" ")
         }),
+        given.caption.clone(),
+        given.text.clone(),
     ]
 }
 
@@ -401,10 +409,12 @@ impl ImageIndex {
 #[derive(Debug)]
 pub struct Image {
     pub id: DocId,
+    /// The text in the image: as it was read here or, if it was not looked for, as the collection gives it.
     pub ocr_text: String,
+    pub given: GivenTexts,
     /// The lines of the text in the image; `None` if it was not looked for.
     pub ocr_lines: Option<Vec<OcrLine>>,
-    /// The titles of all pages, and the words near the image.
+    /// The caption that the collection gives, the titles of all pages, and the words near the image.
     pub near_text: String,
     pub picture: Option<Picture>,
     /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
@@ -431,10 +441,13 @@ impl Image {
         };
         let was_read = store.has_channel(id, Channel::Ocr)?;
         Ok(Some(Image {
-            ocr_text: evidence.ocr_text(),
-            near_text: join(&evidence.pages, &|p| {
-                format!("{}. {}", p.words.title, p.near())
-            }),
+            ocr_text: if was_read {
+                evidence.ocr_text()
+            } else {
+                evidence.given.text.clone()
+            },
+            near_text: near_text(&evidence),
+            given: evidence.given,
             id: evidence.id,
             text_box: (evidence.picture.as_ref()).map_or(0.0, |p| text_box(p, &evidence.ocr)),
             text_map: (evidence.picture.as_ref()).map_or([0.0; 64], |p| text_map(p, &evidence.ocr)),
@@ -505,6 +518,17 @@ impl Image {
                 .filter(|v| v.part == part)
                 .map(|v| v.value.sum),
         )
+    }
+}
+
+/// The caption that the collection gives, if it gives one, and the titles and the words around the image on its pages.
+fn near_text(evidence: &Evidence) -> String {
+    let of_pages = join(&evidence.pages, &|p| {
+        format!("{}. {}", p.words.title, p.near())
+    });
+    match evidence.given.caption.as_str() {
+        "" => of_pages,
+        caption => format!("{caption} {of_pages}"),
     }
 }
 

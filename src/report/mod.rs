@@ -160,6 +160,7 @@ fn unknown_topic(id: &TopicId) -> Topic {
     Topic {
         id: id.clone(),
         title: format!("Topic {id}, which is not among the topics"),
+        argument: None,
         description: None,
         narrative: None,
         objects: None,

@@ -86,6 +86,29 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     Selection { listed, copies }
 }
 
+/// Selects the one list of a claim: the `length` candidates of the highest worth as PRO, of images of the same picture the best one. Copies
+/// follow only where there are too few others.
+pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
+    let (_, copies) = distinct(candidates);
+    let members = |are_copies: bool| {
+        let of_kind = candidates
+            .iter()
+            .filter(|c| copies.contains_key(&c.doc) == are_copies);
+        let mut list: Vec<(f64, &DocId)> = of_kind
+            .filter_map(|c| worth(c, Stance::Pro).map(|w| (w, &c.doc)))
+            .collect();
+        sort(&mut list);
+        list
+    };
+    let mut list = members(false);
+    list.extend(members(true));
+    list.truncate(length);
+    Selection {
+        listed: with_scores(Stance::Pro, &list),
+        copies,
+    }
+}
+
 fn worth(candidate: &Candidate, stance: Stance) -> Option<f64> {
     let worth = match stance {
         Stance::Pro => candidate.pro,
@@ -260,6 +283,24 @@ mod tests {
 
     proptest! {
         #[test]
+    fn a_claim_has_one_list_and_copies_fill_it_up() {
+        let mut images = [candidate(1, 0.9, 0.0), candidate(2, 0.8, 0.0)].to_vec();
+        images.push(candidate(3, 0.1, 0.9));
+        (images[0].phash, images[1].phash) = (Some(0), Some(1));
+        let of = |length| {
+            let selection = select_claim(&images, length);
+            let listed = selection.listed.iter();
+            assert!(listed.clone().all(|s| s.stance == Stance::Pro));
+            let scores: Vec<f64> = listed.clone().map(|s| s.score).collect();
+            assert!(scores.is_sorted_by(|a, b| a > b), "{scores:?}");
+            listed.map(|s| s.doc.0.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(2), ["I0001", "I0003"]);
+        assert_eq!(of(5), ["I0001", "I0003", "I0002"]);
+        assert!(select_claim(&[], 5).listed.is_empty());
+    }
+
+    #[test]
         fn text_scores_strictly_decrease_for_any_input(
             scores in proptest::collection::vec(prop_oneof![-1e8..1e8f64, -1.0..1.0f64, Just(0.5), Just(f64::NAN)], 0..60),
             most in 0usize..70,

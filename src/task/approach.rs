@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::evidence::Part;
 use crate::index::analyzer::Analyzer;
 use crate::score::mixture::Scaling;
 use crate::task::recipe;
@@ -29,6 +30,11 @@ const IMAGES: &[&str] = &[
     include_str!("../../approaches/images/jean-luc-picard-text.toml"),
     include_str!("../../approaches/images/jean-luc-picard-image-text.toml"),
     include_str!("../../approaches/images/jean-luc-picard-both-texts.toml"),
+    include_str!("../../approaches/images/riposte-claims.toml"),
+    include_str!("../../approaches/images/claims-caption.toml"),
+    include_str!("../../approaches/images/claims-clip.toml"),
+    include_str!("../../approaches/images/claims-text.toml"),
+    include_str!("../../approaches/images/claims-page.toml"),
 ];
 
 /// An approach to the image task.
@@ -42,6 +48,11 @@ pub struct ImageApproach {
     /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
+    /// The text of the file.
+    #[serde(skip)]
+    pub text: String,
+    #[serde(default)]
+    pub form: Form,
     #[serde(default)]
     pub query: QueryRecipe,
     pub relevance: Relevance,
@@ -49,6 +60,17 @@ pub struct ImageApproach {
     pub stance: StanceRecipe,
     #[serde(default)]
     pub lists: ListRecipe,
+}
+
+/// What the lists of a run are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// One list of images for the claim of each topic, and one against it (2022 and 2023).
+    #[default]
+    Stances,
+    /// One list for each claim, of images that convey it (2024 and 2025).
+    Claims,
 }
 
 /// What happens to the words of a topic before they are searched for. The steps are taken in this order.
@@ -87,7 +109,7 @@ pub struct Relevance {
     #[serde(default)]
     pub mu: Option<f64>,
     #[serde(default)]
-    pub candidates: Candidates,
+    pub candidates: Eligible,
     /// The weight, 0 or more, of the pair encoder's opinion whether the texts of a candidate are about the topic; all channels together count
     /// 1. Candidates are chosen without it.
     #[serde(default)]
@@ -113,7 +135,7 @@ pub struct ClusterRecipe {
 /// The images that can be listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Candidates {
+pub enum Eligible {
     /// Those of a relevance above 0.
     #[default]
     Matching,
@@ -199,6 +221,12 @@ pub enum RelevanceChannel {
     /// BM25 over alternative texts and captions only.
     #[serde(rename = "bm25 caption")]
     Bm25Caption,
+    /// BM25 over the caption that the collection gives.
+    #[serde(rename = "bm25 given caption")]
+    Bm25GivenCaption,
+    /// BM25 over the text in the image as the collection gives it.
+    #[serde(rename = "bm25 given text")]
+    Bm25GivenText,
     /// Query likelihood with a Dirichlet prior over the main text and the description of the pages.
     #[serde(rename = "dirichlet main")]
     DirichletMain,
@@ -211,9 +239,22 @@ pub enum RelevanceChannel {
     /// Largest cosine between the topic and the words around the image on a page.
     #[serde(rename = "sentence near")]
     SentenceNear,
+    /// Largest cosine between the topic and the main text of a page. Only collections that give captions or texts have vectors of main
+    /// texts.
+    #[serde(rename = "sentence main")]
+    SentenceMain,
+    /// Cosine between the topic and the caption that the collection gives.
+    #[serde(rename = "sentence given caption")]
+    SentenceGivenCaption,
+    /// Cosine between the topic and the text in the image as the collection gives it.
+    #[serde(rename = "sentence given text")]
+    SentenceGivenText,
     /// CLIP's cosine between the prompts of the topic and the image.
     #[serde(rename = "clip topic")]
     ClipTopic,
+    /// CLIP's cosine between what is to be conveyed, in its own words, and the image: a claim or, in 2024, its premise.
+    #[serde(rename = "clip title")]
+    ClipTitle,
     /// Mean cosine between the words in or around the image and the most similar arguments of one side. Off without a collection of
     /// arguments.
     #[serde(rename = "arguments")]
@@ -226,17 +267,23 @@ pub enum RelevanceChannel {
 
 impl RelevanceChannel {
     /// All channels, in the order of an explanation.
-    pub const ALL: [RelevanceChannel; 12] = [
+    pub const ALL: [RelevanceChannel; 18] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
         RelevanceChannel::Bm25Near,
         RelevanceChannel::Bm25Main,
         RelevanceChannel::Bm25Caption,
+        RelevanceChannel::Bm25GivenCaption,
+        RelevanceChannel::Bm25GivenText,
         RelevanceChannel::DirichletMain,
         RelevanceChannel::SentenceOcr,
         RelevanceChannel::SentenceTitle,
         RelevanceChannel::SentenceNear,
+        RelevanceChannel::SentenceMain,
+        RelevanceChannel::SentenceGivenCaption,
+        RelevanceChannel::SentenceGivenText,
         RelevanceChannel::ClipTopic,
+        RelevanceChannel::ClipTitle,
         RelevanceChannel::Arguments,
         RelevanceChannel::Crawl,
     ];
@@ -249,13 +296,42 @@ impl RelevanceChannel {
             RelevanceChannel::Bm25Near => "bm25 near",
             RelevanceChannel::Bm25Main => "bm25 main",
             RelevanceChannel::Bm25Caption => "bm25 caption",
+            RelevanceChannel::Bm25GivenCaption => "bm25 given caption",
+            RelevanceChannel::Bm25GivenText => "bm25 given text",
             RelevanceChannel::DirichletMain => "dirichlet main",
             RelevanceChannel::SentenceOcr => "sentence ocr",
             RelevanceChannel::SentenceTitle => "sentence title",
             RelevanceChannel::SentenceNear => "sentence near",
+            RelevanceChannel::SentenceMain => "sentence main",
+            RelevanceChannel::SentenceGivenCaption => "sentence given caption",
+            RelevanceChannel::SentenceGivenText => "sentence given text",
             RelevanceChannel::ClipTopic => "clip topic",
+            RelevanceChannel::ClipTitle => "clip title",
             RelevanceChannel::Arguments => "arguments",
             RelevanceChannel::Crawl => "crawl",
+        }
+    }
+}
+
+impl RelevanceChannel {
+    /// Whether the channel compares CLIP's vectors.
+    pub(crate) fn is_of_clip(self) -> bool {
+        matches!(
+            self,
+            RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle
+        )
+    }
+
+    /// The texts that the channel compares with the topic by sentence vectors; `None` for other channels.
+    pub(crate) fn sentence_part(self) -> Option<Part> {
+        match self {
+            RelevanceChannel::SentenceOcr => Some(Part::Ocr),
+            RelevanceChannel::SentenceTitle => Some(Part::Title),
+            RelevanceChannel::SentenceNear => Some(Part::Near),
+            RelevanceChannel::SentenceMain => Some(Part::Main),
+            RelevanceChannel::SentenceGivenCaption => Some(Part::GivenCaption),
+            RelevanceChannel::SentenceGivenText => Some(Part::GivenText),
+            _ => None,
         }
     }
 }
@@ -388,7 +464,8 @@ impl ImageApproach {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let approach: Self = recipe::read(text)?;
+        let mut approach: Self = recipe::read(text)?;
+        approach.text = text.to_owned();
         for (channel, weight) in &approach.relevance.channels {
             if !weight.is_finite() || *weight < 0.0 {
                 bail!(
@@ -452,6 +529,13 @@ impl ImageApproach {
             self.lists.score != ScoreRecipe::Stance || self.stance.reads_texts(),
             "only the stances \"beliefs\" and \"texts\" have a score of their own"
         );
+        ensure!(
+            self.form == Form::Stances
+                || self.argument == ArgumentRecipe::None
+                    && self.lists.score == ScoreRecipe::Product
+                    && matches!(self.stance, StanceRecipe::Both | StanceRecipe::Beliefs),
+            "form = \"claims\" makes one list for each claim: its stance is \"beliefs\" or \"both\", its argument \"none\" and its score \"product\""
+        );
         if let ScoreRecipe::Mixture { topic, .. } = self.lists.score {
             ensure!(
                 (0.0..=1.0).contains(&topic),
@@ -482,121 +566,4 @@ impl ImageApproach {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_included_approaches_are_parsed() {
-        let names: Vec<_> = ImageApproach::all()
-            .unwrap()
-            .into_iter()
-            .map(|a| a.name)
-            .collect();
-        assert!(
-            ImageApproach::all()
-                .unwrap()
-                .iter()
-                .all(|approach| !approach.source.is_empty())
-        );
-        assert_eq!(
-            names,
-            [
-                "riposte",
-                "minsc",
-                "boromir-afinn",
-                "boromir-query",
-                "boromir-bert",
-                "aramis",
-                "boromir-clusters",
-                "boromir-afinn-clusters",
-                "boromir-afinn-clusters-only",
-                "jester",
-                "aramis-neural",
-                "aramis-neural-stance",
-                "aramis-neural-both",
-                "jean-luc-picard",
-                "jean-luc-picard-text",
-                "jean-luc-picard-image-text",
-                "jean-luc-picard-both-texts"
-            ]
-        );
-    }
-
-    #[test]
-    fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
-        for approach in ImageApproach::all().unwrap() {
-            if approach.name == "riposte" {
-                continue;
-            }
-            assert!(approach.lists.duplicates, "{}", approach.name);
-            assert!(!approach.unknown.is_empty(), "{}", approach.name);
-            // Minsc looks at no stance, and Jean-Luc Picard at those of the fifty most relevant images
-            let cuts_first = approach.stance == StanceRecipe::Crawl
-                || approach.name.starts_with("jean-luc-picard");
-            assert_eq!(approach.lists.cut == Cut::AfterStance, !cuts_first);
-        }
-    }
-
-    #[test]
-    fn unknown_parameters_are_errors() {
-        let good = IMAGES[0];
-        for (from, to, message) in [
-            ("\"bm25 near\"", "\"bm25 far\"", "bm25 far"),
-            ("model = \"beliefs\"", "model = \"guess\"", "guess"),
-            ("name =", "names =", "names"),
-            (
-                "\"bm25 near\" = 0.2",
-                "\"bm25 near\" = -1.0",
-                "must be 0 or more",
-            ),
-            (
-                "scale = \"unit\"",
-                "scale = \"unit\"\nreading = -0.5",
-                "reading must be 0 or more",
-            ),
-        ] {
-            let error = format!(
-                "{:#}",
-                ImageApproach::parse(&good.replace(from, to)).unwrap_err()
-            );
-            assert!(error.contains(message), "{error}");
-        }
-        let aramis = IMAGES[5];
-        for (from, to, message) in [
-            ("mu = 1000.0", "", "need each other"),
-            ("mu = 1000.0", "mu = 0.0", "mu must be above 0"),
-            ("scale = \"raw\"", "scale = \"unit\"", "needs scale"),
-            ("topic = 0.5", "topic = 1.5", "from 0 to 1"),
-            ("[1.0, 1.0, 1.0, 0.0, 1.0]", "[0, 0, 0, 0, 0]", "add up"),
-            ("turn_below", "turned_below", "turned_below"),
-            ("\"crawled\"", "\"found\"", "found"),
-            (
-                "mu = 1000.0",
-                "mu = 1000.0\nreading = 0.5",
-                "which reading needs",
-            ),
-        ] {
-            assert!(aramis.contains(from), "{from}");
-            let changed = aramis.replace(from, to);
-            let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
-            assert!(error.contains(message), "{error}");
-        }
-        let clusters = IMAGES[6];
-        for (from, to, message) in [
-            ("count = 14", "count = 0", "above 0"),
-            ("dimensions = 10", "dimensions = 0", "above 0"),
-            ("lowest = 1.0", "lowest = 6.0", "no smaller than the lowest"),
-            ("lowest = 1.0", "lowest = -1.0", "0 or more"),
-        ] {
-            assert!(clusters.contains(from), "{from}");
-            let changed = clusters.replace(from, to);
-            let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
-            assert!(error.contains(message), "{error}");
-        }
-        let late = good.replace("[argument]", "[lists]\ncut = \"after-stance\"\n[argument]");
-        let error = format!("{:#}", ImageApproach::parse(&late).unwrap_err());
-        assert!(error.contains("estimated for all images"), "{error}");
-        let error = ImageApproach::find("nobody").unwrap_err().to_string();
-        assert!(error.contains("riposte, minsc"), "{error}");
-    }
-}
+mod tests;

@@ -120,6 +120,20 @@ impl Extraction {
         })
     }
 
+    /// By channel that is stored, what has produced most of it.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn producers(&self) -> Result<BTreeMap<String, String>> {
+        let mut producers = BTreeMap::new();
+        for channel in Channel::ALL {
+            if let Some(producer) = self.store.producer(channel)? {
+                producers.insert(channel.word().to_owned(), producer);
+            }
+        }
+        Ok(producers)
+    }
+
     /// What computes the networks of a channel, if this run has loaded them, and the numbers of the stored evidence if they differ between
     /// images; empty if there is nothing to say.
     ///

@@ -13,17 +13,19 @@ mod embeddings;
 mod lists;
 mod opinions;
 mod query;
+mod rationale;
 mod signals;
 mod texts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
 use super::approach::{
-    ArgumentRecipe, Candidates, Cut, ImageApproach, RelevanceChannel, Scale, StanceRecipe,
+    ArgumentRecipe, Cut, Eligible, Form, ImageApproach, RelevanceChannel, Scale, StanceRecipe,
 };
 use super::likeness::Arguments;
 use crate::evidence::store::{EvidenceFields, Store};
@@ -31,10 +33,11 @@ use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
-use crate::trec::Explanation;
+use crate::trec::candidates::Candidates;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
+use crate::trec::{DocId, Explanation, TopicId};
 use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
@@ -62,6 +65,10 @@ pub struct Settings {
     /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     pub tag: String,
+    /// The number of images in the list of a claim, for approaches of [`Form::Claims`].
+    pub claim_length: usize,
+    /// The images that may be listed for each topic; `None` for all.
+    pub candidates: Option<Arc<Candidates>>,
 }
 
 impl Settings {
@@ -71,7 +78,7 @@ impl Settings {
 
     fn uses_crawl(&self) -> bool {
         self.approach.stance == StanceRecipe::Crawl
-            || self.approach.relevance.candidates == Candidates::Crawled
+            || self.approach.relevance.candidates == Eligible::Crawled
             || self.uses_channel(RelevanceChannel::Crawl)
     }
 }
@@ -79,8 +86,10 @@ impl Settings {
 /// A run, and the explanations of its scores.
 #[derive(Debug)]
 pub struct ImageRanking {
-    /// By topic in the order of the topics, PRO before CON, by rank.
+    /// By topic in the order of the topics, PRO before CON, by rank. The one list of a claim is in the place of PRO.
     pub lines: Vec<ImageRunLine>,
+    /// By topic and image, why an image conveys a claim; empty for other runs.
+    pub rationales: HashMap<(TopicId, DocId), String>,
     /// One for each candidate: by topic, the most relevant first.
     pub explained: Vec<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
@@ -107,12 +116,17 @@ pub fn rank(
         .collect();
     let mut ranking = ImageRanking {
         lines: Vec::new(),
+        rationales: HashMap::new(),
         explained: Vec::new(),
         notes: Vec::new(),
     };
     let notes = &mut ranking.notes;
     for (topic, question) in topics.iter().zip(&questions) {
-        if question.counter_claim.is_empty() {
+        let candidates = settings.candidates.as_ref();
+        if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
+            notes.push(format!("topic {} has no candidate to re-rank", topic.id));
+        }
+        if settings.approach.form == Form::Stances && question.counter_claim.is_empty() {
             notes.push(format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
@@ -237,10 +251,13 @@ impl Ranker<'_> {
         reader: &mut Reader,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
-        let stance = self.settings.approach.stance;
+        let approach = &self.settings.approach;
+        let stance = approach.stance;
         if stance == StanceRecipe::Crawl {
             for TopicTask { topic, .. } in tasks {
-                let scored = lists::crawl_scores(&self.crawl, topic, self.index.ids());
+                let members = self.members(topic);
+                let ids = self.index.ids();
+                let scored = lists::crawl_scores(&self.crawl, topic, ids, &members);
                 select_lists(topic, scored, self.settings, ranking);
             }
             return Ok(());
@@ -252,6 +269,11 @@ impl Ranker<'_> {
                 let signals = std::mem::take(signals);
                 let members = self.members(task.topic);
                 let relevance = self.relevance(task, &members, signals)?;
+                ensure!(
+                    approach.form == Form::Stances || !relevance.columns.is_empty(),
+                    "all channels of the approach {} are off: there is nothing to rank by (riposte models list says what is missing)",
+                    approach.name
+                );
                 Ok(self.pool(&relevance, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
@@ -287,10 +309,19 @@ impl Ranker<'_> {
 
     /// The numbers of the images that can be candidates for a topic, in ascending order.
     fn members(&self, topic: &Topic) -> Vec<usize> {
-        match self.settings.approach.relevance.candidates {
-            Candidates::Crawled => self.crawl.best(&topic.id, "").into_keys().collect(),
-            Candidates::Matching | Candidates::All => (0..self.index.ids().len()).collect(),
+        let mut members: Vec<usize> = match self.settings.approach.relevance.candidates {
+            Eligible::Crawled => self.crawl.best(&topic.id, "").into_keys().collect(),
+            Eligible::Matching | Eligible::All => (0..self.index.ids().len()).collect(),
+        };
+        if let Some(candidates) = &self.settings.candidates {
+            let of_topic = candidates.of(&topic.id);
+            let ids = self.index.ids();
+            members.retain(|at| {
+                let id = ids.get(*at);
+                of_topic.is_some_and(|of_topic| id.is_some_and(|id| of_topic.contains(id)))
+            });
         }
+        members
     }
 
     /// The values of all channels of the approach for every image.
@@ -317,11 +348,17 @@ impl Ranker<'_> {
                 R::Bm25Near => bm25(Field::Near)?,
                 R::Bm25Main => bm25(Field::Main)?,
                 R::Bm25Caption => bm25(Field::Caption)?,
+                R::Bm25GivenCaption => bm25(Field::GivenCaption)?,
+                R::Bm25GivenText => bm25(Field::GivenText)?,
                 R::DirichletMain => Some(self.dirichlet(Field::Main, question, members)?),
                 R::SentenceOcr
                 | R::SentenceTitle
                 | R::SentenceNear
+                | R::SentenceMain
+                | R::SentenceGivenCaption
+                | R::SentenceGivenText
                 | R::ClipTopic
+                | R::ClipTitle
                 | R::Arguments => signals.remove(&channel).map(|column| {
                     let values = column.into_iter();
                     values
@@ -386,7 +423,7 @@ impl Ranker<'_> {
     /// The candidates with their relevance, the best first.
     fn pool(&self, relevance: &Relevance, members: &[usize]) -> Pool {
         let recipe = &self.settings.approach;
-        let needs_match = recipe.relevance.candidates == Candidates::Matching;
+        let needs_match = recipe.relevance.candidates == Eligible::Matching;
         let mut order: Vec<(f64, usize)> = members
             .iter()
             .map(|at| {
@@ -396,6 +433,13 @@ impl Ranker<'_> {
             })
             .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
+        if recipe.form == Form::Claims && order.len() < self.settings.claim_length {
+            // each claim is served, if need be by images that have nothing in common with it
+            let known: HashSet<usize> = order.iter().map(|(_, at)| *at).collect();
+            let others = members.iter().filter(|at| !known.contains(*at));
+            let missing = self.settings.claim_length - order.len();
+            order.extend(others.take(missing).map(|at| (0.0, *at)));
+        }
         // ties are broken by id: images are numbered in the order of their ids
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         match (recipe.lists.cut, &self.sentiment) {
@@ -465,7 +509,9 @@ fn take_one(room: &mut usize) -> bool {
 /// Scales a value to [0, 1]. CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
 fn to_unit(channel: RelevanceChannel, value: f64) -> f64 {
     match channel {
-        RelevanceChannel::ClipTopic => ((value - 0.15) / 0.2).clamp(0.0, 1.0),
+        RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle => {
+            ((value - 0.15) / 0.2).clamp(0.0, 1.0)
+        }
         _ => value.clamp(0.0, 1.0),
     }
 }

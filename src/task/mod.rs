@@ -7,6 +7,7 @@ pub mod extraction;
 pub(crate) mod image_run;
 pub mod images;
 pub mod likeness;
+pub mod metadata;
 pub mod models;
 pub mod quality;
 pub mod recipe;
@@ -70,10 +71,11 @@ fn run_stage<T>(
     result
 }
 
-/// The tag of a run if the user gives none: `riposte`, or `riposte-NAME` for another approach than the default.
+/// The tag of a run if the user gives none: the approach's name, with `riposte-` before it if it does not begin so.
 pub(crate) fn default_tag(approach: &str) -> String {
-    match approach {
-        "riposte" => "riposte".to_owned(),
-        name => format!("riposte-{}", name.replace(char::is_whitespace, "-")),
+    let name = approach.replace(char::is_whitespace, "-");
+    match name.strip_prefix("riposte") {
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => name,
+        _ => format!("riposte-{name}"),
     }
 }

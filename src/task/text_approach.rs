@@ -38,6 +38,9 @@ pub struct TextApproach {
     /// What the publication does not say, and what is different here.
     #[serde(default)]
     pub unknown: String,
+    /// The text of the file.
+    #[serde(skip)]
+    pub text: String,
     /// Searches for words. The rankings of several are fused, with that of the dense search if there is one. None if a service is
     /// asked.
     #[serde(default)]
@@ -274,7 +277,8 @@ impl TextApproach {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let approach: Self = recipe::read(text)?;
+        let mut approach: Self = recipe::read(text)?;
+        approach.text = text.to_owned();
         if let Some(engine) = &approach.service {
             approach.check_service(engine)?;
             return Ok(approach);

@@ -1,5 +1,6 @@
 //! The pipeline of the text tasks: from a collection and topics to the lines of a run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -58,6 +59,8 @@ pub struct TextRun {
     pub indexes: TextIndexes,
     pub index_seconds: f64,
     pub rank_seconds: f64,
+    /// The installed models that the approach could use, each with its checksum.
+    pub models: BTreeMap<String, String>,
 }
 
 /// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built
@@ -189,6 +192,7 @@ fn rank(
         indexes,
         index_seconds,
         rank_seconds: start.elapsed().as_secs_f64(),
+        models: resources.names.clone(),
     })
 }
 
@@ -249,6 +253,8 @@ struct Resources {
     pairs: Option<Lazy<PairEncoder>>,
     cross: Option<Lazy<Cross>>,
     wordnet: Option<WordNet>,
+    /// The names of the models, each with its checksum.
+    names: BTreeMap<String, String>,
 }
 
 impl Resources {
@@ -266,6 +272,7 @@ impl Resources {
         }
         match models::find(models, Role::Sentence, None)? {
             Ok(model) => {
+                found.names.insert(model.name.clone(), model.sha256.clone());
                 found.sentences = Some(models::sentences(&model, *numeric));
                 match models::pair_encoder(&model, *numeric)? {
                     Ok(encoder) => found.pairs = Some(encoder),
@@ -278,7 +285,10 @@ impl Resources {
         }
         if approach.uses(Channel::Cross) {
             match models::find(models, Role::Cross, None)? {
-                Ok(model) => found.cross = Some(models::cross(&model, *numeric)),
+                Ok(model) => {
+                    found.names.insert(model.name.clone(), model.sha256.clone());
+                    found.cross = Some(models::cross(&model, *numeric));
+                }
                 Err(why) => on_event(Event::Note(format!(
                     "the cross-encoder is off, except for stored scores: {why}"
                 ))),

@@ -205,6 +205,16 @@ pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) ->
     ]
 }
 
+/// The prompts about what an image should convey; the first is that in its own words. Without `all` there is no other.
+pub(crate) fn about(conveyed: &str, all: bool) -> Group {
+    let templates = if all { TOPIC } else { &TOPIC[..1] };
+    Group {
+        role: Role::Topic,
+        name: "topic",
+        prompts: fill(templates, conveyed.trim()),
+    }
+}
+
 /// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for
 /// all topics.
 pub(crate) fn kind_groups() -> Vec<Group> {

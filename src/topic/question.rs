@@ -47,10 +47,13 @@ impl Polarity {
     }
 }
 
-/// The topic as a question; `parts` names the parts besides the title whose words are searched for.
+/// The topic as a question; `parts` names the parts besides the title whose words are searched for. Those of a premise always are.
 pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     let mut words = topic.title.clone();
+    let premise = topic.argument.as_ref().map_or(&None, |a| &a.premise);
     for (wanted, text) in [
+        // a premise belongs to the argument, as the claim does: a run that uses it is not a manual one
+        (true, premise),
         (parts.description, &topic.description),
         (parts.narrative, &topic.narrative),
     ] {

@@ -1,5 +1,6 @@
 //! The types that all rooms share: topics, documents, stances, scores with their explanations, and faults.
 
+pub mod candidates;
 pub mod escape;
 pub mod explained;
 pub mod objects;

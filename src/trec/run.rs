@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::escape::unfit_field;
 use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
@@ -34,6 +34,58 @@ pub struct TextRunLine {
     /// Finite. Higher is better.
     pub score: f64,
     pub tag: String,
+}
+
+/// A line of an image run of 2024 or 2025, where one list answers each claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerLine {
+    pub argument: TopicId,
+    pub image: DocId,
+    /// From 1.
+    pub rank: u32,
+    pub tag: String,
+    /// Why the image conveys the argument, for a human reader.
+    pub rationale: Option<String>,
+}
+
+/// Formats a run of 2024 or 2025: a JSON object a line, in the given order. Errors: a field is empty or contains white space or a control
+/// character.
+pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        argument_id: &'a str,
+        method: &'a str,
+        image_id: &'a str,
+        rank: u32,
+        tag: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rationale: Option<&'a str>,
+    }
+    let mut run = String::with_capacity(lines.len() * 128);
+    for line in lines {
+        check_fields([&line.argument.0, &line.image.0, &line.tag])?;
+        let line = serde_json::to_string(&Line {
+            argument_id: &line.argument.0,
+            method: "retrieval",
+            image_id: &line.image.0,
+            rank: line.rank,
+            tag: &line.tag,
+            rationale: line.rationale.as_deref(),
+        })?;
+        run.push_str(&line);
+        run.push('\n');
+    }
+    Ok(run)
+}
+
+/// Checks that fields can stand in a run.
+fn check_fields(fields: [&str; 3]) -> Result<()> {
+    for field in fields {
+        if let Some(why) = unfit_field(field) {
+            bail!("cannot write {field:?} as a field of a run line: it {why}");
+        }
+    }
+    Ok(())
 }
 
 /// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals. Errors: a field
@@ -68,11 +120,7 @@ fn write_line(
     score: f64,
     tag: &str,
 ) -> Result<()> {
-    for field in [topic.0.as_str(), doc.0.as_str(), tag] {
-        if let Some(why) = unfit_field(field) {
-            bail!("cannot write {field:?} as a field of a run line: it {why}");
-        }
-    }
+    check_fields([&topic.0, &doc.0, tag])?;
     let score = fixed_point(score)?;
     // writing to a String cannot fail
     let _ = writeln!(run, "{topic} {stance} {doc} {rank} {score} {tag}");
@@ -130,6 +178,28 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
             rank: read_rank(rank)?,
             score: read_score(score)?,
             tag: tag.to_owned(),
+        })
+    })
+}
+
+/// Reads a run of 2024 or 2025 as an image run in which the one list of each claim is that of PRO. The score of a line is its negative rank.
+pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
+    read(text, |line| {
+        let TextRunLine {
+            topic,
+            doc,
+            rank,
+            score,
+            tag,
+            ..
+        } = read_answer(line)?;
+        Ok(ImageRunLine {
+            topic,
+            stance: Stance::Pro,
+            image: doc,
+            rank,
+            score,
+            tag,
         })
     })
 }

@@ -1,4 +1,4 @@
-//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2025) or TIREx's `queries.jsonl`.
+//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2024 and 2025) or TIREx's `queries.jsonl`.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,34 @@ use super::{LineError, TopicId, numbered_lines, objects};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
     pub id: TopicId,
-    /// The question ("Should the voting age be lowered?"), or the claim of an argument of 2025. Never empty.
+    /// The question ("Should the voting age be lowered?"), or the claim of an argument of 2024 or 2025. Never empty.
     pub title: String,
-    /// The situation of the user, or the subject of an argument of 2025. Topics of 2021 have none.
+    /// The situation of the user, or the subject of an argument. Topics of 2021 have none.
     pub description: Option<String>,
     /// What makes a document relevant. Only manual runs may use it.
     pub narrative: Option<String>,
     /// The two objects of a comparative question: from the topic's `<objects>` or, if there are none, from its title
     /// ([`objects::from_title`]).
     pub objects: Option<[String; 2]>,
+    /// What belongs to an argument of 2024 or 2025 besides its claim, which is the title; `None` for topics of other years.
+    pub argument: Option<ArgumentParts>,
+}
+
+/// The parts of an argument that is to be conveyed by images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArgumentParts {
+    /// What the images are to convey in 2024; arguments of 2025 have none.
+    pub premise: Option<String>,
+    /// What the premise is in the words of the file: a study or an anecdote.
+    pub premise_type: Option<String>,
+}
+
+impl Topic {
+    /// What an image should convey: the premise of an argument of 2024, else the title.
+    pub fn conveyed(&self) -> &str {
+        let premise = self.argument.as_ref().and_then(|a| a.premise.as_deref());
+        premise.unwrap_or(&self.title)
+    }
 }
 
 /// The topics of a file, and what in it could not be read.
@@ -97,6 +116,8 @@ struct TopicFields {
     description: Option<String>,
     narrative: Option<String>,
     objects: Option<String>,
+    premise: Option<String>,
+    premise_type: Option<String>,
 }
 
 impl TopicFields {
@@ -105,6 +126,8 @@ impl TopicFields {
             "id" if self.is_argument => Some(&mut self.number),
             "claim" if self.is_argument => Some(&mut self.title),
             "topic" if self.is_argument => Some(&mut self.description),
+            "premise" if self.is_argument => Some(&mut self.premise),
+            "type" if self.is_argument => Some(&mut self.premise_type),
             "number" => Some(&mut self.number),
             "title" => Some(&mut self.title),
             "description" => Some(&mut self.description),
@@ -140,6 +163,10 @@ impl TopicFields {
             "argument" => format!("argument {number} has no <claim>"),
             _ => format!("topic {number} has no <title>"),
         })?;
+        let argument = self.is_argument.then(|| ArgumentParts {
+            premise: tidy(self.premise),
+            premise_type: tidy(self.premise_type),
+        });
         let listed = tidy(self.objects).and_then(|text| objects::split_list(&text));
         Ok(Topic {
             id: TopicId(number),
@@ -147,8 +174,19 @@ impl TopicFields {
             title,
             description: tidy(self.description),
             narrative: tidy(self.narrative),
+            argument,
         })
     }
+}
+
+/// The topic of a query; `None` if it has no words or its id cannot stand in a run.
+pub(super) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
+    let fields = TopicFields {
+        number: Some(id.0),
+        title: Some(query.to_owned()),
+        ..TopicFields::default()
+    };
+    fields.finish().ok()
 }
 
 /// Counts lines up to positions that do not decrease.
@@ -306,7 +344,6 @@ fn read_queries(text: &str) -> ParsedTopics {
             _ => None,
         };
         let fields = TopicFields {
-            is_argument: false,
             number,
             title: Some(line.query),
             description: line.description,
@@ -319,6 +356,7 @@ fn read_queries(text: &str) -> ParsedTopics {
                 }
                 _ => None,
             },
+            ..TopicFields::default()
         };
         file.add(n, fields);
     }
@@ -349,6 +387,24 @@ mod tests {
         );
         let bare = error("<arguments><argument><id>3</id></argument></arguments>");
         assert!(bare.contains("argument 3 has no <claim>"), "{bare}");
+    }
+
+    #[test]
+    fn the_premises_of_2024_are_read() {
+        let text = "<arguments><argument><id>7</id><topic>Voting</topic>\
+            <premise> Twelve nuns were\n turned away </premise><claim>Photo ids block voters</claim>\
+            <type>Anecdotal</type></argument>\
+            <argument><id>8</id><claim>x</claim><premise/></argument></arguments>";
+        let topics = parse(text).unwrap();
+        assert_eq!(topics[0].conveyed(), "Twelve nuns were turned away");
+        let kind = topics[0].argument.as_ref().unwrap().premise_type.as_deref();
+        assert_eq!(kind, Some("Anecdotal"));
+        assert_eq!(topics[0].title, "Photo ids block voters");
+        assert_eq!(topics[1].argument, Some(ArgumentParts::default()));
+        assert_eq!(topics[1].conveyed(), "x");
+        // outside of an argument, these elements mean nothing
+        let topic = "<topic><number>1</number><title>t</title><premise>p</premise></topic>";
+        assert_eq!(parse(topic).unwrap()[0].argument, None);
     }
 
     #[test]

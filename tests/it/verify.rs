@@ -9,9 +9,12 @@ use riposte::judge::verify::{
 use riposte::trec::run::{TextRunLine, write_texts};
 use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
 
-use crate::support::files::text;
+use serde::Deserialize;
+
+use crate::support::files::{json, text};
 use crate::support::need::{Data, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
+use crate::support::reference;
 
 fn rules() -> TextRules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
@@ -251,6 +254,61 @@ fn every_rule_of_2025_is_checked() {
     assert!(findings(&unknown).contains(&(Error, Rule::MissingTopics, None)));
     let tag = run.replacen("\"tag\":\"t\"", "\"tag\":\"u\"", 1);
     assert_eq!(findings(&tag), [(Warning, Rule::Tag, None)]);
+    let unsaid = run.replacen("\"method\":\"retrieval\",", "", 1);
+    assert_eq!(findings(&unsaid), [(Error, Rule::Fields, Some(1))]);
+    let untagged = run.replace(",\"tag\":\"t\"", "");
+    assert_eq!(
+        findings(&untagged)[0],
+        (Severity::Tira, Rule::Fields, Some(1))
+    );
+}
+
+#[test]
+fn lists_of_2024_may_be_shorter_but_have_no_gap() {
+    let brief = |ranks: &[u32]| {
+        let lines = ranks
+            .iter()
+            .map(|rank| answer("7", &format!("I{rank}"), *rank));
+        let run: String = lines.collect();
+        brief(&verify_answers(run.as_bytes(), &AnswerRules::of_2024()))
+    };
+    assert_eq!(brief(&[1, 2, 3]), []);
+    assert_eq!(brief(&[1, 2, 4]), [(Severity::Error, Rule::Gap, None)]);
+    assert_eq!(
+        brief(&[1, 2, 11]),
+        [(Severity::Warning, Rule::Depth, Some(3))]
+    );
+}
+
+#[derive(Deserialize)]
+struct ValidatorCase {
+    run: String,
+    arguments: Vec<String>,
+    images: Vec<String>,
+    passes: bool,
+}
+
+#[derive(Deserialize)]
+struct ValidatorCases {
+    validator: Vec<ValidatorCase>,
+}
+
+#[test]
+fn a_run_of_2025_is_valid_if_the_organisers_validator_passes_it() {
+    let ValidatorCases { validator } = json(&reference("organisers.json"));
+    for (number, case) in validator.iter().enumerate() {
+        let rules = AnswerRules::default()
+            .with_arguments(case.arguments.iter().cloned().map(TopicId))
+            .with_images(case.images.iter().cloned().map(DocId));
+        let findings = verify_answers(case.run.as_bytes(), &rules);
+        assert_eq!(
+            is_valid(&findings),
+            case.passes,
+            "{number}: {findings:?}\n{}",
+            case.run
+        );
+    }
+    assert_eq!(validator.iter().filter(|case| case.passes).count(), 16);
 }
 
 #[test]
@@ -264,6 +322,10 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
         ("ids", b"a\nb\n"),
         ("topics.xml", topics.as_bytes()),
         ("results.jsonl", answers.as_bytes()),
+        (
+            "arguments.xml",
+            b"<arguments><argument><id>1-1</id><claim>x</claim></argument></arguments>",
+        ),
     ]);
     fs::create_dir(dir.path("empty")).unwrap();
     let (code, said, _) = dir.run("verify team --task comparative --topics topics.xml");
@@ -277,8 +339,11 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     let error = "team/any-name.txt: line 3: error: no document \"c\" in the collection\n";
     let verdict = "team/any-name.txt: NOT valid\n";
     assert_eq!(said, format!("{error}{refused}{verdict}"));
-    let (code, said, _) = dir.run("verify results.jsonl --edition 2025");
+    let (code, said, _) = dir.run("verify results.jsonl --edition 2025 --topics arguments.xml");
     assert_eq!((code, said.as_str()), (0, "results.jsonl: valid\n"));
+    let (code, said, _) = dir.run("verify results.jsonl --edition 2025");
+    assert_eq!(code, 1);
+    assert!(said.contains("nothing for 127 arguments: 1-2, "), "{said}");
     let (code, said, _) = dir.run("verify team --task comparative --edition 2021");
     assert_eq!(code, 1);
     assert!(

@@ -6,7 +6,7 @@
 
 TOUCHE_CODE is a checkout of the organisers' repository (github.com/touche-webis-de/touche-code). This script runs
 clef22/image-retrieval-for-arguments/submission-{verifier,evaluator}.sh, those of clef23, clef21/evaluate.py (clef22 has the same
-file) and clef25/image-retrieval-for-arguments/evaluation/eval_file.py. DATA is a directory with the published judgements and
+file), clef25/image-retrieval-for-arguments/evaluation/eval_file.py and clef25/image-retrieval-for-arguments/validator/validator.py. DATA is a directory with the published judgements and
 submissions, images/qrels-2022.txt and images/runs/run-*.txt.
 
 The shell scripts call `awk` and need GNU awk: mawk does not support {16}, takes every image id for invalid and prints 0.000.
@@ -209,8 +209,64 @@ def official_cases():
         yield {'name': path.name, **{key: verdict[key] for key in ('refused', 'tags', 'verified', 'evaluated')}}
 
 
+def validator_cases():
+    """Runs of 2025, most of them damaged in one or two places, and whether the organisers' validator passes them."""
+    folder = WORK / 'validator'
+    (folder / 'tests/random').mkdir(parents=True)
+    for name in ('validator.py', 'settings.py'):
+        shutil.copy(CODE / 'clef25/image-retrieval-for-arguments/validator' / name, folder)
+    arguments, pool = ['1-1', '1-2', '9-4'], [f'I{n:024x}' for n in range(9)]
+    (folder / 'argument_ids_list.txt').write_text(''.join(f'{a}\n' for a in arguments))
+    (folder / 'image_id_list.txt').write_text(''.join(f'{i}\n' for i in pool))
+
+    def damage(lines, kind):
+        at = random.randrange(len(lines))
+        line = json.loads(lines[at])
+        if kind == 'key':
+            del line[random.choice(list(line))]
+        elif kind == 'method':
+            line['method'] = random.choice(['generation', 'Retrieval', ''])
+        elif kind == 'argument':
+            line['argument_id'] = random.choice(['1-3', '1-1 ', 11])
+        elif kind == 'image':
+            line['image_id'] = random.choice([pool[0][:17], 'I0', pool[8] + '0'])
+        elif kind == 'rank':
+            line['rank'] = random.choice([0, 6, '1', 2, -1])
+        elif kind == 'same':
+            line['image_id'] = json.loads(lines[at - 1])['image_id']
+        elif kind == 'more':
+            lines.append(json.dumps({**line, 'image_id': random.choice(pool), 'rank': 6}))
+        elif kind == 'extra':
+            line['rationale'] = 'ü'
+        elif kind == 'tag':
+            line['tag'] = 'other'
+        if kind == 'drop':
+            del lines[at]
+        elif kind == 'text':
+            lines[at] = random.choice(['', 'x', lines[at][:-1], '[]', lines[at] + ' ', '"1-1"'])
+        else:
+            lines[at] = json.dumps(line)
+
+    kinds = ['key', 'method', 'argument', 'image', 'rank', 'same', 'more', 'extra', 'tag', 'drop', 'text']
+    for number in range(60):
+        lines = [
+            json.dumps({'argument_id': a, 'method': 'retrieval', 'image_id': i, 'rank': rank, 'tag': 't'})
+            for a in arguments for rank, i in enumerate(random.sample(pool, 5), 1)
+        ]
+        if number:
+            for kind in random.sample(kinds, random.choice([1, 1, 2])):
+                damage(lines, kind)
+        if random.random() < .3:
+            random.shuffle(lines)
+        run = '\n'.join(lines) + '\n'
+        (folder / 'tests/random/results.jsonl').write_text(run)
+        said = subprocess.run([sys.executable, 'validator.py'], cwd=folder, capture_output=True, text=True, env=ENV).stdout
+        yield {'run': run, 'arguments': arguments, 'images': pool, 'passes': 'Validation passed' in said}
+
+
 json.dump(
-    {'images': list(image_cases()), 'texts': list(text_cases()), 'answers': list(answer_cases()), 'official': list(official_cases())},
+    {'images': list(image_cases()), 'texts': list(text_cases()), 'answers': list(answer_cases()), 'official': list(official_cases()),
+     'validator': list(validator_cases())},
     sys.stdout, separators=(',', ':'), ensure_ascii=False,
 )
 print()

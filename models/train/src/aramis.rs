@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use riposte::collection::images::GivenTexts;
 use riposte::evidence::sentiment::Vader;
 use riposte::evidence::{Part, PartValue, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
@@ -194,6 +195,7 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
         value: vader.compound(text),
     };
     Ok(Image {
+        given: GivenTexts::default(),
         id: DocId(tweet.image.display().to_string()),
         vader: vec![
             sentiment("tweet", Part::Near, &near),

@@ -214,6 +214,7 @@ fn question_of(title: &str) -> Question {
         description: None,
         narrative: None,
         objects: None,
+        argument: None,
     };
     question::read(&topic, TopicParts::default())
 }

@@ -12,7 +12,7 @@ use super::Tools;
 use super::clock::Clock;
 use super::files::{self, Policy};
 use super::groups::{Digest, DocumentResult, Groups, embed_group};
-use crate::collection::images::{Entry, ImageDocument, Listing, bytes_of};
+use crate::collection::images::{Entry, GivenTexts, ImageDocument, Listing, bytes_of};
 use crate::evidence::ocr::{OcrLine, TextReader, backend};
 use crate::evidence::picture::{self, Picture};
 use crate::evidence::store::{AtWork, Backend, ChannelOutput, Record, Store, StoredDocument};
@@ -210,6 +210,7 @@ impl<'a> Worker<'a> {
                 .clock
                 .time("read", || entry.read(&listing, &mut faults));
             record.url.clone_from(&document.url);
+            record.given.clone_from(&document.given);
             let pages = self.pages(document, entry, &mut faults);
             record.pages = Some(ChannelOutput {
                 producer,
@@ -231,7 +232,11 @@ impl<'a> Worker<'a> {
             (None, Some(stored)) => &stored.ocr,
             (None, None) => &no_lines,
         };
-        let words = self.words(&mut missing, pages, lines)?;
+        let given = match (&record.pages, &stored) {
+            (None, Some(stored)) => &stored.given,
+            _ => &record.given,
+        };
+        let words = self.words(&mut missing, pages, lines, given)?;
         if words.sentences.is_some()
             && let Some(model) = self.tools.sentences.as_ref().and_then(Lazy::loaded)
         {
@@ -435,16 +440,19 @@ impl<'a> Worker<'a> {
         missing: &mut HashMap<Channel, String>,
         pages: &[PageEvidence],
         lines: &[OcrLine],
+        given: &GivenTexts,
     ) -> Result<Words> {
         let mut words = Words::default();
         if missing.is_empty() {
             return Ok(words);
         }
-        let texts = texts(pages, lines);
+        let texts = texts(pages, lines, given);
         if let (Some(producer), Some(model)) =
             (missing.remove(&Channel::Sentence), &self.tools.sentences)
         {
-            let embedded: Vec<_> = texts.iter().filter(|t| t.part != Part::Main).collect();
+            // main texts are compared with claims alone, whose collections give texts, and there are many of them
+            let is_embedded = |part| part != Part::Main || !given.is_empty();
+            let embedded: Vec<_> = texts.iter().filter(|t| is_embedded(t.part)).collect();
             let values: Vec<&str> = embedded.iter().map(|t| t.value.as_str()).collect();
             let model = model.get()?;
             let vectors = self

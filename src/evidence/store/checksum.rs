@@ -48,6 +48,7 @@ pub(super) const PAGE: Table = table!(
     "page, url, found, names_image, title, description, alt, title_attribute, caption, headings, before, after, main",
     ", page"
 );
+pub(super) const GIVEN_TEXT: Table = table!("given_text", "caption, text", "");
 pub(super) const CRAWL_RANK: Table = table!(
     "crawl_rank",
     "page, number, query, topic, rank",
@@ -70,13 +71,14 @@ pub(super) const VADER: Table = table!("vader", "page, part, compound", ", page,
 pub(super) const AFINN: Table = table!("afinn", "page, part, sum, words", ", page, part");
 
 /// All tables that have checksums.
-pub(super) const TABLES: [&Table; 13] = [
+pub(super) const TABLES: [&Table; 14] = [
     &DOCUMENT,
     &WORK,
     &BACKEND,
     &FAULT,
     &PAGE,
     &CRAWL_RANK,
+    &GIVEN_TEXT,
     &OCR_LINE,
     &OCR_BLOCK,
     &PICTURE,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::checksum::{self, Table};
 use super::{ChannelOutput, Record};
-use crate::collection::images::{CrawlRank, FileState};
+use crate::collection::images::{CrawlRank, FileState, GivenTexts};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::page::{FoundBy, PageWords};
 use crate::evidence::picture::Picture;
@@ -17,7 +17,7 @@ use crate::trec::{DocId, Fault, FaultKind};
 /// The tables that hold a channel's evidence.
 pub(super) fn tables(channel: Channel) -> &'static [&'static str] {
     match channel {
-        Channel::Page => &["page", "crawl_rank"],
+        Channel::Page => &["page", "crawl_rank", "given_text"],
         Channel::Ocr => &["ocr_line", "ocr_block"],
         Channel::Picture => &["picture"],
         Channel::Clip => &["clip"],
@@ -140,6 +140,10 @@ fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
 }
 
 fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<()> {
+    if record.pages.is_some() && !record.given.is_empty() {
+        c.prepare_cached("INSERT INTO given_text VALUES (?, ?, ?)")?
+            .execute([id, &record.given.caption, &record.given.text])?;
+    }
     for page in record.pages.iter().flat_map(|made| &made.value) {
         let w = &page.words;
         c.prepare_cached("INSERT OR REPLACE INTO page VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")?
@@ -286,6 +290,7 @@ pub(super) fn read_document(
     let mut evidence = Evidence {
         id: id.clone(),
         url,
+        given: given(c, key)?,
         pages: pages(c, key)?,
         ocr: ocr_lines(c, key)?,
         picture: picture(c, key)?,
@@ -327,9 +332,32 @@ pub(super) fn read_document(
     Ok(Some(evidence))
 }
 
-/// The words of a document's pages, without their crawl ranks, and the lines of text in its image.
-pub(super) fn read_words(c: &Connection, id: &DocId) -> Result<(Vec<PageEvidence>, Vec<OcrLine>)> {
-    Ok((pages(c, &id.0)?, ocr_lines(c, &id.0)?))
+/// The words of a document.
+#[derive(Clone, Debug, Default)]
+pub struct StoredWords {
+    /// The pages, without their crawl ranks.
+    pub pages: Vec<PageEvidence>,
+    /// The lines of text in the image.
+    pub lines: Vec<OcrLine>,
+    pub given: GivenTexts,
+}
+
+pub(super) fn read_words(c: &Connection, id: &DocId) -> Result<StoredWords> {
+    Ok(StoredWords {
+        pages: pages(c, &id.0)?,
+        lines: ocr_lines(c, &id.0)?,
+        given: given(c, &id.0)?,
+    })
+}
+
+fn given(c: &Connection, key: &str) -> Result<GivenTexts> {
+    let mut given = GivenTexts::default();
+    checksum::read(c, &checksum::GIVEN_TEXT, (key, key), |row| {
+        given.caption = row.get(1)?;
+        given.text = row.get(2)?;
+        Ok(())
+    })?;
+    Ok(given)
 }
 
 fn pages(c: &Connection, key: &str) -> Result<Vec<PageEvidence>> {

@@ -14,7 +14,7 @@ use crate::trec::{DocId, Fault, Stance};
 
 /// The version of the file format and of the analyzers. A change of either needs a new version; indexes of another version are built
 /// again.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// A text with fewer words is marked as short. Such texts are hardly arguments, but length normalisation favours them.
 pub(crate) const SHORT_WORDS: usize = 20;
@@ -51,8 +51,17 @@ impl Kind {
 }
 
 /// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image
-/// (alternative text, caption, the words around it); the pages' descriptions and main texts; alternative text and captions alone.
-pub(crate) const IMAGE_FIELDS: [&str; 5] = ["ocr", "title", "near", "main", "caption"];
+/// (alternative text, caption, the words around it); the pages' descriptions and main texts; alternative text and captions alone; the
+/// caption that the collection gives, and the text in the image as it gives it.
+pub(crate) const IMAGE_FIELDS: [&str; 7] = [
+    "ocr",
+    "title",
+    "near",
+    "main",
+    "caption",
+    "given_caption",
+    "given_text",
+];
 
 /// The fields of an index of arguments. The last one is the text of the page from which the argument was taken.
 pub(crate) const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];

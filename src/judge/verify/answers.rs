@@ -1,4 +1,4 @@
-//! Image runs of 2025, in JSON lines.
+//! Image runs of 2024 and 2025, in JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,20 +6,63 @@ use super::{Finding, Findings, Rule, Severity};
 use crate::trec::run::{TextRunLine, read_answer};
 use crate::trec::{DocId, TopicId};
 
-/// The ranks that the results of each argument must have.
-const RANKS: std::ops::RangeInclusive<u32> = 1..=5;
+/// By topic of 2025, from 1, the last number of its arguments, whose ids are "1-1" to "1-5" and so on.
+const ARGUMENTS: [u32; 27] = [
+    5, 4, 7, 5, 2, 4, 7, 3, 4, 4, 4, 2, 4, 3, 6, 4, 7, 4, 4, 5, 7, 5, 8, 7, 8, 2, 6,
+];
+
+/// The only topic of 2025 whose arguments do not begin with 1: of the ninth, the fourth was kept.
+const ONE_ARGUMENT: u32 = 9;
 
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
 
-/// The rules for a run of 2025.
-#[derive(Clone, Debug, Default)]
+/// The rules for a run of 2024 or 2025.
+#[derive(Clone, Debug)]
 pub struct AnswerRules {
+    /// The last rank that counts.
+    depth: u32,
+    /// Whether each rank up to that must be given.
+    is_full: bool,
     arguments: Option<BTreeSet<TopicId>>,
     images: Option<HashSet<DocId>>,
 }
 
+impl Default for AnswerRules {
+    /// The rules of 2025, for any arguments.
+    fn default() -> Self {
+        AnswerRules {
+            arguments: None,
+            ..AnswerRules::of_2025()
+        }
+    }
+}
+
 impl AnswerRules {
+    /// The rules of 2025: five images for each of its 128 arguments.
+    pub fn of_2025() -> AnswerRules {
+        let ids = (1..).zip(ARGUMENTS).flat_map(|(topic, last)| {
+            let first = if topic == ONE_ARGUMENT { last } else { 1 };
+            (first..=last).map(move |number| TopicId(format!("{topic}-{number}")))
+        });
+        AnswerRules {
+            depth: 5,
+            is_full: true,
+            arguments: Some(ids.collect()),
+            images: None,
+        }
+    }
+
+    /// The rules of 2024: up to ten images for each argument.
+    pub fn of_2024() -> AnswerRules {
+        AnswerRules {
+            depth: 10,
+            is_full: false,
+            arguments: None,
+            images: None,
+        }
+    }
+
     /// The run must have results for each of these arguments and for no others.
     pub fn with_arguments(mut self, arguments: impl IntoIterator<Item = TopicId>) -> AnswerRules {
         self.arguments = Some(arguments.into_iter().collect());
@@ -33,11 +76,11 @@ impl AnswerRules {
     }
 }
 
-/// Checks a run of 2025, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line.
+/// Checks a run of 2024 or 2025, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line.
 ///
-/// Errors are what the organisers' validator rejects: missing keys, another method, a missing argument, an argument without each of the
-/// ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice,
-/// several tags.
+/// Errors are what the organisers' validator of 2025 rejects: missing keys, another method, a missing argument, an argument without each of
+/// the ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice,
+/// several tags. What TIRA refuses besides is a line without a tag, and a run of one line.
 pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
@@ -46,8 +89,23 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
         findings.line = number;
         match read_answer(line) {
             Ok(read) => lines.push((number, read)),
-            Err(error) => findings.error(Rule::Fields, format!("{error:#}"), KEYS),
+            Err(error) => {
+                findings.error(Rule::Fields, format!("{error:#}"), KEYS);
+                continue;
+            }
         }
+        let keys: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        if keys.get("method").is_none() {
+            findings.error(Rule::Fields, "no method".to_owned(), KEYS);
+        }
+        if keys.get("tag").is_none() {
+            let what = "no tag".to_owned();
+            findings.add(number, Severity::Tira, Rule::Fields, what, KEYS);
+        }
+    }
+    if lines.len() == 1 {
+        let hint = "fewer than 2 are taken for a mistake";
+        findings.add_for_run(Severity::Tira, Rule::ShortList, "1 line".to_owned(), hint);
     }
     if lines.is_empty() {
         let what = "the run has no result".to_owned();
@@ -115,16 +173,22 @@ fn check_results(
             let what = format!("image {image} for argument {argument} again");
             findings.error(Rule::Repeated, what, "list each image once");
         }
-        if !RANKS.contains(&rank) {
-            let hint = "only the first five are evaluated";
-            findings.warning(Rule::Depth, format!("rank {rank}"), hint);
+        if !(1..=rules.depth).contains(&rank) {
+            let hint = format!("only the ranks 1 to {} are evaluated", rules.depth);
+            findings.warning(Rule::Depth, format!("rank {rank}"), &hint);
         } else if !ranks.insert(rank) {
             let what = format!("rank {rank} for argument {argument} again");
             let hint = "evaluators may read either of them first";
             findings.warning(Rule::Rank, what, hint);
         }
     }
-    let missing: Vec<String> = RANKS
+    // where a list may be shorter, it must have no gap
+    let last = if rules.is_full {
+        rules.depth
+    } else {
+        ranks.last().copied().unwrap_or(1)
+    };
+    let missing: Vec<String> = (1..=last)
         .filter(|rank| !ranks.contains(rank))
         .map(|rank| rank.to_string())
         .collect();
@@ -134,7 +198,11 @@ fn check_results(
             Severity::Error,
             Rule::Gap,
             what,
-            "each of the ranks 1 to 5 must be given",
+            if rules.is_full {
+                "each of the ranks 1 to 5 must be given"
+            } else {
+                "ranks begin with 1 and leave no gap"
+            },
         );
     }
 }

@@ -57,6 +57,8 @@ pub enum Rule {
     OneSided,
     ShortList,
     BothLists,
+    /// What `ir-metadata.yml` beside the run says.
+    Metadata,
 }
 
 /// Something noticed in a run.

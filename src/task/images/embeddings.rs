@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::approach::{RelevanceChannel, StanceRecipe};
+use super::super::approach::{Form, RelevanceChannel, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
 use crate::evidence::Channel;
@@ -32,12 +32,21 @@ pub(super) struct KindVector {
 pub(super) struct TopicVectors {
     /// The sentence vector of the question's words.
     pub words: Option<Vec<f32>>,
-    /// CLIP vectors of the prompts about the topic, for its claim, and against it, in this order.
-    pub clip: Option<[Vec<f32>; 3]>,
+    pub clip: Option<ClipVectors>,
     /// Arguments for the claim and against it, with sentence vectors.
     pub arguments: Option<ArgumentVectors>,
     /// The same arguments with CLIP vectors.
     pub clip_arguments: Option<ArgumentVectors>,
+}
+
+/// CLIP's vectors of one topic.
+pub(super) struct ClipVectors {
+    /// Of what is to be conveyed, in its own words.
+    pub title: Vec<f32>,
+    /// Of the prompts about the topic.
+    pub about: Vec<f32>,
+    /// Of the prompts for its claim and of those against it; `None` where one list answers the claim.
+    pub sides: Option<[Vec<f32>; 2]>,
 }
 
 impl Embeddings {
@@ -58,13 +67,11 @@ impl Embeddings {
             kinds: Vec::new(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
-        let uses_sentences = [
-            RelevanceChannel::SentenceOcr,
-            RelevanceChannel::SentenceTitle,
-            RelevanceChannel::SentenceNear,
-        ]
-        .iter()
-        .any(|channel| settings.uses_channel(*channel));
+        let uses = |is_wanted: fn(RelevanceChannel) -> bool| {
+            let mut all = RelevanceChannel::ALL.into_iter();
+            all.any(|channel| is_wanted(channel) && settings.uses_channel(channel))
+        };
+        let uses_sentences = uses(|channel| channel.sentence_part().is_some());
         if beliefs || uses_sentences {
             let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
@@ -73,19 +80,27 @@ impl Embeddings {
                 }
             }
         }
-        if beliefs || settings.uses_channel(RelevanceChannel::ClipTopic) {
-            let groups: Vec<prompts::Group> = topics
-                .iter()
-                .zip(questions)
-                .flat_map(|(topic, question)| {
-                    prompts::topic_groups(
-                        &topic.title,
-                        Some(&question.claim),
-                        Some(&question.counter_claim),
-                    )
-                })
-                .chain(prompts::kind_groups())
-                .collect();
+        if beliefs || uses(RelevanceChannel::is_of_clip) {
+            let of_topics = topics.iter().zip(questions);
+            let groups: Vec<prompts::Group> = match settings.approach.form {
+                Form::Stances => of_topics
+                    .flat_map(|(topic, question)| {
+                        prompts::topic_groups(
+                            &topic.title,
+                            Some(&question.claim),
+                            Some(&question.counter_claim),
+                        )
+                    })
+                    .chain(prompts::kind_groups())
+                    .collect(),
+                Form::Claims => {
+                    let all = settings.uses_channel(RelevanceChannel::ClipTopic);
+                    let about = topics.iter();
+                    about
+                        .map(|topic| prompts::about(topic.conveyed(), all))
+                        .collect()
+                }
+            };
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Clip, &texts, notes)? {
                 embeddings.add_prompts(&groups, &vectors);
@@ -94,29 +109,41 @@ impl Embeddings {
         Ok(embeddings)
     }
 
-    /// Adds the mean vectors of the prompts of each group: three groups for each topic, then one for each kind of picture. `vectors` has one
-    /// for each prompt.
+    /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each
+    /// kind of picture. `vectors` has one for each prompt.
     fn add_prompts(&mut self, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
         let mut vectors = vectors;
-        let mut means = Vec::new();
+        let mut topics = self.topics.iter_mut();
+        let mut current = None;
         for group in groups {
             let (of_group, rest) = vectors.split_at(group.prompts.len().min(vectors.len()));
             vectors = rest;
-            means.push((group.role, mean_direction(of_group)));
-        }
-        let mut means = means.into_iter();
-        for topic in &mut self.topics {
-            let group = [means.next(), means.next(), means.next()];
-            if let [Some((_, about)), Some((_, pro)), Some((_, con))] = group {
-                topic.clip = Some([about, pro, con]);
+            let mean = mean_direction(of_group);
+            match group.role {
+                // the first group of a topic; its first prompt is the title
+                Role::Topic => {
+                    current = topics.next();
+                    if let Some(topic) = &mut current {
+                        topic.clip = Some(ClipVectors {
+                            title: of_group.first().cloned().unwrap_or_default(),
+                            about: mean,
+                            sides: None,
+                        });
+                    }
+                }
+                Role::Pro | Role::Con => {
+                    let of_topic = current.as_mut().and_then(|topic| topic.clip.as_mut());
+                    if let Some(of_topic) = of_topic {
+                        let sides = of_topic.sides.get_or_insert_default();
+                        sides[usize::from(group.role == Role::Con)] = mean;
+                    }
+                }
+                Role::Argumentative | Role::Illustrative => self.kinds.push(KindVector {
+                    is_argumentative: group.role == Role::Argumentative,
+                    vector: mean,
+                }),
             }
         }
-        self.kinds = means
-            .map(|(role, vector)| KindVector {
-                is_argumentative: role == Role::Argumentative,
-                vector,
-            })
-            .collect();
     }
 
     /// Searches for arguments about each topic, and embeds them. If `on_progress` returns `false`, this stops with an error.

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::super::approach::ScoreRecipe;
+use super::super::approach::{Form, ImageApproach, ScoreRecipe};
 use super::embeddings::KindVector;
 use super::opinions::{StanceScores, argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
-use super::{ImageRanking, POOL, Settings, TopicTask};
+use super::{ImageRanking, POOL, Settings, TopicTask, rationale};
 use crate::index::images::Image;
 use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
-use crate::score::select::{self, Candidate, LIST_LENGTH, Selection};
+use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
 use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
@@ -25,9 +25,28 @@ pub(super) struct ScoredImage {
     text: Option<PictureText>,
     pro: Option<Explanation>,
     con: Option<Explanation>,
+    /// Why it conveys a claim.
+    rationale: Option<String>,
 }
 
 impl ScoredImage {
+    fn new(
+        image: &Image,
+        pro: Option<Explanation>,
+        con: Option<Explanation>,
+        recipe: &ImageApproach,
+    ) -> Self {
+        let phash = image.picture.as_ref().map(|p| p.phash);
+        ScoredImage {
+            id: image.id.clone(),
+            phash: phash.filter(|_| !recipe.lists.duplicates),
+            text: text_in(image),
+            pro,
+            con,
+            rationale: None,
+        }
+    }
+
     fn score(&self, stance: Stance) -> Option<&Explanation> {
         match stance {
             Stance::Pro => self.pro.as_ref(),
@@ -37,7 +56,13 @@ impl ScoredImage {
 }
 
 /// The scores of the baseline Minsc: each image that the crawl found for a query "… good" or "… anti" enters the list of the smaller rank.
-pub(super) fn crawl_scores(crawl: &CrawlRanks, topic: &Topic, ids: &[DocId]) -> Vec<ScoredImage> {
+/// Only the images at these positions of `ids`, which ascend, are listed.
+pub(super) fn crawl_scores(
+    crawl: &CrawlRanks,
+    topic: &Topic,
+    ids: &[DocId],
+    members: &[usize],
+) -> Vec<ScoredImage> {
     let score = |ending: &str, rank: u32| Explanation {
         name: format!("smallest crawl rank, of \"…{ending}\""),
         value: (101.0 - f64::from(rank)) / 100.0,
@@ -47,6 +72,7 @@ pub(super) fn crawl_scores(crawl: &CrawlRanks, topic: &Topic, ids: &[DocId]) -> 
     crawl
         .best_ending(&topic.id, &ENDINGS)
         .into_iter()
+        .filter(|(at, _)| members.binary_search(at).is_ok())
         .filter_map(|(at, (rank, ending))| {
             let found = score(ENDINGS.get(ending)?, rank);
             let (pro, con) = match ending {
@@ -59,6 +85,7 @@ pub(super) fn crawl_scores(crawl: &CrawlRanks, topic: &Topic, ids: &[DocId]) -> 
                 text: None,
                 pro,
                 con,
+                rationale: None,
             })
         })
         .collect()
@@ -114,19 +141,15 @@ pub(super) fn score_candidates(
             .collect(),
         ScoreRecipe::Mixture { topic, scaling } => mixtures(&estimated, stance, topic, scaling),
     });
-    let [pro, con]: [Vec<Option<Explanation>>; 2] = lists;
+    let [pro, mut con]: [Vec<Option<Explanation>>; 2] = lists;
+    if recipe.form == Form::Claims {
+        con.fill(None);
+    }
     let scored = pool.iter().zip(pro).zip(con);
     let mut scored: Vec<ScoredImage> = scored
-        .map(|(((image, _), pro), con)| ScoredImage {
-            id: image.id.clone(),
-            phash: image
-                .picture
-                .as_ref()
-                .map(|p| p.phash)
-                .filter(|_| !recipe.lists.duplicates),
-            text: text_in(image),
-            pro,
-            con,
+        .map(|(((image, relevance), pro), con)| ScoredImage {
+            rationale: (recipe.form == Form::Claims).then(|| rationale::of(image, relevance)),
+            ..ScoredImage::new(image, pro, con, recipe)
         })
         .collect();
     keep_best(&mut scored);
@@ -261,18 +284,18 @@ pub(super) fn select_lists(
         })
         .collect();
     let overlap = settings.overlap || settings.approach.lists.overlap;
-    let Selection { listed, mut copies } = select::select(&candidates, overlap);
-    for stance in Stance::BOTH {
-        let count = listed.iter().filter(|s| s.stance == stance).count();
-        if count < LIST_LENGTH {
-            ranking.notes.push(format!(
-                "topic {}: only {count} of {LIST_LENGTH} images for {stance}",
-                topic.id
-            ));
-        }
-    }
+    let Selection { listed, mut copies } = match settings.approach.form {
+        Form::Stances => select::select(&candidates, overlap),
+        Form::Claims => select::select_claim(&candidates, settings.claim_length),
+    };
+    note_short_lists(topic, &listed, settings, &mut ranking.notes);
     let mut entries: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
     for s in listed {
+        let chosen = scored.iter().find(|image| image.id == s.doc);
+        if let Some(rationale) = chosen.and_then(|image| image.rationale.clone()) {
+            let key = (topic.id.clone(), s.doc.clone());
+            ranking.rationales.insert(key, rationale);
+        }
         entries.entry(s.doc.clone()).or_default().push(ListEntry {
             stance: s.stance,
             rank: s.rank,
@@ -304,6 +327,34 @@ pub(super) fn select_lists(
         }
     });
     ranking.explained.extend(explained);
+}
+
+/// Notes which lists have fewer images than they should.
+fn note_short_lists(
+    topic: &Topic,
+    listed: &[Selected],
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) {
+    let id = &topic.id;
+    match settings.approach.form {
+        Form::Stances => {
+            for stance in Stance::BOTH {
+                let count = listed.iter().filter(|s| s.stance == stance).count();
+                if count < LIST_LENGTH {
+                    notes.push(format!(
+                        "topic {id}: only {count} of {LIST_LENGTH} images for {stance}"
+                    ));
+                }
+            }
+        }
+        Form::Claims => {
+            let (count, length) = (listed.len(), settings.claim_length);
+            if count < length {
+                notes.push(format!("argument {id}: only {count} of {length} images"));
+            }
+        }
+    }
 }
 
 /// Says which image was kept in the place of its copies, and where it is listed.

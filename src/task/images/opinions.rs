@@ -328,7 +328,8 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
         picture_likeness: by_words(Part::Ocr),
         around_likeness: by_words(Part::Near),
         clip_likeness: by_picture(),
-        clip: vectors.clip.as_ref().and_then(|[_, pro, con]| {
+        clip: vectors.clip.as_ref().and_then(|of_topic| {
+            let [pro, con] = of_topic.sides.as_ref()?;
             let (pro, con) = (image.clip_likeness(pro)?, image.clip_likeness(con)?);
             Some(Signal {
                 value: pro - con,

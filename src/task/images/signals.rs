@@ -17,13 +17,6 @@ use crate::trec::{DocId, TopicId};
 /// Number of images whose vectors a thread reads at once.
 const CHUNK: usize = 128;
 
-/// The channels that compare sentence vectors, and the texts that they compare with the topic.
-const SENTENCE_CHANNELS: [(RelevanceChannel, Part); 3] = [
-    (RelevanceChannel::SentenceOcr, Part::Ocr),
-    (RelevanceChannel::SentenceTitle, Part::Title),
-    (RelevanceChannel::SentenceNear, Part::Near),
-];
-
 /// The signals for one topic: by channel a value for each image, NaN if the image has nothing to compare. A channel that is off is missing.
 pub(super) type Signals = BTreeMap<RelevanceChannel, Vec<f64>>;
 
@@ -38,11 +31,9 @@ pub(super) fn read(
     is_used: &dyn Fn(RelevanceChannel) -> bool,
 ) -> Result<Vec<Signals>> {
     let mut signals = vec![Signals::new(); topics.len()];
-    let sentence_channels: Vec<RelevanceChannel> = SENTENCE_CHANNELS
-        .iter()
-        .map(|(channel, _)| *channel)
-        .chain([RelevanceChannel::Arguments])
-        .filter(|channel| is_used(*channel))
+    let used = || RelevanceChannel::ALL.into_iter().filter(|c| is_used(*c));
+    let sentence_channels: Vec<RelevanceChannel> = used()
+        .filter(|c| c.sentence_part().is_some() || *c == RelevanceChannel::Arguments)
         .collect();
     if !sentence_channels.is_empty() {
         let chunks = read_chunks(store, ids, topics, &sentence_channels, read_sentences)?;
@@ -52,8 +43,8 @@ pub(super) fn read(
         };
         append_chunks(chunks, &sentence_channels, topics, is_on, &mut signals);
     }
-    let clip = [RelevanceChannel::ClipTopic];
-    if is_used(RelevanceChannel::ClipTopic) {
+    let clip: Vec<RelevanceChannel> = used().filter(|c| c.is_of_clip()).collect();
+    if !clip.is_empty() {
         let chunks = read_chunks(store, ids, topics, &clip, read_clip)?;
         let is_on = |_, topic: &TopicVectors| topic.clip.is_some();
         append_chunks(chunks, &clip, topics, is_on, &mut signals);
@@ -124,7 +115,7 @@ fn read_clip(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    _: &[RelevanceChannel],
+    channels: &[RelevanceChannel],
     columns: &mut Columns,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
@@ -134,9 +125,16 @@ fn read_clip(
         let Some(at) = position(ids, document) else {
             return;
         };
-        for (topic, column) in topics.iter().zip(&mut columns[0]) {
-            if let Some([about, _, _]) = &topic.clip {
-                keep_larger_cosine(&mut column[at], vector, about);
+        for (channel, columns) in channels.iter().zip(&mut *columns) {
+            for (topic, column) in topics.iter().zip(columns) {
+                let vectors = topic.clip.as_ref();
+                let wanted = vectors.map(|of_topic| match channel {
+                    RelevanceChannel::ClipTitle => &of_topic.title,
+                    _ => &of_topic.about,
+                });
+                if let Some(wanted) = wanted {
+                    keep_larger_cosine(&mut column[at], vector, wanted);
+                }
             }
         }
     })
@@ -159,8 +157,9 @@ fn read_sentences(
         let Some(at) = position(ids, document) else {
             return;
         };
-        let channel = SENTENCE_CHANNELS.iter().find(|(_, of)| *of == part);
-        let channel = channel.and_then(|(channel, _)| index_of(*channel));
+        let channel = channels
+            .iter()
+            .position(|c| c.sentence_part() == Some(part));
         if let Some(columns) = channel.and_then(|channel| columns.get_mut(channel)) {
             for (topic, column) in topics.iter().zip(columns) {
                 if let Some(words) = &topic.words {

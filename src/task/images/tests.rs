@@ -164,6 +164,7 @@ impl Collection {
             description: None,
             narrative: None,
             objects: None,
+            argument: None,
         };
         let (store, topics) = (&self.store, [topic]);
         rank(

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::files;
 
-/// `riposte` with nothing of this machine's user: no models, no WordNet, and a cache of its own in `home`.
+/// `riposte` with nothing of this machine's user: no models, no WordNet, no configuration, and a cache of its own in `home`.
 pub fn riposte(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riposte"));
     command
@@ -16,6 +16,8 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
         .env("RIPOSTE_MODELS", home.join("no-models"))
         .env("WNSEARCHDIR", home.join("no-wordnet"))
         .env("XDG_CACHE_HOME", home.join("cache"))
+        .env("XDG_CONFIG_HOME", home.join("config"))
+        .env_remove("RIPOSTE_CONFIG")
         .stdin(Stdio::null());
     command
 }

@@ -1,0 +1,87 @@
+//! Tells the program which commit it was built from and which versions of libraries it has, for the metadata of runs.
+//!
+//! The commit is looked for in this order: the environment variable `RIPOSTE_COMMIT`, the packaged crate's record, and git. Without any of them the program does not
+//! know.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=RIPOSTE_COMMIT");
+    // a change of any of these compiles the program again in any case; the others tell of a commit
+    for path in ["approaches", "models/own", "src", "Cargo.lock", "build.rs"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    if let Ok(lock) = std::fs::read_to_string("Cargo.lock") {
+        let versions = LIBRARIES.iter().filter_map(|name| version(&lock, name));
+        let versions = versions.collect::<Vec<_>>().join(" ");
+        println!("cargo::rustc-env=RIPOSTE_LIBRARIES={versions}");
+    }
+    let commit = std::env::var("RIPOSTE_COMMIT")
+        .ok()
+        .filter(|c| !c.is_empty());
+    if let Some(commit) = commit.or_else(packaged).or_else(of_git) {
+        println!("cargo::rustc-env=RIPOSTE_BUILT_FROM={commit}");
+    }
+}
+
+/// The libraries that decide a ranking.
+const LIBRARIES: [&str; 6] = [
+    "html5ever",
+    "image",
+    "rten",
+    "scraper",
+    "tantivy",
+    "tokenizers",
+];
+
+/// `name==version`, as Cargo.lock has it.
+fn version(lock: &str, name: &str) -> Option<String> {
+    let (_, package) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
+    Some(format!("{name}=={}", package.split('"').next()?))
+}
+
+/// The commit of a packaged crate: `{"git": {"sha1": "…"}}`.
+fn packaged() -> Option<String> {
+    let record = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = record.split_once("\"sha1\"")?;
+    Some(rest.split('"').nth(1)?.to_owned())
+}
+
+/// The commit that is checked out, and `-changed` after it if a file of the program differs from it.
+fn of_git() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    // the folder may lie in another project's repository
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+    if Path::new(&top).canonicalize().ok()? != here {
+        return None;
+    }
+    let dir = git(&["rev-parse", "--absolute-git-dir"])?;
+    let head = git(&["symbolic-ref", "-q", "HEAD"]).unwrap_or_default();
+    for name in ["HEAD", "packed-refs", head.as_str()] {
+        let path = Path::new(&dir).join(name);
+        if !name.is_empty() && path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changed = git(&[
+        "status",
+        "--porcelain",
+        "--",
+        "approaches",
+        "models/own",
+        "src",
+        "Cargo.lock",
+    ])?;
+    Some(if changed.is_empty() {
+        commit
+    } else {
+        format!("{commit}-changed")
+    })
+}

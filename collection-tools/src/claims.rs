@@ -1,0 +1,42 @@
+//! What a generated collection in the form of 2025 has besides the others: claims, captions, and judgements of claims.
+
+use riposte::topic::question::claims;
+
+use crate::files::xml_text;
+use crate::pictures::Content;
+use crate::topics::Topic;
+
+/// The file of arguments: for each topic the claim of its question and the opposite one, as K-1 and K-2.
+pub fn arguments_xml(topics: &[Topic]) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\" ?>\n<arguments>\n");
+    for (number, topic) in (1..).zip(topics) {
+        let (claim, counter_claim) = claims(&topic.title);
+        for (side, claim) in (1..).zip([claim, counter_claim]) {
+            xml.push_str(&format!(
+                "  <argument>\n    <id>{number}-{side}</id>\n    <topic>{}</topic>\n    <claim>{}</claim>\n  </argument>\n",
+                xml_text(&topic.short),
+                xml_text(&claim)
+            ));
+        }
+    }
+    xml.push_str("</arguments>\n");
+    xml
+}
+
+/// The lines of judgements of an image for both claims of a topic, given whether it is on topic, for the first claim and against it: grade 2
+/// if it conveys that claim and not the other one, 1 if it conveys both or is only on topic.
+pub fn judgements(topic: usize, image: &str, [on_topic, pro, con]: [bool; 3]) -> String {
+    let line = |side: usize, own: bool, other: bool| {
+        let grade = u8::from(on_topic) + u8::from(own && !other);
+        format!("{topic}-{side} 0 {image} {grade}\n")
+    };
+    line(1, pro, con) + &line(2, con, pro)
+}
+
+/// What a captioner says of a picture: its kind and what it is about, but not on which side it is.
+pub fn caption(kind: &str, content: Content, topic: &Topic) -> String {
+    match content {
+        Content::OffTopic => format!("a {kind}"),
+        _ => format!("a {kind} about {}", topic.short),
+    }
+}

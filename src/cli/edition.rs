@@ -1,0 +1,188 @@
+//! What differs between the years of the image task: the form of the lists, the default approach, the name of the run's file, and the images
+//! that may be listed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use super::args::ImagesArgs;
+use super::files::{MAX_RUN_BYTES, decode, read_topics};
+use crate::collection::images::ImageCollection;
+use crate::collection::{ReadTopics, read_bytes};
+use crate::task::approach::{Form, ImageApproach};
+use crate::trec::candidates::Candidates;
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, escaped};
+
+/// A year of the image task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edition(u32);
+
+impl Edition {
+    /// The year that the user has named or, if none is, the last one whose topics look like these: claims with premises are of 2024,
+    /// others of 2025, and questions are of 2022, whose rules are those of 2023.
+    pub fn of(named: Option<u32>, topics: &[Topic]) -> Edition {
+        let has_premise = |topic: &Topic| {
+            let argument = topic.argument.as_ref();
+            argument.is_some_and(|argument| argument.premise.is_some())
+        };
+        let inferred = || match topics {
+            [first, ..] if first.argument.is_none() => 2022,
+            _ if topics.iter().any(has_premise) => 2024,
+            _ => 2025,
+        };
+        Edition(named.unwrap_or_else(inferred))
+    }
+
+    pub fn year(self) -> u32 {
+        self.0
+    }
+
+    /// What the lab calls the collection of the year.
+    pub fn collection(self) -> String {
+        format!("Touché {}, image retrieval for arguments", self.0)
+    }
+
+    pub fn form(self) -> Form {
+        match self.0 {
+            2024.. => Form::Claims,
+            _ => Form::Stances,
+        }
+    }
+
+    /// The number of images in the list of a claim.
+    pub fn claim_length(self) -> usize {
+        match self.0 {
+            2024 => 10,
+            _ => 5,
+        }
+    }
+
+    /// Whether a run says why an image conveys a claim.
+    pub fn has_rationales(self) -> bool {
+        self.0 == 2024
+    }
+
+    /// The name of the run's file.
+    pub fn run_file(self) -> &'static str {
+        match self.form() {
+            Form::Stances => "run.txt",
+            Form::Claims => "results.jsonl",
+        }
+    }
+
+    /// The approaches with these names, or the default one of the year.
+    ///
+    /// # Errors
+    /// There is no such approach, or its lists have the form of other years.
+    pub fn approaches(self, names: &[String]) -> Result<Vec<ImageApproach>> {
+        let default = match self.form() {
+            Form::Stances => "riposte",
+            Form::Claims => "riposte-claims",
+        };
+        if names.is_empty() {
+            return Ok(vec![ImageApproach::find(default)?]);
+        }
+        let find = |name: &String| {
+            let approach = ImageApproach::find(name)?;
+            let year = self.0;
+            ensure!(
+                approach.form == self.form(),
+                "the approach {name} makes {} (--edition {year}): {default} is one that does",
+                match self.form() {
+                    Form::Stances =>
+                        "one list for each claim, and not the lists for and against it of this year",
+                    Form::Claims =>
+                        "lists for and against a claim, and not the one list of this year",
+                }
+            );
+            Ok(approach)
+        };
+        names.iter().map(find).collect()
+    }
+}
+
+/// The topics of a run, and the images that may be listed for each.
+pub(super) struct Asked {
+    pub topics: Vec<Topic>,
+    /// `None` for all images.
+    pub candidates: Option<Candidates>,
+    /// Whether a file was broken in part.
+    pub has_faults: bool,
+}
+
+impl Asked {
+    /// Reads the topics, and the candidates if there is a file of them. Prints what in the files is broken.
+    ///
+    /// # Errors
+    /// A file cannot be read, or no topic.
+    pub fn read(args: &ImagesArgs) -> Result<Self> {
+        let input = &args.extraction.input;
+        let mut candidates = None;
+        let mut has_faults = false;
+        if let Some(file) = candidates_file(args.candidates.as_deref(), input) {
+            let text = decode(read_bytes(&file, MAX_RUN_BYTES)?);
+            let (read, faults) = Candidates::read(&text);
+            for fault in &faults {
+                say!("{}: {fault}", escaped(&file.to_string_lossy()));
+            }
+            has_faults = !faults.is_empty();
+            candidates = Some(read);
+        }
+        let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
+        let has_own = ["topics.xml", "arguments.xml", "queries.jsonl"]
+            .iter()
+            .any(|name| input.join(name).exists());
+        if args.topics.is_none() && !has_own && !of_candidates.is_empty() {
+            return Ok(Asked {
+                topics: of_candidates.to_vec(),
+                candidates,
+                has_faults,
+            });
+        }
+        let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), input)?;
+        Ok(Asked {
+            topics,
+            candidates,
+            has_faults: has_faults || !faults.is_empty(),
+        })
+    }
+
+    /// Leaves in the collection only the images that are a candidate for a topic.
+    ///
+    /// # Errors
+    /// The collection has none of them.
+    pub fn restrict(&mut self, collection: &mut ImageCollection) -> Result<()> {
+        let Some(candidates) = &mut self.candidates else {
+            return Ok(());
+        };
+        let known: Vec<&DocId> = collection.entries().iter().map(|entry| &entry.id).collect();
+        let missing = candidates.resolve(&known);
+        let wanted = candidates.documents();
+        ensure!(
+            !wanted.is_empty(),
+            "none of the images that are to be ranked again is in the collection"
+        );
+        say!(
+            "note: only {} images are ranked, those that are to be ranked again",
+            wanted.len()
+        );
+        if missing > 0 {
+            say!("note: {missing} more that are to be ranked again are not in the collection");
+        }
+        let wanted: Vec<DocId> = wanted.into_iter().cloned().collect();
+        collection.retain(&wanted);
+        Ok(())
+    }
+}
+
+/// The file that the user has named, or else that of the collection.
+fn candidates_file(named: Option<&Path>, input: &Path) -> Option<PathBuf> {
+    let own = || {
+        let mut files = ["rerank.jsonl", "rerank.jsonl.gz"]
+            .into_iter()
+            .map(|name| input.join(name));
+        files.find(|file| file.is_file())
+    };
+    named.map(Path::to_owned).or_else(own)
+}

@@ -1,0 +1,52 @@
+//! `ir-metadata.yml` beside a run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use etcetera::BaseStrategy;
+
+use super::args::MetadataArgs;
+use super::files::write_atomically;
+use crate::task::metadata::{self, Config, Description};
+
+/// What the user has configured; `None` if no metadata are wanted.
+///
+/// # Errors
+/// The file cannot be read, or is no configuration.
+pub(super) fn config(args: &MetadataArgs) -> Result<Option<Config>> {
+    if args.no_metadata {
+        return Ok(None);
+    }
+    let own = || -> Option<PathBuf> {
+        let strategy = etcetera::choose_base_strategy().ok()?;
+        let file = strategy.config_dir().join("riposte").join("config.toml");
+        file.is_file().then_some(file)
+    };
+    match args.config.clone().or_else(own) {
+        Some(file) => Config::read(&file).map(Some),
+        None => Ok(Some(Config::default())),
+    }
+}
+
+/// The names of the files that are written to a run's directory: that of the run, and that of its metadata.
+pub(super) fn files<'a>(run: &'a str, config: Option<&Config>) -> Vec<&'a str> {
+    let metadata = config.map(|_| metadata::FILE);
+    [run].into_iter().chain(metadata).collect()
+}
+
+/// Writes the metadata of the run in this directory.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write(dir: &Path, config: &Config, description: &Description) -> Result<()> {
+    let text = description.write(config)?;
+    write_atomically(&dir.join(metadata::FILE), text.as_bytes())
+}
+
+/// The command as it was typed.
+pub(super) fn command() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}

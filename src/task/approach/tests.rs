@@ -1,0 +1,125 @@
+use super::*;
+
+#[test]
+fn the_included_approaches_are_parsed() {
+    let names: Vec<_> = ImageApproach::all()
+        .unwrap()
+        .into_iter()
+        .map(|a| a.name)
+        .collect();
+    assert!(
+        ImageApproach::all()
+            .unwrap()
+            .iter()
+            .all(|approach| !approach.source.is_empty())
+    );
+    assert_eq!(
+        names,
+        [
+            "riposte",
+            "minsc",
+            "boromir-afinn",
+            "boromir-query",
+            "boromir-bert",
+            "aramis",
+            "boromir-clusters",
+            "boromir-afinn-clusters",
+            "boromir-afinn-clusters-only",
+            "jester",
+            "aramis-neural",
+            "aramis-neural-stance",
+            "aramis-neural-both",
+            "jean-luc-picard",
+            "jean-luc-picard-text",
+            "jean-luc-picard-image-text",
+            "jean-luc-picard-both-texts",
+            "riposte-claims",
+            "claims-caption",
+            "claims-clip",
+            "claims-text",
+            "claims-page"
+        ]
+    );
+}
+
+#[test]
+fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
+    for approach in ImageApproach::all().unwrap() {
+        if approach.name.starts_with("riposte") {
+            continue;
+        }
+        assert!(approach.lists.duplicates, "{}", approach.name);
+        assert!(!approach.unknown.is_empty(), "{}", approach.name);
+        if approach.form == Form::Claims {
+            assert_eq!(approach.stance, StanceRecipe::Both);
+            continue;
+        }
+        // Minsc looks at no stance, and Jean-Luc Picard at those of the fifty most relevant images
+        let cuts_first =
+            approach.stance == StanceRecipe::Crawl || approach.name.starts_with("jean-luc-picard");
+        assert_eq!(approach.lists.cut == Cut::AfterStance, !cuts_first);
+    }
+}
+
+#[test]
+fn unknown_parameters_are_errors() {
+    let good = IMAGES[0];
+    for (from, to, message) in [
+        ("\"bm25 near\"", "\"bm25 far\"", "bm25 far"),
+        ("model = \"beliefs\"", "model = \"guess\"", "guess"),
+        ("name =", "names =", "names"),
+        (
+            "\"bm25 near\" = 0.2",
+            "\"bm25 near\" = -1.0",
+            "must be 0 or more",
+        ),
+        (
+            "scale = \"unit\"",
+            "scale = \"unit\"\nreading = -0.5",
+            "reading must be 0 or more",
+        ),
+    ] {
+        let error = format!(
+            "{:#}",
+            ImageApproach::parse(&good.replace(from, to)).unwrap_err()
+        );
+        assert!(error.contains(message), "{error}");
+    }
+    let aramis = IMAGES[5];
+    for (from, to, message) in [
+        ("mu = 1000.0", "", "need each other"),
+        ("mu = 1000.0", "mu = 0.0", "mu must be above 0"),
+        ("scale = \"raw\"", "scale = \"unit\"", "needs scale"),
+        ("topic = 0.5", "topic = 1.5", "from 0 to 1"),
+        ("[1.0, 1.0, 1.0, 0.0, 1.0]", "[0, 0, 0, 0, 0]", "add up"),
+        ("turn_below", "turned_below", "turned_below"),
+        ("\"crawled\"", "\"found\"", "found"),
+        (
+            "mu = 1000.0",
+            "mu = 1000.0\nreading = 0.5",
+            "which reading needs",
+        ),
+    ] {
+        assert!(aramis.contains(from), "{from}");
+        let changed = aramis.replace(from, to);
+        let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+        assert!(error.contains(message), "{error}");
+    }
+    let clusters = IMAGES[6];
+    for (from, to, message) in [
+        ("count = 14", "count = 0", "above 0"),
+        ("dimensions = 10", "dimensions = 0", "above 0"),
+        ("lowest = 1.0", "lowest = 6.0", "no smaller than the lowest"),
+        ("lowest = 1.0", "lowest = -1.0", "0 or more"),
+    ] {
+        assert!(clusters.contains(from), "{from}");
+        let changed = clusters.replace(from, to);
+        let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+        assert!(error.contains(message), "{error}");
+    }
+    let late = good.replace("[argument]", "[lists]\ncut = \"after-stance\"\n[argument]");
+    let error = format!("{:#}", ImageApproach::parse(&late).unwrap_err());
+    assert!(error.contains("estimated for all images"), "{error}");
+    let error = ImageApproach::find("nobody").unwrap_err().to_string();
+    assert!(error.contains("riposte, minsc"), "{error}");
+}

@@ -1,0 +1,59 @@
+//! Why an image conveys a claim, in a sentence for human readers.
+
+use crate::evidence::Part;
+use crate::index::images::Image;
+use crate::task::approach::RelevanceChannel;
+use crate::trec::Explanation;
+
+/// Number of characters of a text that are quoted.
+const QUOTED: usize = 200;
+
+/// Names what counted most in the relevance of an image, and quotes it.
+pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
+    let parts = relevance.parts.iter().filter(|part| part.value > 0.0);
+    let most = parts.max_by(|a, b| a.value.total_cmp(&b.value));
+    let channel = most.and_then(|part| {
+        let mut all = RelevanceChannel::ALL.into_iter();
+        all.find(|channel| channel.name() == part.name)
+    });
+    let Some(channel) = channel else {
+        return "nothing that is known of the image is close to the argument".to_owned();
+    };
+    let (what, text) = match channel {
+        RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle => {
+            return format!(
+                "by its pixels, the picture is close to the argument ({})",
+                relevance_of(most)
+            );
+        }
+        RelevanceChannel::Bm25GivenCaption => ("its caption", &image.given.caption),
+        RelevanceChannel::Bm25GivenText => ("the text in it", &image.given.text),
+        RelevanceChannel::Bm25Ocr => ("the text in it", &image.ocr_text),
+        _ => match channel.sentence_part() {
+            Some(Part::GivenCaption) => ("its caption", &image.given.caption),
+            Some(Part::GivenText) => ("the text in it", &image.given.text),
+            Some(Part::Ocr) => ("the text in it", &image.ocr_text),
+            _ => (
+                "the page that shows it, which says beside it",
+                &image.near_text,
+            ),
+        },
+    };
+    format!("{what} is close to the argument: {}", quoted(text))
+}
+
+fn relevance_of(part: Option<&Explanation>) -> String {
+    part.map_or_else(String::new, |part| part.how.clone())
+}
+
+/// The beginning of a text between quotes.
+fn quoted(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let beginning: String = words.chars().take(QUOTED).collect();
+    let rest = if beginning.len() < words.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("“{beginning}{rest}”")
+}

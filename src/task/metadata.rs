@@ -1,0 +1,430 @@
+//! What a run was made by: `ir-metadata.yml`, in the schema of ir_metadata (Breuer, Keller, Schaer 2022, <https://www.ir-metadata.org>), whose
+//! parts are platform, research goal, implementation, method, actor and data.
+//!
+//! The file has no time of day, so that the same command on the same machine writes the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use yaml_serde::{Mapping, Value};
+
+/// The name of the file beside a run.
+pub const FILE: &str = "ir-metadata.yml";
+
+/// The version of the schema.
+const SCHEMA: &str = "1.0";
+
+/// What riposte cannot know: who makes the run, and where the program is published. A TOML file of the user.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    #[serde(default)]
+    pub actor: Actor,
+    #[serde(default)]
+    pub implementation: Source,
+    #[serde(default)]
+    pub data: Collection,
+}
+
+/// Who makes the run, as ir_metadata names it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Actor {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orcid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degree: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub github: Option<String>,
+}
+
+/// Where the program's source is.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    pub repository: Option<String>,
+}
+
+/// What the collection is called, if it is another one than the lab's.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    pub name: Option<String>,
+    pub source: Option<String>,
+    pub ir_datasets: Option<String>,
+}
+
+impl Config {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has a key that is not known.
+    pub fn read(path: &Path) -> Result<Self> {
+        let reading = || format!("cannot read the configuration in {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(reading)?;
+        toml::from_str(&text).with_context(reading)
+    }
+}
+
+/// A run that is described.
+#[derive(Clone, Debug)]
+pub struct Description<'a> {
+    pub tag: &'a str,
+    /// The task, as the lab calls it.
+    pub task: String,
+    /// The year of the lab, if it is known.
+    pub year: Option<u32>,
+    /// What the collection is called, unless the user says otherwise.
+    pub test_collection: String,
+    /// The parts of the topics besides their titles that were used. With one of them, the run is a manual one.
+    pub parts: Vec<String>,
+    pub approach: &'a str,
+    /// The publication that describes the approach.
+    pub source: &'a str,
+    /// What the publication leaves open, and what is different here.
+    pub unknown: &'a str,
+    /// The recipe, in TOML.
+    pub recipe: &'a str,
+    /// The number of documents that were searched; 0 if it is not known.
+    pub documents: usize,
+    pub topics: usize,
+    /// The models that were used, each with its checksum or producer.
+    pub models: BTreeMap<String, String>,
+    pub command: Vec<String>,
+    /// The directory of the collection.
+    pub collection: PathBuf,
+}
+
+impl Description<'_> {
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// The recipe is not TOML.
+    pub fn write(&self, config: &Config) -> Result<String> {
+        let recipe: toml::Table = toml::from_str(self.recipe).context("the recipe")?;
+        let mut recipe = yaml_serde::to_value(recipe)?;
+        if let Value::Mapping(recipe) = &mut recipe {
+            // they stand beside the recipe
+            for key in ["name", "source", "unknown"] {
+                recipe.remove(key);
+            }
+        }
+        let mut method = map([
+            ("automatic", self.parts.is_empty().into()),
+            ("name", self.approach.into()),
+            ("description", self.description().into()),
+            ("score ties", "alphabetical order".into()),
+            ("recipe", recipe),
+        ]);
+        if !self.parts.is_empty() {
+            method.insert("topic parts".into(), strings(&self.parts));
+        }
+        let models = self.models.iter().map(|(name, version)| {
+            map([
+                ("name", name.as_str().into()),
+                ("version", version.as_str().into()),
+            ])
+            .into()
+        });
+        let mut venue = map([("name", "CLEF".into())]);
+        if let Some(year) = self.year {
+            venue.insert("year".into(), year.into());
+        }
+        let mut goal = map([("description", self.task.as_str().into())]);
+        if self.year.is_some() {
+            goal.insert("venue".into(), venue.into());
+        }
+        let whole = map([
+            ("schema-version", SCHEMA.into()),
+            ("run-version", "1.0".into()),
+            ("tag", self.tag.into()),
+            ("platform", platform().into()),
+            ("research goal", goal.into()),
+            ("implementation", self.implementation(config).into()),
+            ("method", method.into()),
+            ("actor", actor(config)?),
+            (
+                "data",
+                map([
+                    ("test collection", self.test_collection(config).into()),
+                    ("other", Value::Sequence(models.collect())),
+                ])
+                .into(),
+            ),
+        ]);
+        let yaml = yaml_serde::to_string(&whole).context("writing YAML")?;
+        Ok(format!("# ir_metadata.start\n{yaml}# ir_metadata.end\n"))
+    }
+
+    fn description(&self) -> String {
+        let approach = self.approach;
+        let source = match self.source {
+            "" => "a recipe of the user's own".to_owned(),
+            source => source.to_owned(),
+        };
+        match self.unknown {
+            "" => format!("{approach}: {source}"),
+            unknown => format!("{approach}: {source}. Not known, or different here: {unknown}"),
+        }
+    }
+
+    fn implementation(&self, config: &Config) -> Mapping {
+        let mut source = map([("lang", Value::Sequence(vec!["Rust".into()]))]);
+        if let Some(repository) = &config.implementation.repository {
+            source.insert("repository".into(), repository.as_str().into());
+        }
+        if let Some(commit) = option_env!("RIPOSTE_BUILT_FROM") {
+            source.insert("commit".into(), commit.into());
+        }
+        let command = self.command.iter().map(|word| quoted(word));
+        let command = command.collect::<Vec<_>>().join(" ");
+        map([
+            ("executable", map([("cmd", command.into())]).into()),
+            ("source", source.into()),
+        ])
+    }
+
+    fn test_collection(&self, config: &Config) -> Mapping {
+        let Collection {
+            name,
+            source,
+            ir_datasets,
+        } = &config.data;
+        let named = self.collection.file_name();
+        let directory = named.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = name.as_ref().unwrap_or(&self.test_collection);
+        let mut collection = map([("name", name.as_str().into())]);
+        for (key, value) in [("source", source), ("ir_datasets", ir_datasets)] {
+            if let Some(value) = value {
+                collection.insert(key.into(), value.as_str().into());
+            }
+        }
+        collection.insert("directory".into(), directory.into());
+        if self.documents > 0 {
+            collection.insert("documents".into(), self.documents.into());
+        }
+        collection.insert("number of topics".into(), self.topics.into());
+        collection
+    }
+}
+
+fn actor(config: &Config) -> Result<Value> {
+    let mut actor = config.actor.clone();
+    actor.role.get_or_insert_with(|| "experimenter".to_owned());
+    yaml_serde::to_value(actor).context("the actor")
+}
+
+/// Hardware, operating system and libraries, as far as the system tells.
+fn platform() -> Mapping {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut cpu = map([
+        ("architecture", std::env::consts::ARCH.into()),
+        ("operation mode", format!("{}-bit", usize::BITS).into()),
+        ("number of cores", cores.into()),
+    ]);
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    if let Some(model) = value_of(&read("/proc/cpuinfo"), "model name", ':') {
+        cpu.insert("model".into(), model.into());
+    }
+    let mut hardware = map([("cpu", cpu.into())]);
+    let memory = value_of(&read("/proc/meminfo"), "MemTotal", ':');
+    let kibibytes = memory.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    if let Some(kibibytes) = kibibytes {
+        let gib = format!("{:.1} GB", kibibytes as f64 / f64::from(1 << 20));
+        hardware.insert("ram".into(), gib.into());
+    }
+    let release = read("/proc/sys/kernel/osrelease");
+    let mut system = map([(
+        "kernel",
+        format!("{} {}", std::env::consts::OS, release.trim())
+            .trim()
+            .into(),
+    )]);
+    if let Some(name) = value_of(&read("/etc/os-release"), "PRETTY_NAME", '=') {
+        system.insert("distribution".into(), name.trim_matches('"').into());
+    }
+    let libraries = option_env!("RIPOSTE_LIBRARIES").unwrap_or_default();
+    let libraries: Vec<String> = libraries.split_whitespace().map(str::to_owned).collect();
+    let software = map([
+        ("libraries", map([("rust", strings(&libraries))]).into()),
+        (
+            "retrieval toolkit",
+            strings(&[format!("riposte=={}", env!("CARGO_PKG_VERSION"))]),
+        ),
+    ]);
+    map([
+        ("hardware", hardware.into()),
+        ("operating system", system.into()),
+        ("software", software.into()),
+    ])
+}
+
+/// The value of the first line that has this key.
+fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(separator)?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    })
+}
+
+/// A word of a command as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%$".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn map<const N: usize>(entries: [(&str, Value); N]) -> Mapping {
+    let entries = entries.into_iter();
+    entries
+        .map(|(key, value)| (Value::from(key), value))
+        .collect()
+}
+
+fn strings(texts: &[String]) -> Value {
+    Value::Sequence(texts.iter().map(|text| text.as_str().into()).collect())
+}
+
+/// What `verify` reads of a file that lies beside a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The tag of the run; empty if there is none.
+    pub tag: String,
+    /// Whether the run is a manual one.
+    pub is_manual: bool,
+    /// The fields that TIRA asks for and that are missing or empty.
+    pub missing: Vec<&'static str>,
+}
+
+impl Described {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It is not YAML.
+    pub fn parse(text: &str) -> Result<Self> {
+        let whole: Value = yaml_serde::from_str(text)?;
+        let at = |path: &str| {
+            let mut keys = path.split('.');
+            keys.try_fold(&whole, |value, key| value.get(key))
+        };
+        let is_given = |path: &str| {
+            at(path).is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty()))
+        };
+        let missing = TIRA_FIELDS.into_iter().filter(|path| !is_given(path));
+        Ok(Described {
+            tag: at("tag")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            is_manual: at("method.automatic").and_then(Value::as_bool) == Some(false),
+            missing: missing.collect(),
+        })
+    }
+}
+
+/// The fields that TIRA's check "run-with-metadata" asks for.
+const TIRA_FIELDS: [&str; 5] = [
+    "actor.team",
+    "implementation.source.repository",
+    "data.test collection.name",
+    "method.name",
+    "method.description",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(parts: &[&str]) -> Description<'static> {
+        Description {
+            tag: "riposte",
+            task: "image retrieval for arguments".to_owned(),
+            year: Some(2022),
+            test_collection: "Touché 2022, image retrieval for arguments".to_owned(),
+            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            approach: "minsc",
+            source: "a source: with a colon",
+            unknown: "",
+            recipe: "name = \"minsc\"\n[relevance.channels]\n\"bm25 main\" = 1.0\n",
+            documents: 66,
+            topics: 6,
+            models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
+            command: ["riposte", "images", "-i", "my data"]
+                .map(str::to_owned)
+                .to_vec(),
+            collection: PathBuf::from("/data/sample"),
+        }
+    }
+
+    #[test]
+    fn the_file_has_all_parts_and_is_read_again() {
+        let config: Config = toml::from_str(
+            "[actor]\nteam = \"Jeanne\"\n[implementation]\nrepository = \"https://example.org/r\"\n",
+        )
+        .unwrap();
+        let text = described(&[]).write(&config).unwrap();
+        let read: Value = yaml_serde::from_str(&text).unwrap();
+        for part in [
+            "platform",
+            "research goal",
+            "implementation",
+            "method",
+            "actor",
+            "data",
+        ] {
+            assert!(read.get(part).is_some(), "{part}: {text}");
+        }
+        assert_eq!(
+            read["method"]["recipe"]["relevance"]["channels"]["bm25 main"],
+            1.0
+        );
+        assert_eq!(read["method"]["automatic"], true);
+        assert_eq!(
+            read["implementation"]["executable"]["cmd"],
+            "riposte images -i 'my data'"
+        );
+        assert_eq!(read["data"]["test collection"]["directory"], "sample");
+        assert_eq!(read["actor"]["role"], "experimenter");
+        let described = Described::parse(&text).unwrap();
+        assert_eq!(described.missing, [""; 0]);
+        assert!(!described.is_manual);
+    }
+
+    #[test]
+    fn a_manual_run_says_so_and_missing_fields_are_named() {
+        let text = described(&["narrative"]).write(&Config::default()).unwrap();
+        let found = Described::parse(&text).unwrap();
+        assert!(found.is_manual);
+        assert_eq!(
+            found.missing,
+            ["actor.team", "implementation.source.repository"]
+        );
+        assert!(Described::parse("a: [").is_err());
+    }
+
+    #[test]
+    fn words_of_a_command_are_quoted_where_a_shell_would_split_them() {
+        for (word, said) in [
+            ("a-b=c", "a-b=c"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(quoted(word), said);
+        }
+    }
+}

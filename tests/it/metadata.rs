@@ -1,0 +1,133 @@
+//! `ir-metadata.yml` beside a run.
+
+use std::process::Command;
+
+use crate::images::images;
+use crate::support::files::{text, write};
+use crate::support::need::{Peer, need};
+use crate::support::program::{WorkDir, riposte, stdout, succeed};
+use crate::support::{golden_evidence, sample};
+
+const CONFIG: &str = "[actor]\nteam = \"Jeanne d'Arc\"\nfields = [\"ir\"]\n[implementation]\nrepository = \"https://example.org/riposte\"\n[data]\nir_datasets = \"touche-image\"\n";
+
+/// The sample's run, with these options.
+fn run(dir: &WorkDir, options: &[&str]) {
+    let (home, evidence) = (dir.path(""), dir.path("evidence.sqlite"));
+    std::fs::copy(golden_evidence(), &evidence).unwrap();
+    let all = [&["--evidence", text(&evidence)], options].concat();
+    let (output, run) = images(&home, sample(), &all);
+    assert!(
+        run.is_some(),
+        "{}",
+        crate::support::program::stderr(&output)
+    );
+}
+
+fn verify(dir: &WorkDir) -> String {
+    let out = dir.path("out");
+    let args = ["verify", "-i", text(sample()), text(&out)];
+    stdout(&succeed(&mut riposte(&dir.path(""), &args)))
+}
+
+#[test]
+fn tira_accepts_the_metadata_with_a_team_and_a_repository() {
+    let Some(python) = need(Peer("tira")) else {
+        return;
+    };
+    let dir = WorkDir::new();
+    write(&dir.path("riposte.toml"), CONFIG);
+    let check = "import pathlib, sys\nfrom tira.check_format import check_format\nprint(check_format(pathlib.Path(sys.argv[1]), 'run-with-metadata', {}))";
+    let ask = || {
+        let mut command = Command::new(&python);
+        stdout(&succeed(command.args([
+            "-c",
+            check,
+            text(&dir.path("out")),
+        ])))
+    };
+    run(&dir, &["--config", text(&dir.path("riposte.toml"))]);
+    let said = ask();
+    assert!(
+        said.contains("The file ir-metadata.yml is valid") && said.contains("is valid."),
+        "{said}"
+    );
+    assert!(verify(&dir).ends_with("valid\n"));
+    run(&dir, &[]);
+    let said = ask();
+    for field in ["actor.team", "implementation.source.repository"] {
+        assert!(
+            said.contains(&format!("required field {field} is missing")),
+            "{said}"
+        );
+        assert!(verify(&dir).contains(field));
+    }
+}
+
+#[test]
+fn a_run_that_used_the_narrative_is_a_manual_one() {
+    let dir = WorkDir::new();
+    run(&dir, &[]);
+    assert!(
+        dir.read("out/ir-metadata.yml")
+            .contains("\n  automatic: true\n")
+    );
+    assert!(!verify(&dir).contains("manual"));
+    run(&dir, &["--use", "narrative"]);
+    let yaml = dir.read("out/ir-metadata.yml");
+    assert!(
+        yaml.contains("\n  automatic: false\n") && yaml.contains("- narrative\n"),
+        "{yaml}"
+    );
+    assert!(verify(&dir).contains("note: a manual run"));
+}
+
+#[test]
+fn the_configuration_is_found_and_a_wrong_one_is_refused_before_the_work() {
+    let dir = WorkDir::new();
+    write(&dir.path("config/riposte/config.toml"), CONFIG);
+    run(&dir, &["--approach", "minsc", "--tag", "mine"]);
+    let yaml = dir.read("out/ir-metadata.yml");
+    for part in [
+        "\ntag: mine\n",
+        "team: Jeanne d'Arc\n",
+        "ir_datasets: touche-image\n",
+        "name: minsc\n",
+        "name: Touché 2022, image retrieval for arguments\n",
+        "    stance:\n      model: crawl\n",
+    ] {
+        assert!(yaml.contains(part), "{part}: {yaml}");
+    }
+    let wrong = dir.path("wrong.toml");
+    write(&wrong, "[actor]\nteem = \"x\"\n");
+    let out = dir.path("refused");
+    let args = [
+        "images",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+        "--config",
+        text(&wrong),
+    ];
+    let output = riposte(&dir.path(""), &args).output().unwrap();
+    let said = crate::support::program::stderr(&output);
+    assert!(
+        output.status.code() == Some(2) && said.contains("teem") && said.contains("wrong.toml"),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_metadata_are_written_where_none_are_wanted_and_those_of_another_run_are_noticed() {
+    let dir = WorkDir::new();
+    run(&dir, &["--no-metadata"]);
+    assert!(!dir.path("out/ir-metadata.yml").exists());
+    run(&dir, &["--tag", "first"]);
+    let first = dir.read("out/ir-metadata.yml");
+    run(&dir, &["--tag", "second"]);
+    assert_ne!(dir.read("out/ir-metadata.yml"), first);
+    write(&dir.path("out/ir-metadata.yml"), first);
+    assert!(verify(&dir).contains("describes another run, with the tag first"));
+    write(&dir.path("out/ir-metadata.yml"), "a: [");
+    assert!(verify(&dir).contains("ir-metadata.yml cannot be read"));
+}
