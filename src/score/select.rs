@@ -281,8 +281,7 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
+    #[test]
     fn a_claim_has_one_list_and_copies_fill_it_up() {
         let mut images = [candidate(1, 0.9, 0.0), candidate(2, 0.8, 0.0)].to_vec();
         images.push(candidate(3, 0.1, 0.9));
@@ -300,7 +299,8 @@ mod tests {
         assert!(select_claim(&[], 5).listed.is_empty());
     }
 
-    #[test]
+    proptest! {
+        #[test]
         fn text_scores_strictly_decrease_for_any_input(
             scores in proptest::collection::vec(prop_oneof![-1e8..1e8f64, -1.0..1.0f64, Just(0.5), Just(f64::NAN)], 0..60),
             most in 0usize..70,

@@ -157,6 +157,8 @@ impl Collection {
             parts: TopicParts::default(),
             overlap: false,
             tag: "t".to_owned(),
+            claim_length: 5,
+            candidates: None,
         };
         let topic = Topic {
             id: TopicId("1".to_owned()),
