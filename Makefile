@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
+.PHONY: demo test container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
 demo:
@@ -23,6 +23,13 @@ demo:
 test: lint doc
 	$(CARGO) test --release --workspace --no-run
 	CARGO="$(CARGO)" sh tests/run.sh
+
+# Replays the Dockerfile without Docker, and runs its result on the sample as TIRA would, and in stricter ways; prints what that proves and what
+# not. Needs root and mmdebstrap, and builds riposte once more: tests/container.sh has all that it needs, at its head. docs/tira.md is about
+# the image.
+container-proof:
+	$(CARGO) build --release -p riposte
+	RIPOSTE=$(RIPOSTE) sh tests/container.sh
 
 # The unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. It cannot run the machine's
 # vector instructions, so the same kernels run over arrays. Miri comes with nightly toolchains: make miri CARGO="cargo +nightly"

