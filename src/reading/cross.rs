@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::nn;
 use crate::nn::checkpoint::Checkpoint;
 use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
@@ -119,7 +120,7 @@ impl Cross {
             .encode(texts.iter().map(|&text| (topic, text)))?;
         self.bert.classify(&tokens, |firsts| {
             let mut pooled = self.pooler.forward(firsts)?;
-            pooled.iter_mut().for_each(|x| *x = x.tanh());
+            nn::tanh(&mut pooled);
             let logits = self.classifier.forward(&pooled)?;
             ensure!(
                 logits.iter().all(|logit| logit.is_finite()),

@@ -14,6 +14,7 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
+use crate::nn;
 use crate::nn::checkpoint::{Checkpoint, Table, floats};
 use crate::nn::conv::Numeric;
 use crate::nn::tokens::{Input, Tokenizer};
@@ -237,7 +238,7 @@ impl PairEncoder {
         let tokens = self.tokenizer.encode(pairs.iter().copied())?;
         self.bert.classify(&tokens, |firsts| {
             let mut hidden = self.dense.forward(firsts)?;
-            hidden.iter_mut().for_each(|x| *x = x.tanh());
+            nn::tanh(&mut hidden);
             let outputs = self.out.forward(&hidden)?;
             ensure!(
                 outputs.iter().all(|output| output.is_finite()),
