@@ -427,10 +427,21 @@ find sample -printf '%P %s %T@ %C@\n' | sort >"$work/input-after"
 check "the input is as before" cmp "$work/input-before" "$work/input-after"
 
 if "$tira_python" -c 'import tira' 2>/dev/null; then
+    tira="what ran of it here is from tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
     check "tira's own check accepts the run (check_format, run.txt)" tira_accepts "$first"
-    tira="the format check is that of tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
+    # where this program runs in an image, TIRA starts the command with it, to measure resources
+    tracker=$("$tira_python" -c 'from tira.tirex_tracker import find_tirex_tracker_executable_or_none as find; print(find() or "")')
+    if [ -n "$tracker" ]; then
+        cp "$tracker" "$root/tracked"
+        tracked=$(output tracked)
+        check "under TIRA's tracker: exit code 0" exits 0 root "$tracked" \
+            "/tracked -o \$outputDir/.tracking-results.yml -f irmetadata '$images'"
+        check "its run is the same, byte for byte" cmp "$expected" "$tracked/run.txt"
+        check "tira's own check accepts what is in the output directory then" tira_accepts "$tracked"
+        rm "$root/tracked"
+    fi
 else
-    tira="there is no Python with tira here, so its format check did not run"
+    tira="there is no Python with tira here, so neither its format check nor its tracker ran"
 fi
 
 cat <<END
