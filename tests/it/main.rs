@@ -8,6 +8,7 @@ mod challenge;
 mod chatnoir;
 mod claims;
 mod clip;
+mod container;
 mod copies;
 mod cross;
 mod damaged_arguments;
