@@ -360,6 +360,22 @@ if level != _fmt.OK:
 PYTHON
 }
 
+docker_keeps_the_same() {
+    "$tira_python" - "$work/context" <<'PYTHON'
+import sys
+from pathlib import Path
+from docker.utils.build import exclude_paths
+lines = [line.strip() for line in open(".dockerignore")]
+patterns = [line for line in lines if line and not line.startswith("#")]
+# Docker sends these two in any case, for its own use
+kept = {path for path in exclude_paths(".", patterns) if Path(path).is_file()} - {"Dockerfile", ".dockerignore"}
+context = Path(sys.argv[1])
+found = {str(path.relative_to(context)) for path in context.rglob("*") if path.is_file()}
+if kept != found:
+    sys.exit(f"only Docker: {sorted(kept - found)[:5]}, only here: {sorted(found - kept)[:5]}")
+PYTHON
+}
+
 images='riposte images -i $inputDataset -o $outputDir'
 
 step "the run on this machine, to compare with"
@@ -428,6 +444,7 @@ check "the input is as before" cmp "$work/input-before" "$work/input-after"
 
 if "$tira_python" -c 'import tira' 2>/dev/null; then
     tira="what ran of it here is from tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
+    check "Docker's Python client, which tira uses, keeps the same files by .dockerignore" docker_keeps_the_same
     check "tira's own check accepts the run (check_format, run.txt)" tira_accepts "$first"
     # where this program runs in an image, TIRA starts the command with it, to measure resources
     tracker=$("$tira_python" -c 'from tira.tirex_tracker import find_tirex_tracker_executable_or_none as find; print(find() or "")')
