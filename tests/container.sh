@@ -251,7 +251,7 @@ while read -r word rest <&3; do
         case $rest in
         --* | "["*) die "RUN $rest: not understood" ;;
         esac
-        run "$rest"
+        run "$rest" || die "this RUN failed"
         ;;
     COPY) copy $rest ;;
     CMD)

@@ -120,8 +120,15 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
     let file = format!("{}-{hash}.sqlite", name.unwrap_or_default());
     let is_writable =
         |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
-    if let Ok(strategy) = etcetera::choose_base_strategy() {
-        let cache = strategy.cache_dir().join("riposte");
+    let cache = match etcetera::choose_base_strategy() {
+        Ok(strategy) => Some(strategy.cache_dir()),
+        // a user without a home, as in a container, can have this directory all the same
+        Err(_) => std::env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute()),
+    };
+    if let Some(cache) = cache {
+        let cache = cache.join("riposte");
         if is_writable(&cache) {
             return Ok(cache.join(file));
         }

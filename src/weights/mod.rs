@@ -136,7 +136,7 @@ impl Models {
         let missing: Vec<String> = entry
             .files
             .iter()
-            .filter(|f| !dir.join(&f.file).is_file())
+            .filter(|f| is_missing(&dir.join(&f.file)))
             .map(|f| f.file.clone())
             .collect();
         if !missing.is_empty() {
@@ -166,6 +166,17 @@ impl Models {
             bytes,
             trust,
         })
+    }
+}
+
+/// Whether there is no such file. One that this user may not look at can be there: to take it for missing would change the results.
+fn is_missing(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(found) => !found.is_file(),
+        Err(error) => matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ),
     }
 }
 

@@ -31,10 +31,14 @@ fn container(mode_of_tmp: u32) -> TempDir {
 /// `riposte images` on some images of the sample with an environment of three variables, without HOME. Only root can become another user; for
 /// others, HOME is `/`, as Docker sets it for a user without a name.
 fn images(dir: &Path, more: &[&str]) -> Output {
+    command(dir, more).output().unwrap()
+}
+
+fn command(dir: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riposte"));
     command.args(["images", "--limit", "3"]).args(more);
     command.env_clear().current_dir("/");
-    command.env("RIPOSTE_MODELS", dir.join("no-models"));
+    command.env("RIPOSTE_MODELS", dir.join("models"));
     command.env("TMPDIR", dir.join("tmp"));
     command.env("inputDataset", sample());
     command.env("outputDir", dir.join("out"));
@@ -43,7 +47,7 @@ fn images(dir: &Path, more: &[&str]) -> Output {
     } else {
         command.env("HOME", "/");
     }
-    command.output().unwrap()
+    command
 }
 
 /// The files and directories in a directory, with their sizes and times.
@@ -105,4 +109,38 @@ fn where_only_the_output_directory_can_be_written_evidence_in_it_is_enough() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(!fs::read(out.join("run.txt")).unwrap().is_empty());
     assert!(evidence.is_file());
+}
+
+#[test]
+fn a_user_without_a_home_has_the_cache_directory_that_is_named() {
+    let dir = container(0o1777);
+    let cache = dir.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
+    let output = command(dir.path(), &[])
+        .env("XDG_CACHE_HOME", &cache)
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(!said.contains("cache directory"), "{said}");
+    assert_eq!(names(&cache), ["riposte"]);
+    assert!(names(&dir.path().join("tmp")).is_empty());
+}
+
+#[test]
+fn models_that_the_user_may_not_read_are_an_error_and_not_taken_for_missing() {
+    let dir = container(0o1777);
+    let model = dir.path().join("models/ppocr-v4");
+    fs::create_dir_all(&model).unwrap();
+    fs::set_permissions(&model, fs::Permissions::from_mode(0o000)).unwrap();
+    let output = images(dir.path(), &[]);
+    fs::set_permissions(&model, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(
+        said.contains("ppocr-v4") && said.contains("Permission denied"),
+        "{said}"
+    );
+    assert!(names(&dir.path().join("out")).is_empty());
 }
