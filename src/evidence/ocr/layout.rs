@@ -204,14 +204,16 @@ fn pieces_of(fragments: &[Fragment], lines: &[ReadLine]) -> Vec<Piece> {
     fragments.iter().enumerate().map(piece).collect()
 }
 
-/// The cosine and the sine of the angle of most text: the median over the lines, weighted by their lengths.
+/// The cosine and the sine of the angle of most text: the median over the lines, weighted by their lengths. They are rounded from double
+/// precision, because in single precision C libraries differ in the last bit.
 fn direction(lines: &[ReadLine]) -> (f32, f32) {
     let mut angles: Vec<(f32, f32)> = lines
         .iter()
         .map(|line| {
             let [from, to, ..] = line.line.corners;
             let (x, y) = (to.0 - from.0, to.1 - from.1);
-            (y.atan2(x), x.hypot(y))
+            let angle = f64::from(y).atan2(f64::from(x));
+            (angle as f32, x.hypot(y))
         })
         .collect();
     angles.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -221,8 +223,8 @@ fn direction(lines: &[ReadLine]) -> (f32, f32) {
         passed += length;
         passed >= half
     });
-    let angle = median.map_or(0.0, |(angle, _)| *angle);
-    (angle.cos(), angle.sin())
+    let angle = median.map_or(0.0, |(angle, _)| f64::from(*angle));
+    (angle.cos() as f32, angle.sin() as f32)
 }
 
 /// The blocks of what is read: divided at breaks, at gaps, and where the size of the letters changes.

@@ -51,6 +51,24 @@ fn turned(lines: &[ReadLine], degrees: f32) -> Vec<ReadLine> {
     lines
 }
 
+/// The `atan2f` of glibc 2.36 gives each of these angles with another last bit, and so another sine.
+#[test]
+fn the_direction_of_a_line_is_the_same_whatever_the_c_library_has() {
+    for (x, y, cosine, sine) in [
+        (571.0, -20.0, 0x3f7f_d7d6, 0xbd0f_6132),
+        (865.0, 24.0, 0x3f7f_e6ca, 0x3ce3_347e),
+        (802.0, 137.0, 0x3f7c_583f, 0x3e2c_6cd0),
+    ] {
+        let mut line = line(0.0, 0.0, 20.0, "text");
+        line.line.corners = [(0.0, 0.0), (x, y), (x, y + 20.0), (0.0, 20.0)];
+        let (found_cosine, found_sine) = direction(&[line]);
+        assert_eq!(
+            (found_cosine.to_bits(), found_sine.to_bits()),
+            (cosine, sine)
+        );
+    }
+}
+
 #[test]
 fn columns_are_read_one_after_the_other_between_what_spans_them() {
     let page = [
