@@ -406,7 +406,7 @@ check "its run is that of this machine, byte for byte" cmp "$expected" "$first/r
 check "nothing was written but in the output directory and /tmp" image_is_unchanged
 
 verified=$(output verified)
-cp "$first/run.txt" "$verified/"
+[ ! -f "$first/run.txt" ] || cp "$first/run.txt" "$verified/"
 check "riposte verify finds it valid" exits 0 "" "$verified" 'riposte verify $outputDir --input $inputDataset'
 sed 's/^/    | /' "$verified.said"
 
