@@ -11,6 +11,7 @@ mod approaches;
 mod args;
 mod edition;
 mod evaluate;
+mod export;
 mod files;
 mod images;
 mod index;
@@ -35,9 +36,9 @@ use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::weights::{self, Models};
 use args::{
-    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs, ImagesArgs,
-    IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs, StanceArgs, Task,
-    VerifyArgs,
+    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExportCommand, ExtractArgs,
+    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs,
+    StanceArgs, Task, VerifyArgs,
 };
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
@@ -79,6 +80,9 @@ enum Command {
     Evaluate(EvaluateArgs),
     /// Write a report of a run, as pages that a browser opens from disk
     Inspect(InspectArgs),
+    /// Write a run or the evidence in formats that other programs read
+    #[command(subcommand)]
+    Export(ExportCommand),
 }
 
 /// Runs the command that was typed. Returns the exit code.
@@ -98,6 +102,7 @@ pub fn run() -> Result<u8> {
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Export(command) => export::export(&command),
     }
 }
 

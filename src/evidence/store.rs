@@ -7,8 +7,10 @@
 
 mod at_work;
 mod checksum;
+mod export;
 mod file;
 mod merge;
+mod parquet;
 mod passed_over;
 mod repair;
 mod rows;
@@ -33,6 +35,7 @@ pub use at_work::{AtWork, Note};
 pub(crate) use checksum::checksum_of;
 pub use checksum::{DamagedRecord, is_damaged_record};
 use checksum::{LAST, Table};
+pub use export::{ExportProgress, ExportedTable};
 pub use file::ShardFile;
 pub(crate) use file::read_only_uri;
 pub use merge::Merged;

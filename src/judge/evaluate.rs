@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::measure::{ImageMeasure, ImageQuestion};
 use super::{Aggregation, Edition, Values};
-use crate::trec::qrels::ImageQrels;
+use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::{Stance, TopicId};
 
@@ -74,6 +74,31 @@ impl TopicHits {
     }
 }
 
+/// The lists of a run, by topic and stance: their lines by rank, and lines of equal ranks in the order of the file.
+pub(super) fn lists(run: &[ImageRunLine]) -> BTreeMap<(&TopicId, Stance), Vec<&ImageRunLine>> {
+    let mut lists: BTreeMap<(&TopicId, Stance), Vec<&ImageRunLine>> = BTreeMap::new();
+    for line in run {
+        let list = lists.entry((&line.topic, line.stance)).or_default();
+        list.push(line);
+    }
+    for list in lists.values_mut() {
+        list.sort_by_key(|line| line.rank);
+    }
+    lists
+}
+
+/// Whether an image with these grades is on topic, argumentative and on stance, in a list of this stance.
+pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: Edition) -> [bool; 3] {
+    let on_topic = edition.counts(grades.on_topic);
+    let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
+    let on_stance = edition.counts(grades.stance(stance));
+    [
+        on_topic,
+        on_topic && argues.contains(&true),
+        on_topic && on_stance,
+    ]
+}
+
 /// Evaluates a run. Of each list, the ten lines with the lowest ranks count; equal ranks are in the order of the file. A repeated image
 /// counts each time, as in the organisers' evaluator (`verify` warns of it).
 pub fn evaluate_images(
@@ -85,15 +110,7 @@ pub fn evaluate_images(
     for topic in qrels.keys() {
         topics.entry(topic.clone()).or_default().is_judged = true;
     }
-    let mut lists: BTreeMap<(&TopicId, Stance), Vec<&ImageRunLine>> = BTreeMap::new();
-    for line in run {
-        lists
-            .entry((&line.topic, line.stance))
-            .or_default()
-            .push(line);
-    }
-    for ((topic, stance), mut list) in lists {
-        list.sort_by_key(|line| line.rank);
+    for ((topic, stance), list) in lists(run) {
         let mut hits = Hits::default();
         for line in list.iter().take(DEPTH) {
             hits.listed += 1;
@@ -101,12 +118,10 @@ pub fn evaluate_images(
                 continue;
             };
             hits.judged += 1;
-            if edition.counts(grades.on_topic) {
-                hits.on_topic += 1;
-                let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
-                hits.argumentative += usize::from(argues.contains(&true));
-                hits.on_stance += usize::from(edition.counts(grades.stance(stance)));
-            }
+            let [on_topic, argumentative, on_stance] = relevance(grades, stance, edition);
+            hits.on_topic += usize::from(on_topic);
+            hits.argumentative += usize::from(argumentative);
+            hits.on_stance += usize::from(on_stance);
         }
         let topic = topics.entry(topic.clone()).or_default();
         topic.in_run = true;

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod evaluate;
 pub mod graded;
 pub mod measure;
+pub mod plain;
 pub mod stances;
 pub mod verify;
 

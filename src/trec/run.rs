@@ -137,6 +137,13 @@ fn fixed_point(score: f64) -> Result<String> {
     })
 }
 
+/// The score that a program gets which reads the score of a run line as a 32-bit float.
+pub(crate) fn read_back(score: f64) -> f32 {
+    let written = fixed_point(score).ok();
+    let read = written.and_then(|text| text.parse().ok());
+    read.unwrap_or(f32::NAN)
+}
+
 /// Reads an image run. Returns the lines that can be read, in order, and an error for each of the others.
 ///
 /// The reader accepts what teams submit: tabs or spaces, stances in lower case, tags with blanks in double quotes, CRLF, scores

@@ -19,6 +19,15 @@ pub(super) struct Table {
     select: &'static str,
 }
 
+impl Table {
+    /// The names of all columns, in the order in which they are read.
+    pub fn columns(&self, c: &Connection) -> rusqlite::Result<Vec<String>> {
+        let statement = c.prepare_cached(self.select)?;
+        let names = statement.column_names();
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+}
+
 macro_rules! table {
     ($name:literal, $columns:literal, $order:literal) => {
         Table {

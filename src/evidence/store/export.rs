@@ -1,0 +1,166 @@
+//! The tables of evidence as Parquet files.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, ensure};
+use rusqlite::{Connection, ffi};
+
+use super::checksum::{self, LAST, TABLES, Table};
+use super::parquet::{Column, Kind, TableFile};
+use super::{ADDED, SCHEMA, Store};
+use crate::disk::TemporaryDir;
+
+/// Number of rows between two reports of progress.
+const REPORTED: u64 = 1024;
+
+/// How far an export is.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportProgress {
+    /// The table that is being written.
+    pub table: &'static str,
+    /// Number of rows that have been read, of all tables.
+    pub done: u64,
+    /// Number of rows of all tables.
+    pub total: u64,
+}
+
+/// A file that was exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExportedTable {
+    pub table: &'static str,
+    pub rows: u64,
+}
+
+impl ExportedTable {
+    /// The names of all files that an export writes.
+    pub fn all_names() -> impl Iterator<Item = String> {
+        TABLES.iter().map(|table| name(table.name))
+    }
+
+    /// The name of the file.
+    pub fn name(&self) -> String {
+        name(self.table)
+    }
+}
+
+fn name(table: &str) -> String {
+    format!("{table}.parquet")
+}
+
+impl Store {
+    /// Writes each table as a Parquet file into a directory, `page` as `page.parquet`. Rows are in the order of the primary key. The files get
+    /// their names when all are complete, and replace those of an earlier export.
+    ///
+    /// # Errors
+    /// A record is damaged ([`super::DamagedRecord`]), the store cannot be read or is empty, or a file cannot be written.
+    pub fn export(
+        &self,
+        dir: &Path,
+        on_progress: &mut dyn FnMut(ExportProgress),
+    ) -> Result<Vec<ExportedTable>> {
+        let writing = || format!("cannot write to {}", dir.display());
+        fs::create_dir_all(dir).with_context(writing)?;
+        for name in ExportedTable::all_names() {
+            let path = dir.join(name);
+            ensure!(!path.is_dir(), "{}: it is a directory", path.display());
+        }
+        let draft = TemporaryDir::new(dir).with_context(writing)?;
+        let mut failed = None;
+        // in one transaction, so that the files are of the same state of the store
+        let exported = self.reading(|c| {
+            let total = count_rows(c)?;
+            ensure!(total > 0, "there is nothing to export: it is empty");
+            let mut done = 0;
+            let mut exported = Vec::new();
+            for table in TABLES {
+                let before = done;
+                let on_row = &mut || {
+                    if done % REPORTED == 0 {
+                        let table = table.name;
+                        on_progress(ExportProgress { table, done, total });
+                    }
+                    done += 1;
+                };
+                write_table(c, table, draft.path(), on_row, &mut failed)?;
+                exported.push(ExportedTable {
+                    table: table.name,
+                    rows: done - before,
+                });
+            }
+            Ok(exported)
+        });
+        if let Some(error) = failed {
+            return Err(error.context(writing()));
+        }
+        let exported = exported?;
+        for table in &exported {
+            fs::rename(draft.path().join(table.name()), dir.join(table.name()))
+                .with_context(writing)?;
+        }
+        Ok(exported)
+    }
+}
+
+fn count_rows(c: &Connection) -> Result<u64> {
+    let mut rows = 0;
+    for table in TABLES {
+        let sql = format!("SELECT count(*) FROM {}", table.name);
+        rows += c.query_row(&sql, [], |row| row.get::<_, i64>(0))?;
+    }
+    Ok(rows.cast_unsigned())
+}
+
+/// Writes a table into a directory. An error of writing goes to `failed`, because the error that is returned is about the store.
+fn write_table(
+    c: &Connection,
+    table: &Table,
+    dir: &Path,
+    on_row: &mut dyn FnMut(),
+    failed: &mut Option<Error>,
+) -> Result<()> {
+    let columns = columns(c, table)?;
+    let begin = || -> Result<TableFile> {
+        let file = File::create(dir.join(name(table.name)))?;
+        TableFile::new(file, table.name, &columns)
+    };
+    let mut file = begin().map_err(|error| abort(failed, error))?;
+    checksum::read(c, table, ("", LAST), |row| {
+        on_row();
+        file.add(row)?;
+        if file.is_full() {
+            file.write_rows().map_err(|error| abort(failed, error))?;
+        }
+        Ok(())
+    })?;
+    Ok(file.finish().map_err(|error| abort(failed, error))?)
+}
+
+/// The error that ends the reading of rows after `failed`.
+fn abort(failed: &mut Option<Error>, error: Error) -> rusqlite::Error {
+    *failed = Some(error);
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT), None)
+}
+
+/// The columns of a table, in the order in which they are read. Their types are those of a new store: a store of an older build may lack the table.
+fn columns(c: &Connection, table: &Table) -> Result<Vec<Column>> {
+    let new = Connection::open_in_memory()?;
+    new.execute_batch(&(SCHEMA.to_owned() + &ADDED.concat()))?;
+    let mut declared =
+        new.prepare("SELECT type, \"notnull\" OR pk FROM pragma_table_info(?) WHERE name = ?")?;
+    let names = table.columns(c)?;
+    let column = |name: String| {
+        let (kind, required) = declared.query_row([table.name, name.as_str()], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
+        })?;
+        let kind = Kind::parse(&kind)
+            .with_context(|| format!("{}.{name} has the type {kind}", table.name))?;
+        let nullable = !required;
+        Ok(Column {
+            name,
+            kind,
+            nullable,
+        })
+    };
+    names.into_iter().map(column).collect()
+}

@@ -1,0 +1,268 @@
+//! Writes the rows of a table as a Parquet file.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+use rusqlite::types::ValueRef;
+
+use super::rows::vector_of;
+
+/// A row group is written once it has this many rows, or values of this many bytes: what is in memory does not grow with the table.
+const MAX_ROWS: usize = 1 << 16;
+const MAX_BYTES: usize = 16 << 20;
+
+/// Each number of a vector has two levels beside it until it is written.
+const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
+
+/// A column of a table: its name, and its type as SQLite has it.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub name: String,
+    pub kind: Kind,
+    pub nullable: bool,
+}
+
+/// The types of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// UTF-8.
+    Text,
+    /// 64 bits, signed.
+    Integer,
+    /// 64 bits.
+    Real,
+    /// A list of 32-bit floats. It is never null.
+    Vector,
+}
+
+impl Kind {
+    /// The type of a column that was declared so.
+    pub(super) fn parse(declared: &str) -> Option<Kind> {
+        match declared {
+            "TEXT" => Some(Kind::Text),
+            "INTEGER" => Some(Kind::Integer),
+            "REAL" => Some(Kind::Real),
+            "BLOB" => Some(Kind::Vector),
+            _ => None,
+        }
+    }
+}
+
+impl Column {
+    /// Its line in the schema of a file.
+    fn field(&self) -> String {
+        let name = &self.name;
+        let repetition = if self.nullable {
+            "optional"
+        } else {
+            "required"
+        };
+        match self.kind {
+            Kind::Text => format!("{repetition} binary {name} (STRING);"),
+            Kind::Integer => format!("{repetition} int64 {name};"),
+            Kind::Real => format!("{repetition} double {name};"),
+            Kind::Vector => format!(
+                "required group {name} (LIST) {{ repeated group list {{ required float element; }} }}"
+            ),
+        }
+    }
+}
+
+/// The values of a column that the next row group gets.
+enum Values {
+    Text(Vec<ByteArray>),
+    Integers(Vec<i64>),
+    Reals(Vec<f64>),
+    /// The numbers of all vectors.
+    Numbers(Vec<f32>),
+}
+
+/// A column of the next row group.
+struct Buffer {
+    values: Values,
+    nullable: bool,
+    /// For each value, or number of a vector: 1, or 0 for null and for an empty vector. Unused where there is neither.
+    definition: Vec<i16>,
+    /// For each number of a vector: 0 for the first, 1 for the others.
+    repetition: Vec<i16>,
+}
+
+impl Buffer {
+    fn new(column: &Column) -> Buffer {
+        Buffer {
+            values: match column.kind {
+                Kind::Text => Values::Text(Vec::new()),
+                Kind::Integer => Values::Integers(Vec::new()),
+                Kind::Real => Values::Reals(Vec::new()),
+                Kind::Vector => Values::Numbers(Vec::new()),
+            },
+            nullable: column.nullable,
+            definition: Vec::new(),
+            repetition: Vec::new(),
+        }
+    }
+
+    /// Adds a value. Returns how many bytes it takes. Errors: it is of another type.
+    fn push(&mut self, value: ValueRef) -> rusqlite::Result<usize> {
+        if self.nullable {
+            let is_null = value == ValueRef::Null;
+            self.definition.push(i16::from(!is_null));
+            if is_null {
+                return Ok(size_of::<i16>());
+            }
+        }
+        match &mut self.values {
+            Values::Text(texts) => {
+                let text = value.as_str()?;
+                texts.push(ByteArray::from(text.as_bytes().to_vec()));
+                Ok(text.len() + size_of::<ByteArray>())
+            }
+            Values::Integers(integers) => {
+                integers.push(value.as_i64()?);
+                Ok(size_of::<i64>())
+            }
+            Values::Reals(reals) => {
+                reals.push(value.as_f64()?);
+                Ok(size_of::<f64>())
+            }
+            Values::Numbers(numbers) => {
+                let vector = vector_of(value.as_blob()?)?;
+                let length = vector.len();
+                numbers.extend(vector);
+                // an empty vector has one level of each kind, and no number
+                self.repetition.push(0);
+                self.repetition
+                    .resize(self.repetition.len() + length.saturating_sub(1), 1);
+                self.definition
+                    .resize(self.repetition.len(), i16::from(length > 0));
+                Ok(BYTES_OF_NUMBER * length)
+            }
+        }
+    }
+
+    /// Writes the values as a column of a row group, and removes them.
+    fn write(&mut self, writer: &mut ColumnWriter) -> Result<()> {
+        let [definition, repetition] = [&self.definition, &self.repetition]
+            .map(|levels| (!levels.is_empty()).then_some(levels.as_slice()));
+        match (&self.values, writer) {
+            (Values::Text(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
+                writer.write_batch(values, definition, repetition)?
+            }
+            (Values::Integers(values), ColumnWriter::Int64ColumnWriter(writer)) => {
+                writer.write_batch(values, definition, repetition)?
+            }
+            (Values::Reals(values), ColumnWriter::DoubleColumnWriter(writer)) => {
+                writer.write_batch(values, definition, repetition)?
+            }
+            (Values::Numbers(values), ColumnWriter::FloatColumnWriter(writer)) => {
+                writer.write_batch(values, definition, repetition)?
+            }
+            _ => bail!("a column of the file has another type than its values"),
+        };
+        match &mut self.values {
+            Values::Text(values) => values.clear(),
+            Values::Integers(values) => values.clear(),
+            Values::Reals(values) => values.clear(),
+            Values::Numbers(values) => values.clear(),
+        }
+        self.definition.clear();
+        self.repetition.clear();
+        Ok(())
+    }
+}
+
+/// A Parquet file that is being written.
+pub(super) struct TableFile {
+    writer: SerializedFileWriter<File>,
+    buffers: Vec<Buffer>,
+    /// Number of rows and bytes in the buffers.
+    rows: usize,
+    bytes: usize,
+}
+
+impl TableFile {
+    /// Begins a file with these columns.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn new(file: File, table: &str, columns: &[Column]) -> Result<TableFile> {
+        let fields: String = columns.iter().map(Column::field).collect();
+        let schema = parse_message_type(&format!("message {table} {{ {fields} }}"))?;
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_statistics_enabled(EnabledStatistics::Chunk);
+        for column in columns.iter().filter(|column| column.kind == Kind::Vector) {
+            // numbers of vectors rarely repeat, and nobody looks for one of them
+            let path = [column.name.as_str(), "list", "element"];
+            let path = ColumnPath::from(path.map(str::to_owned).to_vec());
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+        Ok(TableFile {
+            writer: SerializedFileWriter::new(
+                file,
+                Arc::new(schema),
+                Arc::new(properties.build()),
+            )?,
+            buffers: columns.iter().map(Buffer::new).collect(),
+            rows: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Adds a row with the values of all columns.
+    ///
+    /// # Errors
+    /// A value has another type than its column.
+    pub(super) fn add(&mut self, row: &rusqlite::Row) -> rusqlite::Result<()> {
+        for (at, buffer) in self.buffers.iter_mut().enumerate() {
+            self.bytes += buffer.push(row.get_ref(at)?)?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Whether the rows that were added have to be written before there are more.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES
+    }
+
+    /// Writes the rows that were added as a row group.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write_rows(&mut self) -> Result<()> {
+        let mut group = self.writer.next_row_group()?;
+        for buffer in &mut self.buffers {
+            let Some(mut column) = group.next_column()? else {
+                bail!("the file has fewer columns than the table");
+            };
+            buffer.write(column.untyped())?;
+            column.close()?;
+        }
+        group.close()?;
+        (self.rows, self.bytes) = (0, 0);
+        Ok(())
+    }
+
+    /// Writes what is left, and ends the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if self.rows > 0 {
+            self.write_rows()?;
+        }
+        self.writer.into_inner()?.sync_all()?;
+        Ok(())
+    }
+}
