@@ -26,6 +26,9 @@ const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];
 /// The files of the judgements, in the order of [`PlainQrels::files`].
 const QRELS: [&str; 3] = ["topic.qrels", "argumentative.qrels", "stance.qrels"];
 
+/// Number of topics or lists that a note names.
+const NAMED: usize = 5;
+
 /// `riposte export`.
 pub fn export(command: &ExportCommand) -> Result<u8> {
     match command {
@@ -104,18 +107,21 @@ fn topics<'a>(
     let has_all_lists = |topic: &TopicId| Stance::BOTH.iter().all(|s| lists.contains(&(topic, *s)));
     let partial = topics.iter().filter(|topic| !has_all_lists(topic));
     note(
+        "topics",
         partial.copied(),
         "without a PRO or a CON list, which counts as 0: ranx needs make_comparable=True",
     );
     if all_judged {
         note(
+            "topics",
             in_run.difference(&judged).copied(),
-            "of the run without judgements: evaluators leave them out",
+            "of the run without judgements, which evaluators leave out",
         );
     } else {
         note(
+            "topics",
             judged.difference(&in_run).copied(),
-            "with judgements are not in the run, and left out, as in the official measures (--all-judged counts them as 0)",
+            "with judgements that are not in the run, and left out as in the official measures (--all-judged counts them as 0)",
         );
     }
     topics.clone()
@@ -129,8 +135,9 @@ fn note_changes(plain: &PlainRun) {
         );
     }
     note(
+        "lists",
         plain.rescored.iter(),
-        "with scores that do not strictly decrease with their ranks, as 32-bit floats: they are numbered down to 1 instead",
+        "whose scores do not strictly decrease with the ranks, as 32-bit floats: new scores count down to 1",
     );
     if plain.retagged {
         say!("note: blanks in the run's tag become _");
@@ -139,25 +146,21 @@ fn note_changes(plain: &PlainRun) {
 
 fn note_unjudged(unjudged: &[TopicId]) {
     let what = format!(
-        "without judgements: a document named {NO_JUDGEMENT}, not relevant, makes them count as 0"
+        "without judgements, for which {NO_JUDGEMENT} stands in the files, so that they count as 0"
     );
-    note(unjudged.iter(), &what);
+    note("topics", unjudged.iter(), &what);
 }
 
-/// Notes what holds for these topics or queries, if there are any.
-fn note<'a>(topics: impl Iterator<Item = &'a TopicId>, what: &str) {
-    const NAMED: usize = 5;
-    let topics: Vec<&str> = topics.map(|topic| topic.0.as_str()).collect();
-    if topics.is_empty() {
+/// Notes what holds for some topics or lists, if there are any.
+fn note<'a>(kind: &str, ids: impl Iterator<Item = &'a TopicId>, what: &str) {
+    let ids: Vec<&str> = ids.map(|id| id.0.as_str()).collect();
+    if ids.is_empty() {
         return;
     }
-    let named = topics[..topics.len().min(NAMED)].join(", ");
-    let more = if topics.len() > NAMED { ", …" } else { "" };
-    say!(
-        "note: {} topics ({}{more}) {what}",
-        topics.len(),
-        escaped(&named)
-    );
+    let named = ids[..ids.len().min(NAMED)].join(", ");
+    let more = if ids.len() > NAMED { ", …" } else { "" };
+    let count = ids.len();
+    say!("note: {count} {kind} {what} ({}{more})", escaped(&named));
 }
 
 /// `riposte export evidence`.

@@ -16,6 +16,7 @@ mod dense;
 mod editions;
 mod evaluate;
 mod exit_codes;
+mod export;
 mod extraction;
 mod floors;
 mod golden_texts;
