@@ -73,7 +73,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
     }
     let paths: Vec<PathBuf> = files.iter().map(|f| args.output.join(f.0)).collect();
     let outputs: Vec<(&str, &Path)> = paths.iter().map(|path| ("-o", path.as_path())).collect();
-    let qrels = args.qrels.iter().map(|q| Path::new(q));
+    let qrels = args.qrels.iter().map(Path::new);
     check_distinct(&outputs, &qrels.chain([path.as_path()]).collect::<Vec<_>>())?;
     for path in &paths {
         check_writable(path)?;
