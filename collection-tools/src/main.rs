@@ -1,5 +1,6 @@
 //! `collection-tools`: makes, checks, cuts and builds collections for riposte.
 
+mod beir;
 mod build;
 mod canvas;
 mod charts;
@@ -48,6 +49,8 @@ enum Command {
     GenerateArguments(texts::Options),
     /// Make a collection of passages by code alone, for measuring
     GeneratePassages(texts::Options),
+    /// Make a collection in the layout of BEIR by code alone, with judgements that follow from how it is made
+    GenerateBeir(texts::Options),
 }
 
 /// Exit codes: 0 done, 1 done and the collection has faults, 2 could not.
@@ -71,5 +74,6 @@ fn run(command: &Command) -> Result<bool> {
         Command::Build(options) => build::run(options),
         Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
+        Command::GenerateBeir(options) => beir::run(options).map(|()| true),
     }
 }

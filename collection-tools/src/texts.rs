@@ -32,24 +32,24 @@ const TOPIC_RANKS: std::ops::Range<usize> = 100..20_000;
 pub struct Options {
     /// Number of documents
     #[arg(long, default_value_t = 1000)]
-    count: usize,
+    pub count: usize,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Where to write: a new or an empty directory
     #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    pub dir: PathBuf,
 }
 
 /// Made-up words and their frequencies.
-struct Vocabulary {
+pub struct Vocabulary {
     words: Vec<String>,
     /// For each word, the cumulative share of it and all more frequent words in a text.
     shares: Vec<f64>,
 }
 
 impl Vocabulary {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut words: Vec<String> = COMMON.split_whitespace().map(str::to_owned).collect();
         let mut random = Random::new(seed, "vocabulary", 0);
         const ONSETS: [&str; 20] = [
@@ -95,7 +95,7 @@ impl Vocabulary {
     }
 
     /// A text of sentences, in which one word in forty is a word of the subject.
-    fn text(&self, random: &mut Random, words: usize, subject: &[&str]) -> String {
+    pub fn text(&self, random: &mut Random, words: usize, subject: &[&str]) -> String {
         let mut text = String::with_capacity(words * 7);
         let mut left = 0;
         for at in 0..words {
@@ -136,7 +136,7 @@ impl Vocabulary {
 }
 
 /// A number of words from a log-normal distribution with this median and this standard deviation of the logarithm.
-fn length(random: &mut Random, median: f64, deviation: f64, longest: usize) -> usize {
+pub fn length(random: &mut Random, median: f64, deviation: f64, longest: usize) -> usize {
     // the sum of twelve uniform numbers is close to a normal distribution with the mean 6 and the deviation 1
     let normal: f64 = (0..12).map(|_| random.fine_fraction()).sum::<f64>() - 6.0;
     ((median * (deviation * normal).exp()) as usize).clamp(1, longest)

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::documents::DocumentCollection;
 use riposte::collection::passages::PassageCollection;
 
 fn collection_tools(args: &[&str]) -> Command {
@@ -279,13 +280,14 @@ fn generated_texts_can_all_be_read_and_are_the_same_for_a_seed() {
     let home = tempfile::tempdir().unwrap();
     let make = |what: &str, name: &str, seed: &str| {
         let dir = home.path().join(name);
-        let args = [what, "--count", "60", "--seed", seed, text(&dir)];
+        let args = [what, "--count", "80", "--seed", seed, text(&dir)];
         succeed(&mut collection_tools(&args));
         dir
     };
     for (what, file) in [
         ("generate-arguments", "args-me.json"),
         ("generate-passages", "passages.jsonl.gz"),
+        ("generate-beir", "corpus.jsonl"),
     ] {
         let bytes = |dir: PathBuf| fs::read(dir.join(file)).unwrap();
         let one = bytes(make(what, &format!("{what}1"), "5"));
@@ -293,7 +295,9 @@ fn generated_texts_can_all_be_read_and_are_the_same_for_a_seed() {
         assert!(one != bytes(make(what, &format!("{what}3"), "6")), "{what}");
     }
     let arguments = ArgumentCollection::open(&home.path().join("generate-arguments1")).unwrap();
-    assert_eq!(arguments.arguments().filter(Result::is_ok).count(), 60);
+    assert_eq!(arguments.arguments().filter(Result::is_ok).count(), 80);
     let passages = PassageCollection::open(&home.path().join("generate-passages1")).unwrap();
-    assert_eq!(passages.passages().filter(Result::is_ok).count(), 60);
+    assert_eq!(passages.passages().filter(Result::is_ok).count(), 80);
+    let documents = DocumentCollection::open(&home.path().join("generate-beir1")).unwrap();
+    assert_eq!(documents.documents().filter(Result::is_ok).count(), 80);
 }

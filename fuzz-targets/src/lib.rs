@@ -79,6 +79,12 @@ pub const TARGETS: &[Target] = &[
         mend: None,
     },
     Target {
+        name: "documents",
+        run: texts::documents,
+        words: texts::DOCUMENT_WORDS,
+        mend: None,
+    },
+    Target {
         name: "stores",
         run: damage::stores,
         words: damage::STORE_WORDS,

@@ -1,6 +1,7 @@
-//! Topics, arguments and passages.
+//! Topics, arguments, passages and documents.
 
 use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::documents::DocumentCollection;
 use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentiment::Vader;
@@ -36,6 +37,7 @@ pub const TOPIC_WORDS: &[&[u8]] = &[
     b"\xfe\xff",
     b"\xef\xbb\xbf",
     br#"{"qid":"1","query":"q"}"#,
+    br#"{"_id":"1","text":"q","metadata":{"narrative":"n"}}"#,
     b"This house would ban ",
     b"Which is better, a or b?",
     b"\0",
@@ -124,6 +126,37 @@ pub fn passages(bytes: &[u8]) {
         for (n, passage) in collection.passages().flatten().enumerate() {
             if n < 4 {
                 text(&passage.contents);
+            }
+        }
+    });
+}
+
+pub const DOCUMENT_WORDS: &[&[u8]] = &[
+    br#"{"_id":"d1","title":"t","text":"x","metadata":{}}"#,
+    br#"{"docno":"d1","text":"x","original_document":{}}"#,
+    br#""_id":7"#,
+    br#""docno":-7.5"#,
+    br#""title":null"#,
+    br#""text":"#,
+    br#""_id":"a b""#,
+    b"\\ud83d",
+    b"[[[[[[[[",
+    b"\x1f\x8b\x08\0",
+    b"\n",
+    b"\0",
+    b"\xef\xbb\xbf",
+];
+
+/// Reads a file of documents, and scores the texts of the first ones.
+pub fn documents(bytes: &[u8]) {
+    with_file("corpus.jsonl", bytes, |path| {
+        let Ok(collection) = DocumentCollection::open(path) else {
+            return;
+        };
+        for (n, document) in collection.documents().flatten().enumerate() {
+            if n < 4 {
+                text(&document.title);
+                text(&document.text);
             }
         }
     });

@@ -37,6 +37,7 @@ targets! {
     explained "explained",
     arguments "arguments",
     passages "passages",
+    documents "documents",
     stores "stores",
     store_edits "store-edits",
     index_edits "index-edits",

@@ -16,7 +16,12 @@ use crate::trec::TextTask;
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
 
-const TASKS: [Task; 3] = [Task::Images, Task::Controversial, Task::Comparative];
+const TASKS: [Task; 4] = [
+    Task::Images,
+    Task::Controversial,
+    Task::Comparative,
+    Task::Rank,
+];
 
 /// Columns of the table.
 const WIDTH: usize = 100;
@@ -128,21 +133,18 @@ fn list(args: &ApproachesArgs) -> Result<String> {
 
 /// The name and source of each approach to a task, and what its source leaves open; the default first.
 fn about(task: Task) -> Result<Vec<About>> {
-    let of_text = |task| {
-        let all = TextApproach::all(task)?.into_iter();
-        anyhow::Ok(
-            all.map(|approach| About {
-                recipe: approach.name,
-                source: approach.source,
-                unknown: approach.unknown,
-            })
-            .collect(),
-        )
-    };
-    match task {
-        Task::Controversial => of_text(TextTask::Controversial),
-        Task::Comparative => of_text(TextTask::Comparative),
-        Task::Images => {
+    match task.text() {
+        Some(task) => {
+            let all = TextApproach::all(task)?.into_iter();
+            Ok(all
+                .map(|approach| About {
+                    recipe: approach.name,
+                    source: approach.source,
+                    unknown: approach.unknown,
+                })
+                .collect())
+        }
+        None => {
             let all = ImageApproach::all()?.into_iter();
             Ok(all
                 .map(|approach| About {
@@ -161,10 +163,9 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
     let mut known = Vec::new();
     for of in TASKS {
         if task.is_none_or(|only| only == of) {
-            let text = match of {
-                Task::Images => ImageApproach::file(name)?,
-                Task::Controversial => TextApproach::file(TextTask::Controversial, name)?,
-                Task::Comparative => TextApproach::file(TextTask::Comparative, name)?,
+            let text = match of.text() {
+                None => ImageApproach::file(name)?,
+                Some(task) => TextApproach::file(task, name)?,
             };
             found.extend(text.map(|text| (of, text)));
             known.extend(about(of)?.into_iter().map(|approach| approach.recipe));
@@ -198,16 +199,13 @@ fn template(task: Task) -> &'static str {
         Task::Images => include_str!("../../approaches/template-images.toml"),
         Task::Controversial => include_str!("../../approaches/template-controversial.toml"),
         Task::Comparative => include_str!("../../approaches/template-comparative.toml"),
+        Task::Rank => include_str!("../../approaches/template-rank.toml"),
     }
 }
 
 /// The task's command.
 fn word(task: Task) -> &'static str {
-    match task {
-        Task::Images => "images",
-        Task::Controversial => TextTask::Controversial.word(),
-        Task::Comparative => TextTask::Comparative.word(),
-    }
+    task.text().map_or("images", TextTask::word)
 }
 
 /// The word for the approaches to a task in messages.
@@ -330,7 +328,7 @@ fn write_table(
         }
         let measure = match task {
             Task::Images => "P@10",
-            Task::Controversial | Task::Comparative => "nDCG@5",
+            Task::Controversial | Task::Comparative | Task::Rank => "nDCG@5",
         };
         write!(listed, "\n  {}\n  {measure:<27}", leaderboard.title)?;
         for heading in &columns {

@@ -76,7 +76,7 @@ pub(super) struct ImagesArgs {
     /// Output directory for run.txt (2024, 2025: results.jsonl), created if necessary
     #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     pub(super) output: PathBuf,
-    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml, arguments.xml or queries.jsonl in the collection
+    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, arguments.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
     /// Year of the task: for questions 10 images for and 10 against (2022, 2023), for claims one list of 10 (2024) or 5 (2025). By default as
@@ -138,7 +138,7 @@ pub(super) struct IndexingArgs {
     pub(super) verbose: bool,
 }
 
-/// The options that `controversial` and `comparative` share.
+/// The options of `rank`, which `controversial` and `comparative` share.
 #[derive(Args)]
 pub(super) struct TextArgs {
     /// Directory of the collection
@@ -147,7 +147,7 @@ pub(super) struct TextArgs {
     /// Output directory for run.txt, created if necessary
     #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     pub(super) output: PathBuf,
-    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
+    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
     /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
@@ -193,7 +193,8 @@ pub(super) struct ComparativeArgs {
 
 #[derive(Args)]
 pub(super) struct IndexArgs {
-    /// Collection: a directory with images/, args-me.json, the files of debate portals or passages.jsonl, or one of these files
+    /// Collection: a directory with images/, args-me.json, the files of debate portals, passages.jsonl, corpus.jsonl or documents.jsonl, or one of
+    /// these files
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
     /// Task that the collection is for, by default inferred from the names of its files
@@ -361,7 +362,7 @@ pub(super) struct VerifyArgs {
     /// Task that the runs are for
     #[arg(long, value_enum, default_value_t = Task::Images)]
     pub(super) task: Task,
-    /// Year of the lab whose topics and ids are expected
+    /// Year of the lab whose topics and ids are expected; `rank` has no editions
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025), default_value_t = 2022)]
     pub(super) edition: u32,
     /// Collection whose topics and ids are expected instead
@@ -443,7 +444,7 @@ pub(super) struct InspectArgs {
     /// Task that the run is for, by default inferred from the collection
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
-    /// Topics (XML or TIREx's queries.jsonl), by default topics.xml or queries.jsonl in the collection
+    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
     /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
@@ -565,7 +566,7 @@ impl ScriptArg {
     }
 }
 
-/// A task of the lab.
+/// A task of the lab, or `rank`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Task {
@@ -575,6 +576,20 @@ pub(super) enum Task {
     Controversial,
     /// Passage retrieval for comparative questions
     Comparative,
+    /// Retrieval from any text collection, in the layout of BEIR or TIREx
+    Rank,
+}
+
+impl Task {
+    /// The text task; `None` for images.
+    pub(super) fn text(self) -> Option<TextTask> {
+        match self {
+            Task::Images => None,
+            Task::Controversial => Some(TextTask::Controversial),
+            Task::Comparative => Some(TextTask::Comparative),
+            Task::Rank => Some(TextTask::Rank),
+        }
+    }
 }
 
 impl From<TextTask> for Task {
@@ -582,6 +597,7 @@ impl From<TextTask> for Task {
         match task {
             TextTask::Controversial => Task::Controversial,
             TextTask::Comparative => Task::Comparative,
+            TextTask::Rank => Task::Rank,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 use super::args::ImagesArgs;
-use super::files::{MAX_RUN_BYTES, decode, read_topics};
+use super::files::{MAX_RUN_BYTES, decode, own_topics, read_topics};
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::task::approach::{Form, ImageApproach};
@@ -130,9 +130,7 @@ impl Asked {
             candidates = Some(read);
         }
         let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
-        let has_own = ["topics.xml", "arguments.xml", "queries.jsonl"]
-            .iter()
-            .any(|name| input.join(name).exists());
+        let has_own = own_topics(input).is_some();
         if args.topics.is_none() && !has_own && !of_candidates.is_empty() {
             return Ok(Asked {
                 topics: of_candidates.to_vec(),

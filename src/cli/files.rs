@@ -11,27 +11,64 @@ use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
 use crate::trec::escaped;
 use crate::trec::qrels::{self, GradedQrels, Qrels};
+use crate::trec::topic::Topic;
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth.
 pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
 
-/// Reads the topics in `file`, or else those of the collection: `topics.xml` or, if there is none, `arguments.xml` (2024 and 2025) or TIREx's
-/// `queries.jsonl`.
-/// Prints what in it is broken.
+/// The names of a collection's own file of topics, in the order in which they are looked for: the lab's, then those of TIREx and BEIR.
+const TOPICS: [&str; 5] = [
+    "topics.xml",
+    "arguments.xml",
+    "queries.jsonl",
+    "queries.jsonl.gz",
+    "queries.xml",
+];
+
+/// The collection's own file of topics, if it has one.
+pub(super) fn own_topics(collection: &Path) -> Option<PathBuf> {
+    let mut files = TOPICS.iter().map(|name| collection.join(name));
+    files.find(|file| file.exists())
+}
+
+/// Reads the topics in `file`, or else those of the collection ([`own_topics`]). Prints what in it is broken.
 pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
-    let topics = collection.join("topics.xml");
-    let mut others = ["arguments.xml", "queries.jsonl"]
-        .into_iter()
-        .map(|name| collection.join(name));
-    let other = others
-        .find(|file| file.is_file())
-        .filter(|_| !topics.exists());
-    let own = other.unwrap_or(topics);
-    let read = collection::read_topics_with_faults(file.unwrap_or(&own))?;
+    let own = || own_topics(collection).unwrap_or_else(|| collection.join(TOPICS[0]));
+    let path = file.map_or_else(own, Path::to_owned);
+    let mut read = collection::read_topics_with_faults(&path)?;
     for fault in &read.faults {
         say!("{fault}");
     }
+    if file.is_none() {
+        keep_tested(&mut read.topics, collection)?;
+    }
     Ok(read)
+}
+
+/// Leaves out the queries that are not in the collection's `qrels/test.tsv`, if it has one. BEIR has the queries of training and of tests in
+/// one file, and evaluates those of the tests.
+fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
+    let path = collection.join("qrels/test.tsv");
+    if !path.is_file() {
+        return Ok(());
+    }
+    let (Qrels::Graded(tested), _) = qrels::read(&decode(read_bytes(&path, MAX_RUN_BYTES)?)) else {
+        return Ok(());
+    };
+    let is_tested = |topic: &Topic| tested.contains_key(&topic.id);
+    let (all, kept) = (
+        topics.len(),
+        topics.iter().filter(|topic| is_tested(topic)).count(),
+    );
+    // without any, these judgements are of other queries
+    if kept > 0 && kept < all {
+        topics.retain(is_tested);
+        say!(
+            "note: {kept} of {all} queries are judged in {}: the others are left out (--topics takes a file as it is)",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// Finds out before the work whether a file can be written: creates its directory, and a temporary file in it.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::args::{IndexArgs, Task};
+use super::args::IndexArgs;
 use super::files::evidence_store;
 use super::progress::EventPrinter;
 use super::texts::{effort, index_base, print_all_verified, print_collection, print_verified};
 use super::{print, task_of};
-use crate::index::corpus::{self, Corpus, Kind, Report};
+use crate::index::corpus::{self, Corpus, Report};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images;
 use crate::task::extraction::open_store;
@@ -25,10 +25,9 @@ use crate::weights::Role;
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
-    match task_of(args.task, &args.input)? {
-        Task::Images => index_images(args),
-        Task::Controversial => index_texts(args, TextTask::Controversial),
-        Task::Comparative => index_texts(args, TextTask::Comparative),
+    match task_of(args.task, &args.input)?.text() {
+        None => index_images(args),
+        Some(task) => index_texts(args, task),
     }
 }
 
@@ -214,13 +213,8 @@ fn table(report: &Report) -> String {
         bytes,
         fingerprint,
     } = report;
-    let name = match kind {
-        Kind::Images => "images",
-        Kind::Arguments => "arguments",
-        Kind::Passages => "passages",
-    };
     let mut lines = vec![
-        format!("{documents} {name} in {}", directory.display()),
+        format!("{documents} {} in {}", kind.word(), directory.display()),
         format!("  analyzer     {analyzer}"),
         format!(
             "  size         {:.1} MB in {segments} segments",

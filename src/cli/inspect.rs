@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 
-use super::args::{InspectArgs, Task};
+use super::args::InspectArgs;
 use super::evaluate::{edition, run_names};
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run, read_topics,
@@ -40,10 +40,9 @@ const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
-    match task_of(args.task, &args.input)? {
-        Task::Images => inspect_images(args),
-        Task::Controversial => inspect_texts(args, TextTask::Controversial),
-        Task::Comparative => inspect_texts(args, TextTask::Comparative),
+    match task_of(args.task, &args.input)?.text() {
+        None => inspect_images(args),
+        Some(task) => inspect_texts(args, task),
     }
 }
 
@@ -385,7 +384,7 @@ fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
     let corpus = indexes
         .first()
         .context("the default approach has no retrieval")?;
-    let measures = text_measures(&judged, &inputs.lines, inputs.against.as_deref())?;
+    let measures = text_measures(task, &judged, &inputs.lines, inputs.against.as_deref())?;
     let topics: Vec<TopicReport> = texts::topics(&texts::Sources {
         task,
         corpus,
@@ -397,10 +396,12 @@ fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
         depth: args.depth.unwrap_or(20) as usize,
         form: inputs.form,
     })?;
-    let (title, documents) = match task {
-        TextTask::Controversial => ("Arguments for controversial questions", "arguments"),
-        TextTask::Comparative => ("Passages for comparative questions", "passages"),
+    let title = match task {
+        TextTask::Controversial => "Arguments for controversial questions",
+        TextTask::Comparative => "Passages for comparative questions",
+        TextTask::Rank => "Documents for queries",
     };
+    let documents = corpus.meta().kind.word();
     let mut facts = vec![format!("{} {documents}", corpus.documents())];
     for (name, qrels) in &judged {
         let fact = match qrels {
@@ -498,6 +499,7 @@ fn image_measures(
 }
 
 fn text_measures(
+    task: TextTask,
     judged: &[(String, Qrels)],
     own: &[TextRunLine],
     other: Option<&[TextRunLine]>,
@@ -506,9 +508,10 @@ fn text_measures(
     let other = other.map(TextRun::new);
     let mut measures = Vec::new();
     for (name, qrels) in judged {
-        let measure = match qrels {
-            Qrels::Stances(_) => "StanceF1",
-            _ => "nDCG@5",
+        let measure = match (qrels, task) {
+            (Qrels::Stances(_), _) => "StanceF1",
+            (_, TextTask::Rank) => "nDCG@10",
+            (_, _) => "nDCG@5",
         };
         let parsed: Measure = measure.parse()?;
         let values = |run: &TextRun| -> Option<Values> {

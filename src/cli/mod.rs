@@ -38,7 +38,7 @@ use crate::weights::{self, Models};
 use args::{
     ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExportCommand, ExtractArgs,
     ImagesArgs, IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs,
-    StanceArgs, Task, VerifyArgs,
+    StanceArgs, Task, TextArgs, VerifyArgs,
 };
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
@@ -57,6 +57,8 @@ enum Command {
     Controversial(ControversialArgs),
     /// Retrieve passages for comparative questions and detect their stances (Task 2), and write them to run.txt
     Comparative(ComparativeArgs),
+    /// Rank any text collection in the layout of BEIR or TIREx for its queries, and write the ranking to run.txt
+    Rank(TextArgs),
     /// Build or update the index of a collection, and describe it
     Index(IndexArgs),
     /// Compute the evidence about the images of a collection, without ranking them
@@ -91,6 +93,7 @@ pub fn run() -> Result<u8> {
         Command::Images(args) => images::images(&args),
         Command::Controversial(args) => texts::controversial(&args),
         Command::Comparative(args) => texts::comparative(&args),
+        Command::Rank(args) => texts::rank(&args),
         Command::Index(args) => index::index(&args),
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),
@@ -147,7 +150,7 @@ fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
     let text_task = text_indexes::task_of(input).map(Task::from);
     text_task.with_context(|| {
         format!(
-            "{} contains neither images/, nor args-me.json, the files of a debate portal or passages.jsonl: choose a --task",
+            "{} contains neither images/, nor args-me.json, the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl: choose a --task",
             input.display()
         )
     })

@@ -1,4 +1,4 @@
-//! `controversial` and `comparative`.
+//! `controversial`, `comparative` and `rank`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,11 @@ pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
         !args.no_stance,
         args.key_file.as_deref(),
     )
+}
+
+/// `riposte rank`.
+pub fn rank(args: &TextArgs) -> Result<u8> {
+    retrieve(args, TextTask::Rank, false, None)
 }
 
 /// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
@@ -194,15 +199,23 @@ fn describe<'a>(
     tag: &'a str,
     topics: usize,
 ) -> Description<'a> {
-    let task = match task {
-        TextTask::Controversial => "argument retrieval for controversial questions",
-        TextTask::Comparative => "argument retrieval for comparative questions",
+    let named = args.input.file_name().unwrap_or_default();
+    let (task, test_collection) = match task {
+        TextTask::Controversial => (
+            "argument retrieval for controversial questions",
+            "args.me".to_owned(),
+        ),
+        TextTask::Comparative => (
+            "argument retrieval for comparative questions",
+            "Touché 2022, passages for comparative questions".to_owned(),
+        ),
+        TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
     };
     Description {
         tag,
         task: task.to_owned(),
         year: None,
-        test_collection: format!("Touché, {task}"),
+        test_collection,
         parts: args.parts.clone(),
         approach: &approach.name,
         source: &approach.source,

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::args::{Task, VerifyArgs};
-use super::files::{MAX_RUN_BYTES, check_distinct, check_writable, decode, read_run, read_topics};
+use super::files::{
+    MAX_RUN_BYTES, check_distinct, check_writable, decode, own_topics, read_run, read_topics,
+};
 use super::print;
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
@@ -168,8 +170,8 @@ impl Rules {
         topics: Option<Vec<TopicId>>,
         ids: Option<HashSet<DocId>>,
     ) -> Result<Rules> {
-        Ok(match (args.task, args.edition) {
-            (Task::Images, 2022 | 2023) => {
+        Ok(match (args.task.text(), args.edition) {
+            (None, 2022 | 2023) => {
                 let mut rules = ImageRules::edition(if args.edition == 2023 {
                     Edition::Touche2023
                 } else {
@@ -183,7 +185,7 @@ impl Rules {
                 }
                 Rules::Images(rules)
             }
-            (Task::Images, year @ (2024 | 2025)) => {
+            (None, year @ (2024 | 2025)) => {
                 let mut rules = match year {
                     2024 => AnswerRules::of_2024(),
                     _ => AnswerRules::of_2025(),
@@ -196,13 +198,8 @@ impl Rules {
                 }
                 Rules::Answers(rules)
             }
-            (Task::Controversial | Task::Comparative, year @ 2020..=2022) => {
-                let task = if args.task == Task::Comparative {
-                    TextTask::Comparative
-                } else {
-                    TextTask::Controversial
-                };
-                let mut rules = TextRules::edition(task, year);
+            (Some(task), 2020..=2022) | (Some(task @ TextTask::Rank), _) => {
+                let mut rules = TextRules::edition(task, args.edition);
                 if let Some(topics) = topics {
                     rules = rules.with_topics(topics);
                 }
@@ -211,10 +208,10 @@ impl Rules {
                 }
                 Rules::Texts(rules)
             }
-            (Task::Images, year) => {
+            (None, year) => {
                 bail!("there was no image task in {year}, but in 2022 to 2025")
             }
-            (_, year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
+            (Some(_), year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
         })
     }
 }
@@ -230,16 +227,10 @@ struct Expected {
 impl Expected {
     fn read(args: &VerifyArgs) -> Result<Self> {
         let mut topics = None;
-        let mut file = args.topics.clone();
-        if let (None, Some(dir)) = (&file, &args.input) {
-            let mut own = ["topics.xml", "arguments.xml"]
-                .map(|name| dir.join(name))
-                .into_iter();
-            file = own.find(|file| file.exists());
-        }
+        let dir = args.input.as_deref();
         let mut has_faults = false;
-        if let Some(file) = file {
-            let read = read_topics(Some(&file), Path::new(""))?;
+        if args.topics.is_some() || dir.and_then(own_topics).is_some() {
+            let read = read_topics(args.topics.as_deref(), dir.unwrap_or(Path::new("")))?;
             has_faults = !read.faults.is_empty();
             topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
         }
@@ -261,12 +252,11 @@ impl Expected {
 }
 
 fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {
-    match task {
-        Task::Images => {
+    match task.text() {
+        None => {
             let collection = ImageCollection::open(dir)?;
             Ok(collection.entries().iter().map(|e| e.id.clone()).collect())
         }
-        Task::Controversial => document_ids(TextTask::Controversial, dir),
-        Task::Comparative => document_ids(TextTask::Comparative, dir),
+        Some(task) => document_ids(task, dir),
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod arguments;
 mod braces;
+pub mod documents;
 pub mod images;
+mod lines;
 pub mod passages;
 pub mod portal;
 pub mod regular;

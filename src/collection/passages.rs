@@ -3,13 +3,13 @@
 //! There is a version of the collection that was expanded by DocT5Query, with the predicted queries at the end of `contents`.
 //! Predicted queries in a field of their own are read, too.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::source::{self, MAX_DOCUMENT_BYTES};
+use super::lines::JsonLines;
+use super::source;
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// A passage of a web page.
@@ -78,12 +78,7 @@ impl PassageCollection {
 
     /// Reads the passages in order. A fault takes the place of a line that cannot be read.
     pub fn passages(&self) -> impl Iterator<Item = Result<Passage, Fault>> + use<> {
-        PassageFile {
-            path: self.file.clone(),
-            reader: None,
-            line: 0,
-            ended: false,
-        }
+        JsonLines::new(&self.file, FaultKind::Passage, RawPassage::passage)
     }
 }
 
@@ -110,97 +105,20 @@ enum Expansion {
     Several(Vec<String>),
 }
 
-/// A reader of a file of passages.
-struct PassageFile {
-    path: PathBuf,
-    reader: Option<BufReader<Box<dyn Read + Send>>>,
-    line: u64,
-    ended: bool,
-}
-
-impl PassageFile {
-    fn fault(&self, what: impl Into<String>) -> Fault {
-        source::fault(FaultKind::Passage, &self.path, self.line, what)
-    }
-
-    /// Reads the next line; returns false at the end of the file. A line that is too long is skipped and reported as a fault.
-    fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Fault> {
-        self.line += 1;
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            None => {
-                let opened = source::open(&self.path)
-                    .map_err(|e| self.fault(format!("cannot be read: {e}")))?;
-                self.reader
-                    .insert(BufReader::with_capacity(1 << 18, opened))
-            }
-        };
-        let limit = MAX_DOCUMENT_BYTES as u64;
-        let mut too_long = false;
-        loop {
-            match reader.by_ref().take(limit).read_until(b'\n', line) {
-                Ok(n) if n as u64 == limit && line.last() != Some(&b'\n') => {
-                    too_long = true;
-                    line.clear();
-                }
-                Ok(_) if too_long => {
-                    line.clear();
-                    return Err(self.fault("a line that is too long for a passage"));
-                }
-                Ok(n) => return Ok(n > 0),
-                Err(error) => {
-                    self.ended = true;
-                    return Err(self.fault(format!("cannot be read further: {error}")));
-                }
-            }
-        }
-    }
-
-    fn parse(&self, line: &[u8]) -> Result<Passage, Fault> {
-        let raw: RawPassage = serde_json::from_slice(line)
-            .map_err(|e| source::json_fault(FaultKind::Passage, &self.path, self.line, &e))?;
-        if let Some(what) = source::bad_id(&raw.id) {
-            return Err(self.fault(what));
+impl RawPassage {
+    fn passage(self) -> Result<Passage, String> {
+        if let Some(what) = source::bad_id(&self.id) {
+            return Err(what);
         }
         Ok(Passage {
-            id: DocId(raw.id),
-            contents: raw.contents,
-            expansion: match raw.expansion {
+            id: DocId(self.id),
+            contents: self.contents,
+            expansion: match self.expansion {
                 Some(Expansion::One(text)) => text,
                 Some(Expansion::Several(texts)) => texts.join("\n"),
                 None => String::new(),
             },
-            url: raw.chat_noir_url.filter(|url| !url.is_empty()),
+            url: self.chat_noir_url.filter(|url| !url.is_empty()),
         })
-    }
-}
-
-impl Iterator for PassageFile {
-    type Item = Result<Passage, Fault>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut line = Vec::new();
-        while !self.ended {
-            line.clear();
-            match self.read_line(&mut line) {
-                Ok(true) => {}
-                Ok(false) => self.ended = true,
-                Err(fault) => {
-                    // the file could not be opened
-                    self.ended |= self.reader.is_none();
-                    return Some(Err(fault));
-                }
-            }
-            let bytes = match self.line {
-                1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line),
-                _ => &line,
-            };
-            // without the line break: serde would report an error at the end of the line as one on the next line
-            let bytes = bytes.trim_ascii();
-            if !bytes.is_empty() {
-                return Some(self.parse(bytes));
-            }
-        }
-        None
     }
 }

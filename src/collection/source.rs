@@ -11,7 +11,7 @@ use super::regular;
 use crate::trec::escape::unfit_field;
 use crate::trec::{Fault, FaultKind};
 
-/// A longer argument or passage is a fault. The longest argument of args.me has less than 1 MB.
+/// A longer argument, passage or document is a fault. The longest argument of args.me has less than 1 MB.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 /// Opens a regular file, and decompresses it if its first bytes are those of gzip.

@@ -32,7 +32,7 @@ const BATCH: usize = 128;
 /// Which vectors: of which texts, split how, and computed by which model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The name of the field whose texts are encoded.
+    /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
     pub field: String,
     pub passages: Passages,
     /// The producer's name of the sentence encoder ([`crate::evidence::sentence::Sentences::producer`]).
@@ -318,13 +318,13 @@ fn compute(
     encode: Encode,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let field = corpus.field(&wanted.field).with_context(|| {
-        let known = corpus.meta().fields.join(", ");
-        format!(
-            "the collection has no field {:?}: it has {known}",
-            wanted.field
-        )
-    })?;
+    let field = |name: &str| {
+        corpus.field(name).with_context(|| {
+            let known = corpus.meta().fields.join(", ");
+            format!("the collection has no field {name:?}: it has {known}")
+        })
+    };
+    let fields: Vec<usize> = wanted.field.split('+').map(field).collect::<Result<_>>()?;
     let total = documents.len();
     let mut batch = Batch::default();
     for (done, number) in (1..).zip(documents) {
@@ -332,12 +332,12 @@ fn compute(
         let text = corpus.text_checksum(*number);
         let text = text.context("a document has no checksum")?;
         let document = corpus.document(&id)?;
-        let passages = document.texts.get(field).map(String::as_str);
-        batch.add(
-            id.0,
-            text,
-            wanted.passages.split(passages.unwrap_or_default()),
-        );
+        let texts: Vec<&str> = fields
+            .iter()
+            .filter_map(|field| document.texts.get(*field))
+            .map(String::as_str)
+            .collect();
+        batch.add(id.0, text, wanted.passages.split(&texts.join("\n")));
         if batch.passages >= BATCH || batch.documents.len() >= BATCH || done == total {
             batch.write(store, encode)?;
             on_event(Event::Progress { done, total });

@@ -182,7 +182,7 @@ impl<'a> PageBuilder<'a> {
             changed,
             body: Body::Texts(TextsTopic {
                 objects: match self.sources.task {
-                    TextTask::Controversial => None,
+                    TextTask::Controversial | TextTask::Rank => None,
                     TextTask::Comparative => self.topic.objects.clone(),
                 },
                 results,

@@ -14,7 +14,7 @@ use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};
 
 /// The lines of the run, by topic in the order of the topics, and the explanations of the scores. Without `stances`, and for topics that
-/// do not name two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::controversial::run`].
+/// do not name two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::rank::run`].
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,

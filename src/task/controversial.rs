@@ -2,18 +2,18 @@
 
 use anyhow::Result;
 
-use super::texts::{Settings, Sources, rank};
+use super::rank;
+use super::texts::{Settings, Sources, TextRanking};
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
-/// finished topics, and the number of model outputs computed for the next one.
+/// The lines of the run, and the explanations of the scores, as of [`rank::run`], with the stance of each explained argument.
 ///
 /// # Errors
-/// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
+/// As of [`rank::run`].
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,
@@ -21,26 +21,10 @@ pub fn run(
     tag: &str,
     on_progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
-    let (mut lines, mut explained) = (Vec::new(), Vec::new());
-    for (done, topic) in topics.iter().enumerate() {
-        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
-            on_progress(done, outputs);
-        })?;
-        explain_stances(topic, sources, &mut ranking.explained)?;
-        for (rank, found) in (1..).zip(ranking.documents) {
-            lines.push(TextRunLine {
-                topic: topic.id.clone(),
-                stance: None,
-                doc: found.doc,
-                rank,
-                score: found.score,
-                tag: tag.to_owned(),
-            });
-        }
-        explained.extend(ranking.explained);
-    }
-    on_progress(topics.len(), 0);
-    Ok((lines, explained))
+    let explain = |topic: &Topic, sources: &mut _, ranking: &mut TextRanking| {
+        explain_stances(topic, sources, &mut ranking.explained)
+    };
+    rank::run_with(topics, sources, settings, tag, on_progress, explain)
 }
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim, which differs from its own conclusion.

@@ -10,6 +10,7 @@ pub mod likeness;
 pub mod metadata;
 pub mod models;
 pub mod quality;
+pub mod rank;
 pub mod recipe;
 pub(crate) mod service_run;
 pub mod stance;

@@ -1,6 +1,9 @@
-//! Approaches to the text tasks: TOML files in `approaches/controversial/` and `approaches/comparative/`, or a file of the user.
+//! Approaches to the text tasks: TOML files in `approaches/controversial/`, `approaches/comparative/` and `approaches/rank/`, or a file of the
+//! user.
 
 mod included;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,8 +70,9 @@ pub struct TextApproach {
     pub rerank: Option<Rerank>,
     #[serde(default)]
     pub pairwise: Option<Pairwise>,
+    /// Read with [`TextApproach::keeps`].
     #[serde(default)]
-    pub keep: Keep,
+    keep: Option<Keep>,
     /// The debate portals whose arguments are ranked; all if there are none.
     #[serde(default)]
     pub portals: Vec<String>,
@@ -128,7 +132,7 @@ fn one() -> f64 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dense {
-    /// The field whose texts are compared with the topic.
+    /// The field whose texts are compared with the topic. Several names joined by `+` are compared as one text, in this order.
     pub field: String,
     /// How its texts are split. The nearest passage of a document counts.
     pub passages: Passages,
@@ -243,7 +247,7 @@ impl TextApproach {
         if name.ends_with(".toml") {
             let text = std::fs::read_to_string(Path::new(name))
                 .with_context(|| format!("cannot read the approach in {name}"))?;
-            return Self::parse(&text).with_context(|| format!("{name} is not an approach"));
+            return Self::parse(task, &text).with_context(|| format!("{name} is not an approach"));
         }
         let all = Self::all(task)?;
         match all.iter().find(|approach| approach.name == name) {
@@ -260,7 +264,8 @@ impl TextApproach {
     /// # Errors
     /// A file is damaged, which is a defect of the program.
     pub fn all(task: TextTask) -> Result<Vec<Self>> {
-        files(task).iter().map(|text| Self::parse(text)).collect()
+        let files = files(task).iter();
+        files.map(|text| Self::parse(task, text)).collect()
     }
 
     /// The file of an approach that comes with riposte, if one has this name.
@@ -269,19 +274,26 @@ impl TextApproach {
     /// A file is damaged, which is a defect of the program.
     pub fn file(task: TextTask, name: &str) -> Result<Option<&'static str>> {
         for text in files(task) {
-            if Self::parse(text)?.name == name {
+            if Self::parse(task, text)?.name == name {
                 return Ok(Some(text));
             }
         }
         Ok(None)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    fn parse(task: TextTask, text: &str) -> Result<Self> {
         let mut approach: Self = recipe::read(text)?;
         approach.text = text.to_owned();
         if let Some(engine) = &approach.service {
             approach.check_service(engine)?;
             return Ok(approach);
+        }
+        if task == TextTask::Rank {
+            // of an unknown collection, it is not known that such documents are of little use
+            approach.keep.get_or_insert(Keep {
+                short: true,
+                duplicates: true,
+            });
         }
         let searches = approach.retrieval.len() + usize::from(approach.dense.is_some());
         match (searches, approach.fusion) {
@@ -337,6 +349,12 @@ impl TextApproach {
 }
 
 impl TextApproach {
+    /// Which documents are ranked although they are of little use. If the approach does not say it: all for [`TextTask::Rank`], none for the tasks
+    /// of the lab.
+    pub fn keeps(&self) -> Keep {
+        self.keep.unwrap_or_default()
+    }
+
     /// The analyzers of the indexes that it searches, one for each retrieval. If it has none, that of the index which has the ids and
     /// texts of the documents.
     pub(crate) fn analyzers(&self) -> Vec<Analyzer> {
@@ -368,7 +386,7 @@ impl TextApproach {
             ("clusters", self.clusters.is_some()),
             ("[rerank]", self.rerank.is_some()),
             ("[pairwise]", self.pairwise.is_some()),
-            ("keep", self.keep != Keep::default()),
+            ("keep", self.keep.is_some()),
             ("portals", !self.portals.is_empty()),
         ] {
             ensure!(
@@ -539,87 +557,4 @@ fn check_weight(name: &str, weight: f64) -> Result<()> {
         "the weight of {name} must be 0 or more, not {weight}"
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_included_approaches_are_parsed() {
-        for task in [TextTask::Controversial, TextTask::Comparative] {
-            let all = TextApproach::all(task).unwrap();
-            assert_eq!(all[0].name, "riposte");
-            for approach in &all {
-                assert!(!approach.source.is_empty(), "{}", approach.name);
-                assert_eq!(
-                    TextApproach::find(task, &approach.name).unwrap().source,
-                    approach.source
-                );
-            }
-        }
-        let error = TextApproach::find(TextTask::Controversial, "nobody").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("riposte, riposte-dense, bm25, dirichlet"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn unknown_keys_and_impossible_values_are_errors() {
-        let good = r#"
-            name = "x"
-            source = "y"
-            [[retrieval]]
-            analyzer = "stop=lucene stem=porter"
-            similarity = { name = "dirichlet", mu = 2000.0 }
-            fields = { premises = 1.0, conclusion = 0.5 }
-            must = ["premises"]
-            [rerank]
-            depth = 50
-            weights = { retrieval = 1.0, sentence = 0.5 }
-        "#;
-        TextApproach::parse(good).unwrap();
-        for (from, to, message) in [
-            ("mu = 2000.0", "lambda = 2000.0", "mu"),
-            ("mu = 2000.0", "mu = -1.0", "mu"),
-            ("dirichlet", "dirichlet3", "dirichlet3"),
-            ("stem=porter", "stem=none-such", "none-such"),
-            ("premises = 1.0", "premises = -1.0", "0 or more"),
-            ("[\"premises\"]", "[\"title\"]", "title must match"),
-            ("sentence = 0.5", "sentences = 0.5", "sentences"),
-            ("sentence = 0.5", "cross = -0.5", "cross must be 0 or more"),
-            (
-                "name = \"x\"",
-                "name = \"x\"\nfusion = { name = \"borda\" }",
-                "fusion of one",
-            ),
-            (
-                "depth = 50",
-                "depth = 50\nwindows = { words = 0, step = 1, most = 1 }",
-                "above 0",
-            ),
-            ("depth = 50", "deep = 50", "deep"),
-            ("depth = 50", "depth = 50\nread_whole = 0", "above 0"),
-            ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
-            (
-                "[rerank]",
-                "[pairwise]\ndepth = 1\nweights = { side = 1.0 }\n[rerank]",
-                "above 1",
-            ),
-            (
-                "[rerank]",
-                "[pairwise]\ndepth = 9\nweights = { side = -1.0 }\n[rerank]",
-                "side must be 0 or more",
-            ),
-        ] {
-            let error = format!(
-                "{:#}",
-                TextApproach::parse(&good.replace(from, to)).unwrap_err()
-            );
-            assert!(error.contains(message), "{to}: {error}");
-        }
-    }
 }

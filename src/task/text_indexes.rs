@@ -1,4 +1,4 @@
-//! The text collections of Tasks 1 and 2, and the indexes that an approach searches.
+//! The collections of the text tasks, and the indexes that an approach searches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::arguments::ArgumentCollection;
+use crate::collection::documents::DocumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::index::corpus::{self, Corpus, Effort, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
@@ -20,6 +21,8 @@ pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
         Some(TextTask::Controversial)
     } else if PassageCollection::open(input).is_ok() {
         Some(TextTask::Comparative)
+    } else if DocumentCollection::open(input).is_ok() {
+        Some(TextTask::Rank)
     } else {
         None
     }
@@ -33,6 +36,7 @@ pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollec
     Ok(match task {
         TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
         TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
+        TextTask::Rank => TextCollection::Documents(DocumentCollection::open(input)?),
     })
 }
 
@@ -52,6 +56,7 @@ pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
     Ok(match open_collection(task, input)? {
         TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
         TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
+        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id),
     })
 }
 

@@ -10,7 +10,7 @@ use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
-use super::{Event, OnEvent, Stage, comparative, controversial, models, run_stage};
+use super::{Event, OnEvent, Stage, comparative, controversial, models, rank, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
@@ -174,6 +174,7 @@ fn rank(
             TextTask::Comparative => {
                 comparative::run(topics, sources, &settings, *stances, tag, on_progress)
             }
+            TextTask::Rank => rank::run(topics, sources, &settings, tag, on_progress),
         }
     });
     let (lines, explained) = ranked?;
@@ -224,7 +225,7 @@ fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path)
     let (documents, meta) = (corpus.documents(), corpus.meta());
     ensure_documents(corpus, input).context("nothing to rank")?;
     ensure!(
-        approach.keep.short || meta.short < u64::from(documents),
+        approach.keeps().short || meta.short < u64::from(documents),
         "nothing to rank: all {documents} documents of {} have fewer than {} words",
         input.display(),
         corpus::SHORT_WORDS

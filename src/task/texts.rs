@@ -1,4 +1,4 @@
-//! Retrieval of texts, which both text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
+//! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
 mod arguing;
 pub(crate) mod dense;
@@ -162,8 +162,8 @@ fn search<'a>(
         .map(|(retrieval, corpus)| {
             let cut = Cut {
                 k: retrieval.depth,
-                short: approach.keep.short,
-                duplicates: approach.keep.duplicates,
+                short: approach.keeps().short,
+                duplicates: approach.keeps().duplicates,
                 portals,
             };
             Search::new(retrieval, corpus, words, sources.wordnet, cut)

@@ -91,14 +91,24 @@ pub enum TextTask {
     Controversial,
     /// Task 2: rank passages (before 2022: web pages) for comparative questions.
     Comparative,
+    /// No task of the lab: rank the documents of any collection for queries.
+    Rank,
 }
 
 impl TextTask {
+    /// All of them, in the order in which lists name them.
+    pub const ALL: [TextTask; 3] = [
+        TextTask::Controversial,
+        TextTask::Comparative,
+        TextTask::Rank,
+    ];
+
     /// The name of the task's command and of the directory of its approaches.
     pub fn word(self) -> &'static str {
         match self {
             TextTask::Controversial => "controversial",
             TextTask::Comparative => "comparative",
+            TextTask::Rank => "rank",
         }
     }
 }
@@ -223,6 +233,8 @@ pub enum FaultKind {
     Argument,
     /// A line of a file of passages.
     Passage,
+    /// A line of a file of documents.
+    Document,
     /// A topic, or the file of topics.
     Topic,
     /// A document in which the process died.
@@ -241,6 +253,7 @@ impl FaultKind {
             FaultKind::Model,
             FaultKind::Argument,
             FaultKind::Passage,
+            FaultKind::Document,
             FaultKind::Topic,
             FaultKind::Died,
         ]
@@ -259,6 +272,7 @@ impl FaultKind {
             FaultKind::Model => "model",
             FaultKind::Argument => "argument",
             FaultKind::Passage => "passage",
+            FaultKind::Document => "document",
             FaultKind::Topic => "topic",
             FaultKind::Died => "died",
         }

@@ -1,10 +1,11 @@
-//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2024 and 2025) or TIREx's `queries.jsonl`.
+//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2024 and 2025), `queries.xml` of TIREx, or `queries.jsonl`
+//! of TIREx or BEIR.
 
 use std::collections::HashSet;
 
 use anyhow::{Context, Result, bail};
-use quick_xml::Reader;
 use quick_xml::events::Event;
+use quick_xml::{Reader, XmlVersion};
 
 use super::escape::unfit_field;
 use super::{LineError, TopicId, numbered_lines, objects};
@@ -113,6 +114,8 @@ struct TopicFields {
     is_argument: bool,
     number: Option<String>,
     title: Option<String>,
+    /// The title in TIREx's XML, where the fields of the topic as the lab gave it follow in `<original_query>`.
+    query: Option<String>,
     description: Option<String>,
     narrative: Option<String>,
     objects: Option<String>,
@@ -130,6 +133,7 @@ impl TopicFields {
             "type" if self.is_argument => Some(&mut self.premise_type),
             "number" => Some(&mut self.number),
             "title" => Some(&mut self.title),
+            "query" => Some(&mut self.query),
             "description" => Some(&mut self.description),
             "narrative" => Some(&mut self.narrative),
             "objects" => Some(&mut self.objects),
@@ -159,7 +163,8 @@ impl TopicFields {
         if let Some(why) = unfit_field(&number) {
             bail!("the number {number:?} of a topic {why}: it cannot stand in a run");
         }
-        let title = tidy(self.title).with_context(|| match element {
+        let title = tidy(self.query).or_else(|| tidy(self.title));
+        let title = title.with_context(|| match element {
             "argument" => format!("argument {number} has no <claim>"),
             _ => format!("topic {number} has no <title>"),
         })?;
@@ -235,8 +240,19 @@ fn read_xml(text: &str) -> ParsedTopics {
                     if let Some(begun) = begun {
                         file.fault(line, format!("a <{name}> inside a <{begun}>"));
                     }
+                    // TIREx has the number of a topic here
+                    let number = start.try_get_attribute("number").ok().flatten();
+                    let number = number.and_then(|number| {
+                        Some(
+                            number
+                                .normalized_value(XmlVersion::Implicit1_0)
+                                .ok()?
+                                .into(),
+                        )
+                    });
                     fields = Some(TopicFields {
                         is_argument: name == "argument",
+                        number,
                         ..TopicFields::default()
                     });
                     field = None;
@@ -312,42 +328,69 @@ fn resolve(name: &str) -> String {
     }
 }
 
-/// Reads TIREx's format: one JSON object per line, with `qid` (number or string) and `query` (the title).
-fn read_queries(text: &str) -> ParsedTopics {
-    #[derive(serde::Deserialize)]
-    struct Line {
-        qid: serde_json::Value,
-        query: String,
-        #[serde(default)]
-        description: Option<String>,
-        #[serde(default)]
-        narrative: Option<String>,
-        #[serde(default)]
-        objects: serde_json::Value,
+/// A line of `queries.jsonl`: the id (number or string) and the title of a query are `qid` and `query` in TIREx, `_id` and `text` in BEIR,
+/// `query_id` and `text` where `ir_datasets` has exported them.
+#[derive(serde::Deserialize)]
+struct QueryLine {
+    qid: Option<serde_json::Value>,
+    #[serde(rename = "_id", alias = "query_id")]
+    beir_id: Option<serde_json::Value>,
+    query: Option<String>,
+    text: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    narrative: Option<String>,
+    #[serde(default)]
+    objects: serde_json::Value,
+    /// BEIR has the description and the narrative of a topic here, TIREx in `original_query`.
+    #[serde(default, alias = "original_query")]
+    metadata: serde_json::Value,
+}
+
+impl QueryLine {
+    /// The text of a part of the topic: `given`, or else what the metadata have under this name.
+    fn part(&self, given: &Option<String>, name: &str) -> Option<String> {
+        let described = || self.metadata.get(name)?.as_str().map(str::to_owned);
+        given.clone().or_else(described)
     }
+}
+
+/// Reads the format of TIREx or BEIR: one JSON object per line.
+fn read_queries(text: &str) -> ParsedTopics {
     let mut file = ParsedTopics::default();
     for (n, line) in numbered_lines(text) {
         if file.faults.len() >= MAX_FAULTS {
             file.fault(n, "the rest of the file is not read: too much is broken");
             break;
         }
-        let line: Line = match serde_json::from_str(line) {
+        let line: QueryLine = match serde_json::from_str(line) {
             Ok(line) => line,
             Err(error) => {
-                file.fault(n, format!("neither topics XML nor a TIREx query: {error}"));
+                let what = format!("neither topics XML nor a query of TIREx or BEIR: {error}");
+                file.fault(n, what);
                 continue;
             }
         };
-        let number = match line.qid {
-            serde_json::Value::String(text) => Some(text),
-            serde_json::Value::Number(number) => Some(number.to_string()),
+        let (description, narrative) = (
+            line.part(&line.description, "description"),
+            line.part(&line.narrative, "narrative"),
+        );
+        let number = match line.qid.or(line.beir_id) {
+            Some(serde_json::Value::String(text)) => Some(text),
+            Some(serde_json::Value::Number(number)) => Some(number.to_string()),
             _ => None,
+        };
+        let Some(title) = line.query.or(line.text) else {
+            file.fault(n, "a query has neither `query` nor `text`");
+            continue;
         };
         let fields = TopicFields {
             number,
-            title: Some(line.query),
-            description: line.description,
-            narrative: line.narrative,
+            title: Some(title),
+            query: None,
+            description,
+            narrative,
             objects: match line.objects {
                 serde_json::Value::String(text) => Some(text),
                 serde_json::Value::Array(both) => {
@@ -420,10 +463,45 @@ mod tests {
     }
 
     #[test]
+    fn xml_of_tirex_has_numbers_in_attributes_and_queries_as_titles() {
+        let text = "<topics ir-datasets-id=\"x\">\n <topic number=\"51\">\n  <query>\n   a &amp; b\n  </query>\n\
+            <original_query><query_id>51</query_id><title>another</title><description>d</description></original_query>\n </topic>\n\
+            <topic number=\"q&amp;2\"><query>c</query></topic></topics>";
+        let topics = parse(text).unwrap();
+        let read: Vec<_> = topics
+            .iter()
+            .map(|t| (t.id.0.as_str(), t.title.as_str(), t.description.as_deref()))
+            .collect();
+        assert_eq!(read, [("51", "a & b", Some("d")), ("q&2", "c", None)]);
+    }
+
+    #[test]
     fn queries_have_a_qid_of_either_kind() {
         let text = "{\"qid\":\"34\",\"query\":\"a\"}\n\n{\"qid\":7,\"query\":\"b\"}\n";
         let ids: Vec<_> = parse(text).unwrap().into_iter().map(|t| t.id.0).collect();
         assert_eq!(ids, ["34", "7"]);
+    }
+
+    #[test]
+    fn queries_of_beir_have_an_id_and_a_text_and_their_parts_in_the_metadata() {
+        let text = "{\"_id\":\"PLAIN-2\",\"text\":\"a\",\"metadata\":{\"description\":\"d\",\"url\":7}}\n\
+            {\"_id\":3,\"text\":\"b\",\"metadata\":{}}\n\
+            {\"qid\":\"4\",\"query\":\"c\",\"text\":\"more\",\"description\":\"own\",\"metadata\":{\"description\":\"d\"}}\n";
+        let topics = parse(text).unwrap();
+        let read: Vec<_> = topics
+            .iter()
+            .map(|t| (t.id.0.as_str(), t.title.as_str(), t.description.as_deref()))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("PLAIN-2", "a", Some("d")),
+                ("3", "b", None),
+                ("4", "c", Some("own"))
+            ]
+        );
+        let error = format!("{:#}", parse("{\"_id\":\"1\"}").unwrap_err());
+        assert!(error.contains("neither `query` nor `text`"), "{error}");
     }
 
     #[test]

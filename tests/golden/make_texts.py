@@ -9,14 +9,16 @@ a document is not explained). Run it only for a change that is meant to change r
 """
 import collections, gzip, json, os, pathlib, re, subprocess, sys, tempfile
 
-TASKS = {"controversial": "generate-arguments", "comparative": "generate-passages"}
+TASKS = {"controversial": "generate-arguments", "comparative": "generate-passages", "rank": "generate-beir"}
 COUNT, SEED, TOPICS = 160, 7, 4
 
 
 def documents(collection):
     """The words of each document, in lower case."""
-    arguments = collection / "args-me.json"
-    if arguments.is_file():
+    arguments, corpus = collection / "args-me.json", collection / "corpus.jsonl"
+    if corpus.is_file():
+        texts = [json.loads(line)["text"] for line in corpus.read_text().splitlines()]
+    elif arguments.is_file():
         texts = [a["premises"][0]["text"] for a in json.loads(arguments.read_text())["arguments"]]
     else:
         with gzip.open(collection / "passages.jsonl.gz", "rt") as file:

@@ -14,7 +14,7 @@ use crate::support::files::json_lines;
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::root;
 
-const TASKS: [&str; 3] = ["images", "controversial", "comparative"];
+const TASKS: [&str; 4] = ["images", "controversial", "comparative", "rank"];
 
 /// What `riposte approaches` prints with these options.
 fn listed(options: &[&str]) -> String {
@@ -54,6 +54,7 @@ fn names(task: &str) -> BTreeSet<String> {
     match task {
         "controversial" => of(TextTask::Controversial),
         "comparative" => of(TextTask::Comparative),
+        "rank" => of(TextTask::Rank),
         _ => {
             let all = ImageApproach::all().unwrap().into_iter();
             all.map(|approach| approach.name).collect()
@@ -202,7 +203,7 @@ fn show_prints_the_file_of_every_approach() {
     let (code, _, said) = dir.run("approaches show riposte");
     assert_eq!(code, 2);
     assert!(
-        said.contains("--task images or --task controversial or --task comparative"),
+        said.contains("--task images or --task controversial or --task comparative or --task rank"),
         "{said}"
     );
 }
@@ -228,7 +229,8 @@ fn parse(task: &str, recipe: &str) -> Result<(), String> {
     let error = match task {
         "images" => ImageApproach::find(file).err(),
         "controversial" => TextApproach::find(TextTask::Controversial, file).err(),
-        _ => TextApproach::find(TextTask::Comparative, file).err(),
+        "comparative" => TextApproach::find(TextTask::Comparative, file).err(),
+        _ => TextApproach::find(TextTask::Rank, file).err(),
     };
     match error {
         Some(error) => Err(format!("{error:#}\n{recipe}")),

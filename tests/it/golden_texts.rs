@@ -76,6 +76,7 @@ fn every_approach_ranks_texts_as_in_its_golden_run() {
     for (task, what) in [
         ("controversial", "generate-arguments"),
         ("comparative", "generate-passages"),
+        ("rank", "generate-beir"),
     ] {
         generate(what, &home.path().join(task));
         let runs = entries(&golden().join(task));

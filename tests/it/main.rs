@@ -44,6 +44,7 @@ mod picture;
 mod picture_shapes;
 mod published;
 mod quality;
+mod rank;
 mod report;
 mod search;
 mod sections;

@@ -153,12 +153,12 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
 fn no_approach_of_a_team_leaves_documents_out() {
     for task in [TextTask::Controversial, TextTask::Comparative] {
         for approach in TextApproach::all(task).unwrap() {
-            let keeps = approach.keep.short && approach.keep.duplicates;
+            let keeps = approach.keeps().short && approach.keeps().duplicates;
             // a service decides which documents it returns
             let keeps = keeps || approach.service.is_some();
             // the report of this team says that it left out short texts
-            let keeps =
-                keeps || approach.name == "oscar-francois-de-jarjayes" && approach.keep.duplicates;
+            let keeps = keeps
+                || approach.name == "oscar-francois-de-jarjayes" && approach.keeps().duplicates;
             assert!(
                 keeps || approach.name.starts_with("riposte"),
                 "{}",
@@ -241,7 +241,7 @@ fn a_stop_list_from_a_file_is_in_force_whether_the_index_is_new_or_not() {
 #[test]
 fn the_reference_has_every_key_and_name() {
     let reference = std::fs::read_to_string(root().join("docs/approaches.md")).unwrap();
-    for task in ["controversial", "comparative", "images"] {
+    for task in ["controversial", "comparative", "rank", "images"] {
         let template = root().join(format!("approaches/template-{task}.toml"));
         for line in std::fs::read_to_string(template).unwrap().lines() {
             let line = line.strip_prefix("# or ").unwrap_or(line);

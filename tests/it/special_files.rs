@@ -82,6 +82,7 @@ fn a_fifo_instead_of_topics_or_texts_is_an_error() {
     for (command, file) in [
         ("controversial", "args-me.json"),
         ("comparative", "passages.jsonl"),
+        ("rank", "corpus.jsonl"),
     ] {
         let input = home.join(command);
         fs::create_dir_all(&input).unwrap();

@@ -142,14 +142,15 @@ impl SeenDocuments {
             meta.repeated_ids += 1;
             return None;
         }
-        let text = document.texts.first().map_or("", String::as_str);
+        let text = document.main_text(meta.kind);
         let mut marks = schema::portal_bits(portal);
         if text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS {
             marks |= schema::SHORT;
             meta.short += 1;
         }
-        let hash = hash_of_words(text);
+        let hash = hash_of_words(&text);
         let first = hash.map(|hash| self.words.entry(hash).or_insert_with(|| id.clone()));
+        drop(text);
         let duplicate_of = first.filter(|first| **first != id).cloned();
         if duplicate_of.is_some() {
             marks |= schema::DUPLICATE;

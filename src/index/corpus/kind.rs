@@ -1,5 +1,6 @@
 //! The kinds of indexes and their fields, the documents of a collection, and the metadata of an index.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contents;
 use crate::collection::arguments::ArgumentCollection;
+use crate::collection::documents::DocumentCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
@@ -27,6 +29,8 @@ pub enum Kind {
     Images,
     Arguments,
     Passages,
+    /// Documents of any collection.
+    Documents,
 }
 
 impl Kind {
@@ -36,6 +40,17 @@ impl Kind {
             Kind::Images => &IMAGE_FIELDS,
             Kind::Arguments => &ARGUMENT_FIELDS,
             Kind::Passages => &PASSAGE_FIELDS,
+            Kind::Documents => &DOCUMENT_FIELDS,
+        }
+    }
+
+    /// The kind's name in descriptions and reports, in the plural.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Images => "images",
+            Kind::Arguments => "arguments",
+            Kind::Passages => "passages",
+            Kind::Documents => "documents",
         }
     }
 
@@ -69,11 +84,15 @@ pub(crate) const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title"
 /// The fields of an index of passages.
 pub(crate) const PASSAGE_FIELDS: [&str; 2] = ["contents", "expansion"];
 
+/// The fields of an index of documents.
+pub(crate) const DOCUMENT_FIELDS: [&str; 2] = ["text", "title"];
+
 /// A collection of texts.
 #[derive(Clone, Debug)]
 pub enum TextCollection {
     Arguments(ArgumentCollection),
     Passages(PassageCollection),
+    Documents(DocumentCollection),
 }
 
 /// A document with its debate portal, if it has one that is known; or what in the collection could not be read.
@@ -90,12 +109,27 @@ pub struct Document {
     pub url: Option<String>,
 }
 
+impl Document {
+    /// What models read of a document of this kind, and what is compared to find duplicates: its main text. A document of any collection begins
+    /// with its title, which may be all of it.
+    pub fn main_text(&self, kind: Kind) -> Cow<'_, str> {
+        let first = self.texts.first().map_or("", String::as_str);
+        match self.texts.get(1).map(String::as_str) {
+            Some(title) if kind == Kind::Documents && !title.is_empty() => {
+                Cow::Owned(format!("{title}\n{first}"))
+            }
+            _ => Cow::Borrowed(first),
+        }
+    }
+}
+
 impl TextCollection {
     /// The kind of its documents.
     pub fn kind(&self) -> Kind {
         match self {
             TextCollection::Arguments(_) => Kind::Arguments,
             TextCollection::Passages(_) => Kind::Passages,
+            TextCollection::Documents(_) => Kind::Documents,
         }
     }
 
@@ -105,6 +139,7 @@ impl TextCollection {
                 arguments.files().iter().map(PathBuf::as_path).collect()
             }
             TextCollection::Passages(passages) => vec![passages.file()],
+            TextCollection::Documents(documents) => vec![documents.file()],
         }
     }
 
@@ -136,6 +171,17 @@ impl TextCollection {
                         texts: vec![passage.contents, passage.expansion],
                         stance: None,
                         url: passage.url,
+                    };
+                    (document, None)
+                })
+            })),
+            TextCollection::Documents(documents) => Box::new(documents.documents().map(|read| {
+                read.map(|read| {
+                    let document = Document {
+                        id: read.id,
+                        texts: vec![read.text, read.title],
+                        stance: None,
+                        url: None,
                     };
                     (document, None)
                 })

@@ -128,6 +128,7 @@ pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
     let of_what = match kind {
         Kind::Images => format!("images {analyzer}"),
         Kind::Arguments | Kind::Passages => analyzer.to_string(),
+        Kind::Documents => format!("documents {analyzer}"),
     };
     let hash = Sha256::digest(of_what);
     let hash: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();

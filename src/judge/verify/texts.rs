@@ -1,4 +1,4 @@
-//! Runs of Tasks 1 and 2.
+//! Runs of Tasks 1 and 2, and of any other collection.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,14 +20,23 @@ const COMPARATIVE_2022: [u32; 50] = [
 pub struct TextRules {
     task: TextTask,
     year: u32,
-    topics: BTreeSet<TopicId>,
+    /// Any, if `None`.
+    topics: Option<BTreeSet<TopicId>>,
     docs: Option<HashSet<DocId>>,
 }
 
 impl TextRules {
-    /// The topics of a year from 2020 to 2022, and any document.
+    /// The topics of a year from 2020 to 2022, and any document. [`TextTask::Rank`] has no editions: any topic is allowed, too.
     pub fn edition(task: TextTask, year: u32) -> TextRules {
         let topics: Vec<u32> = match (task, year) {
+            (TextTask::Rank, _) => {
+                return TextRules {
+                    task,
+                    year,
+                    topics: None,
+                    docs: None,
+                };
+            }
             // 2020 has no topic 25
             (TextTask::Controversial, 2020) => (1..=50).filter(|n| *n != 25).collect(),
             (TextTask::Comparative, 2020) => (1..=50).collect(),
@@ -39,14 +48,14 @@ impl TextRules {
         TextRules {
             task,
             year,
-            topics: topics.iter().map(|n| TopicId(n.to_string())).collect(),
+            topics: Some(topics.iter().map(|n| TopicId(n.to_string())).collect()),
             docs: None,
         }
     }
 
     /// Replaces the topics.
     pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> TextRules {
-        self.topics = topics.into_iter().collect();
+        self.topics = Some(topics.into_iter().collect());
         self
     }
 
@@ -112,6 +121,7 @@ pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
     let missing: Vec<String> = rules
         .topics
         .iter()
+        .flatten()
         .filter(is_missing)
         .map(TopicId::to_string)
         .collect();
@@ -140,8 +150,10 @@ fn read<'a>(
     let line = without_quoted_tag(findings, line);
     let [topic, second, doc, rank, score, tag] =
         findings.six_fields(line, "topic Q0 document rank score tag")?;
-    if !rules.topics.contains(&TopicId(topic.to_owned())) {
-        findings.unknown_topic(topic, &rules.topics);
+    if let Some(topics) = &rules.topics
+        && !topics.contains(&TopicId(topic.to_owned()))
+    {
+        findings.unknown_topic(topic, topics);
         return None;
     }
     if let Err(hint) = rules.second_column(second) {

@@ -7,6 +7,7 @@ pub(super) fn files(task: TextTask) -> &'static [&'static str] {
     match task {
         TextTask::Controversial => CONTROVERSIAL,
         TextTask::Comparative => COMPARATIVE,
+        TextTask::Rank => RANK,
     }
 }
 
@@ -60,4 +61,14 @@ const COMPARATIVE: &[&str] = &[
     include_str!("../../../approaches/comparative/captain-levi.toml"),
     include_str!("../../../approaches/comparative/captain-levi-dense.toml"),
     include_str!("../../../approaches/comparative/chatnoir.toml"),
+];
+
+const RANK: &[&str] = &[
+    include_str!("../../../approaches/rank/riposte.toml"),
+    include_str!("../../../approaches/rank/bm25.toml"),
+    include_str!("../../../approaches/rank/bm25-flat.toml"),
+    include_str!("../../../approaches/rank/bm25-rm3.toml"),
+    include_str!("../../../approaches/rank/dirichlet.toml"),
+    include_str!("../../../approaches/rank/dph.toml"),
+    include_str!("../../../approaches/rank/dense.toml"),
 ];

@@ -86,8 +86,8 @@ impl<'a> DenseSearch<'a> {
         };
         let cut = Cut {
             k: recipe.depth,
-            short: approach.keep.short,
-            duplicates: approach.keep.duplicates,
+            short: approach.keeps().short,
+            duplicates: approach.keeps().duplicates,
             portals: approach.portals()?,
         };
         let found = vectors.search(corpus, &topics, recipe.count, cut)?;

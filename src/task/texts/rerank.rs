@@ -139,7 +139,7 @@ impl<'a> Documents<'a> {
         let mut cuts = Vec::with_capacity(ranked.len());
         for found in ranked {
             let document = corpus.document(&found.doc)?;
-            let mut text = document.texts.into_iter().next().unwrap_or_default();
+            let mut text = document.main_text(corpus.meta().kind).into_owned();
             let (used, cut) = used_part(&text);
             let (length, cut) = (used.len(), Vec::from_iter(cut));
             text.truncate(length);

@@ -1,0 +1,104 @@
+//! Collections of any texts: those of BEIR, and those that TIREx and `ir_datasets` export. A file, plain or gzip, with a JSON object on each
+//! line: `{"_id", "title", "text"}`, `{"docno", "text"}` or `{"doc_id", "title", "text"}`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+
+use super::lines::JsonLines;
+use super::source;
+use crate::trec::{DocId, Fault, FaultKind};
+
+/// The names of files of documents, in the order in which they are looked for.
+const NAMES: [&str; 4] = [
+    "corpus.jsonl",
+    "corpus.jsonl.gz",
+    "documents.jsonl",
+    "documents.jsonl.gz",
+];
+
+/// A document: a title and a text. Either may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextDocument {
+    pub id: DocId,
+    pub title: String,
+    pub text: String,
+}
+
+/// A file of documents.
+#[derive(Clone, Debug)]
+pub struct DocumentCollection {
+    file: PathBuf,
+}
+
+impl DocumentCollection {
+    /// Finds the documents at `path`: a file, or a directory that contains `corpus.jsonl` or `documents.jsonl`, with or without `.gz`
+    /// after its name.
+    ///
+    /// Errors: the directory contains no such file.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.is_file() {
+            return Ok(DocumentCollection {
+                file: path.to_owned(),
+            });
+        }
+        let mut files = NAMES.iter().map(|name| path.join(name));
+        match files.find(|file| file.is_file()) {
+            Some(file) => Ok(DocumentCollection { file }),
+            None => bail!(
+                "{} holds no documents: there is none of {}",
+                path.display(),
+                NAMES.join(", ")
+            ),
+        }
+    }
+
+    /// The path of the file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Reads the documents in order. A fault takes the place of a line that cannot be read.
+    pub fn documents(&self) -> impl Iterator<Item = Result<TextDocument, Fault>> + use<> {
+        JsonLines::new(&self.file, FaultKind::Document, RawDocument::document)
+    }
+}
+
+/// The JSON of a document; other keys are ignored.
+#[derive(Deserialize)]
+struct RawDocument {
+    #[serde(rename = "_id")]
+    beir_id: Option<Id>,
+    #[serde(alias = "doc_id")]
+    docno: Option<Id>,
+    title: Option<String>,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an id is neither a string nor a whole number")]
+enum Id {
+    Text(String),
+    Positive(u64),
+    Negative(i64),
+}
+
+impl RawDocument {
+    fn document(self) -> Result<TextDocument, String> {
+        let id = match self.beir_id.or(self.docno) {
+            Some(Id::Text(id)) => id,
+            Some(Id::Positive(id)) => id.to_string(),
+            Some(Id::Negative(id)) => id.to_string(),
+            None => return Err("it has no `_id`, `docno` or `doc_id`".into()),
+        };
+        if let Some(what) = source::bad_id(&id) {
+            return Err(what);
+        }
+        Ok(TextDocument {
+            id: DocId(id),
+            title: self.title.unwrap_or_default(),
+            text: self.text.unwrap_or_default(),
+        })
+    }
+}

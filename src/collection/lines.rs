@@ -1,0 +1,111 @@
+//! Reading files with a JSON object on each line, plain or gzip, one line at a time.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::source::{self, MAX_DOCUMENT_BYTES};
+use crate::trec::{Fault, FaultKind};
+
+/// Reads a document from each line of a file that is not blank. A fault takes the place of a line that cannot be read.
+///
+/// `R` is the JSON of a line, `D` the document.
+pub(super) struct JsonLines<R, D> {
+    path: PathBuf,
+    /// What a line contains.
+    kind: FaultKind,
+    /// Makes a document of a line's JSON, or says why it is none.
+    document: fn(R) -> Result<D, String>,
+    reader: Option<BufReader<Box<dyn Read + Send>>>,
+    line: u64,
+    ended: bool,
+}
+
+impl<R: DeserializeOwned, D> JsonLines<R, D> {
+    /// A reader of the file at `path`, which is opened when the first line is read.
+    pub(super) fn new(path: &Path, kind: FaultKind, document: fn(R) -> Result<D, String>) -> Self {
+        JsonLines {
+            path: path.to_owned(),
+            kind,
+            document,
+            reader: None,
+            line: 0,
+            ended: false,
+        }
+    }
+
+    fn fault(&self, what: impl Into<String>) -> Fault {
+        source::fault(self.kind, &self.path, self.line, what)
+    }
+
+    /// Reads the next line; returns false at the end of the file. A line that is too long is skipped and reported as a fault.
+    fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Fault> {
+        self.line += 1;
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            None => {
+                let opened = source::open(&self.path)
+                    .map_err(|e| self.fault(format!("cannot be read: {e}")))?;
+                self.reader
+                    .insert(BufReader::with_capacity(1 << 18, opened))
+            }
+        };
+        let limit = MAX_DOCUMENT_BYTES as u64;
+        let mut too_long = false;
+        loop {
+            match reader.by_ref().take(limit).read_until(b'\n', line) {
+                Ok(n) if n as u64 == limit && line.last() != Some(&b'\n') => {
+                    too_long = true;
+                    line.clear();
+                }
+                Ok(_) if too_long => {
+                    line.clear();
+                    let kind = self.kind.word();
+                    return Err(self.fault(format!("a line that is too long for a {kind}")));
+                }
+                Ok(n) => return Ok(n > 0),
+                Err(error) => {
+                    self.ended = true;
+                    return Err(self.fault(format!("cannot be read further: {error}")));
+                }
+            }
+        }
+    }
+
+    fn parse(&self, line: &[u8]) -> Result<D, Fault> {
+        let json = serde_json::from_slice(line)
+            .map_err(|e| source::json_fault(self.kind, &self.path, self.line, &e))?;
+        (self.document)(json).map_err(|what| self.fault(what))
+    }
+}
+
+impl<R: DeserializeOwned, D> Iterator for JsonLines<R, D> {
+    type Item = Result<D, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        while !self.ended {
+            line.clear();
+            match self.read_line(&mut line) {
+                Ok(true) => {}
+                Ok(false) => self.ended = true,
+                Err(fault) => {
+                    // the file could not be opened
+                    self.ended |= self.reader.is_none();
+                    return Some(Err(fault));
+                }
+            }
+            let bytes = match self.line {
+                1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line),
+                _ => &line,
+            };
+            // without the line break: serde would report an error at the end of the line as one on the next line
+            let bytes = bytes.trim_ascii();
+            if !bytes.is_empty() {
+                return Some(self.parse(bytes));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,61 @@
+//! Ranks the documents of any text collection for queries. Documents have no stance.
+
+use anyhow::Result;
+
+use super::texts::{Settings, Sources, TextRanking, rank};
+use crate::trec::explained::ExplainedText;
+use crate::trec::run::TextRunLine;
+use crate::trec::topic::Topic;
+
+/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
+/// finished topics, and the number of model outputs computed for the next one.
+///
+/// # Errors
+/// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
+pub fn run(
+    topics: &[Topic],
+    sources: &mut Sources,
+    settings: &Settings,
+    tag: &str,
+    on_progress: &mut dyn FnMut(usize, usize),
+) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
+    run_with(
+        topics,
+        sources,
+        settings,
+        tag,
+        on_progress,
+        |_, _, _| Ok(()),
+    )
+}
+
+/// As [`run`]. `explain` may add to the explanations of each topic's ranking.
+pub(super) fn run_with<'a, 'r>(
+    topics: &[Topic],
+    sources: &mut Sources<'a, 'r>,
+    settings: &Settings,
+    tag: &str,
+    on_progress: &mut dyn FnMut(usize, usize),
+    mut explain: impl FnMut(&Topic, &mut Sources<'a, 'r>, &mut TextRanking) -> Result<()>,
+) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
+    let (mut lines, mut explained) = (Vec::new(), Vec::new());
+    for (done, topic) in topics.iter().enumerate() {
+        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
+            on_progress(done, outputs);
+        })?;
+        explain(topic, sources, &mut ranking)?;
+        for (rank, found) in (1..).zip(ranking.documents) {
+            lines.push(TextRunLine {
+                topic: topic.id.clone(),
+                stance: None,
+                doc: found.doc,
+                rank,
+                score: found.score,
+                tag: tag.to_owned(),
+            });
+        }
+        explained.extend(ranking.explained);
+    }
+    on_progress(topics.len(), 0);
+    Ok((lines, explained))
+}

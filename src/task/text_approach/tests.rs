@@ -1,0 +1,93 @@
+use super::*;
+
+#[test]
+fn the_included_approaches_are_parsed() {
+    for task in TextTask::ALL {
+        let all = TextApproach::all(task).unwrap();
+        assert_eq!(all[0].name, "riposte");
+        for approach in &all {
+            assert!(!approach.source.is_empty(), "{}", approach.name);
+            assert_eq!(
+                TextApproach::find(task, &approach.name).unwrap().source,
+                approach.source
+            );
+        }
+    }
+    let error = TextApproach::find(TextTask::Controversial, "nobody").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("riposte, riposte-dense, bm25, dirichlet"),
+        "{error}"
+    );
+}
+
+#[test]
+fn only_the_tasks_of_the_lab_leave_documents_out_by_default() {
+    let recipe = "name = \"x\"\n[[retrieval]]\nanalyzer = \"stem=porter\"\n\
+        similarity = { name = \"dph\" }\nfields = { text = 1.0 }\n";
+    let keeps = |task, more: &str| {
+        let keeps = TextApproach::parse(task, &format!("{recipe}{more}"));
+        let keeps = keeps.unwrap().keeps();
+        (keeps.short, keeps.duplicates)
+    };
+    assert_eq!(keeps(TextTask::Controversial, ""), (false, false));
+    assert_eq!(keeps(TextTask::Comparative, ""), (false, false));
+    assert_eq!(keeps(TextTask::Rank, ""), (true, true));
+    let own = "[keep]\nduplicates = true";
+    assert_eq!(keeps(TextTask::Rank, own), (false, true));
+}
+
+#[test]
+fn unknown_keys_and_impossible_values_are_errors() {
+    let good = r#"
+        name = "x"
+        source = "y"
+        [[retrieval]]
+        analyzer = "stop=lucene stem=porter"
+        similarity = { name = "dirichlet", mu = 2000.0 }
+        fields = { premises = 1.0, conclusion = 0.5 }
+        must = ["premises"]
+        [rerank]
+        depth = 50
+        weights = { retrieval = 1.0, sentence = 0.5 }
+    "#;
+    let parse = |text: &str| TextApproach::parse(TextTask::Controversial, text);
+    parse(good).unwrap();
+    for (from, to, message) in [
+        ("mu = 2000.0", "lambda = 2000.0", "mu"),
+        ("mu = 2000.0", "mu = -1.0", "mu"),
+        ("dirichlet", "dirichlet3", "dirichlet3"),
+        ("stem=porter", "stem=none-such", "none-such"),
+        ("premises = 1.0", "premises = -1.0", "0 or more"),
+        ("[\"premises\"]", "[\"title\"]", "title must match"),
+        ("sentence = 0.5", "sentences = 0.5", "sentences"),
+        ("sentence = 0.5", "cross = -0.5", "cross must be 0 or more"),
+        (
+            "name = \"x\"",
+            "name = \"x\"\nfusion = { name = \"borda\" }",
+            "fusion of one",
+        ),
+        (
+            "depth = 50",
+            "depth = 50\nwindows = { words = 0, step = 1, most = 1 }",
+            "above 0",
+        ),
+        ("depth = 50", "deep = 50", "deep"),
+        ("depth = 50", "depth = 50\nread_whole = 0", "above 0"),
+        ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
+        (
+            "[rerank]",
+            "[pairwise]\ndepth = 1\nweights = { side = 1.0 }\n[rerank]",
+            "above 1",
+        ),
+        (
+            "[rerank]",
+            "[pairwise]\ndepth = 9\nweights = { side = -1.0 }\n[rerank]",
+            "side must be 0 or more",
+        ),
+    ] {
+        let error = format!("{:#}", parse(&good.replace(from, to)).unwrap_err());
+        assert!(error.contains(message), "{to}: {error}");
+    }
+}
