@@ -27,7 +27,10 @@ RUN for package in . benches collection-tools collection-tools/seeded-random fuz
 COPY askama.toml ./
 COPY approaches approaches
 COPY models models
+COPY build.rs ./
 COPY src src
+# The metadata of runs name the commit: --build-arg RIPOSTE_COMMIT=$(git rev-parse HEAD)
+ARG RIPOSTE_COMMIT=unknown
 RUN touch src/lib.rs src/main.rs \
  && cargo build --release --locked -p riposte \
  && strip -o /usr/local/bin/riposte target/release/riposte

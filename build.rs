@@ -17,9 +17,9 @@ fn main() {
         let versions = versions.collect::<Vec<_>>().join(" ");
         println!("cargo::rustc-env=RIPOSTE_LIBRARIES={versions}");
     }
-    let commit = std::env::var("RIPOSTE_COMMIT")
-        .ok()
-        .filter(|c| !c.is_empty());
+    // what the Dockerfile says where nobody has said more
+    let is_known = |commit: &String| !commit.is_empty() && commit != "unknown";
+    let commit = std::env::var("RIPOSTE_COMMIT").ok().filter(is_known);
     if let Some(commit) = commit.or_else(packaged).or_else(of_git) {
         println!("cargo::rustc-env=RIPOSTE_BUILT_FROM={commit}");
     }

@@ -346,7 +346,7 @@ image_is_unchanged() {
     listing >"$work/after"
     diff "$work/before" "$work/after"
 }
-has_only_the_run() { [ "$(ls -A "$1")" = run.txt ]; }
+has_only_the_run() { [ "$(ls -A "$1" | tr '\n' ' ')" = "ir-metadata.yml run.txt " ]; }
 says() { grep -q -- "$2" "$1.said"; }
 no_interface_but_loopback() { [ "$(sed -e 1,2d -e 's/:.*//' -e 's/ //g' "$1.said" | tr '\n' ' ')" = "lo " ]; }
 tira_accepts() {
@@ -401,7 +401,7 @@ fi
 first=$(output first)
 check "user $user without a name, without HOME: exit code 0" exits 0 "" "$first" "$images"
 sed 's/^/    | /' "$first.said"
-check "the output directory has run.txt and nothing else" has_only_the_run "$first"
+check "the output directory has run.txt, its metadata and nothing else" has_only_the_run "$first"
 check "its run is that of this machine, byte for byte" cmp "$expected" "$first/run.txt"
 check "nothing was written but in the output directory and /tmp" image_is_unchanged
 

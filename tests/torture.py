@@ -188,12 +188,13 @@ class Torture:
         make_arguments(texts, 400)
         warm = self.prepared / "warm"
         warm.mkdir()
+        # the metadata of a run name its directory, which is another one in each trial
         copy(GOLDEN, warm / "e.sqlite")
-        image_args = ["images", "-q", "-i", str(SAMPLE), "-o", "{}/out", "--evidence", "{}/e.sqlite", "--explain", "{}/out/explain.jsonl"]
+        image_args = ["images", "-q", "-i", str(SAMPLE), "-o", "{}/out", "--evidence", "{}/e.sqlite", "--explain", "{}/out/explain.jsonl", "--no-metadata"]
         self.must(image_args, warm)
         text_warm = self.prepared / "warm-texts"
         text_warm.mkdir()
-        text_args = ["controversial", "-q", "-i", str(texts), "-o", "{}/out", "--index", "{}/index", "--explain", "{}/out/explain.jsonl"]
+        text_args = ["controversial", "-q", "-i", str(texts), "-o", "{}/out", "--index", "{}/index", "--explain", "{}/out/explain.jsonl", "--no-metadata"]
         self.must(text_args, text_warm)
         for path in [*warm.rglob("*.lock"), *text_warm.rglob("*.lock")]:
             path.unlink()

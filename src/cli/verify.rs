@@ -72,7 +72,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             let refused = refused_by_tira(&bytes).into_iter();
             findings.extend(refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line))));
         }
-        findings.extend(findings_of_metadata(&path, &bytes));
+        findings.extend(findings_of_metadata(&path, &bytes, args.verbose));
         all_valid &= is_valid(&findings);
         print_findings(&path, &findings, args.verbose)?;
     }
@@ -80,8 +80,8 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
 }
 
 /// What the metadata beside a run say that its reader should know: whether it is a manual one, whether they belong to another run, and what
-/// TIRA misses in them where it asks for metadata.
-fn findings_of_metadata(run: &Path, bytes: &[u8]) -> Vec<Finding> {
+/// TIRA misses in them where it asks for metadata, which is said only to who wants to know all.
+fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let file = disk::parent(run).join(metadata::FILE);
     if !file.is_file() {
         return Vec::new();
@@ -118,7 +118,7 @@ fn findings_of_metadata(run: &Path, bytes: &[u8]) -> Vec<Finding> {
         let hint = "write both anew, or delete the file";
         findings.push(found(Severity::Warning, Rule::Metadata, what, hint));
     }
-    if !missing.is_empty() {
+    if all && !missing.is_empty() {
         let what = format!("{name} lacks {}", missing.join(", "));
         let hint =
             "TIRA asks for them in tasks that want metadata; a configuration gives them (--config)";

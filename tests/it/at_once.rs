@@ -167,7 +167,10 @@ fn an_interrupt_ends_the_waiting() {
         .arg("--evidence")
         .arg(&evidence);
     for (name, value) in rank.get_envs() {
-        command.env(name, value.unwrap());
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let error = BufReader::new(child.stderr.take().unwrap());

@@ -82,7 +82,7 @@ fn a_user_without_a_home_ranks_and_writes_only_the_run_and_temporary_files() {
         assert_eq!(code(&output), 0, "{said}");
         let summary = format!("3 images, {new} of them new or changed");
         assert!(said.contains(&summary), "{said}");
-        assert_eq!(names(&out), ["run.txt"]);
+        assert_eq!(names(&out), ["ir-metadata.yml", "run.txt"]);
         runs.push(fs::read(out.join("run.txt")).unwrap());
     }
     assert_eq!(runs[0], runs[1]);

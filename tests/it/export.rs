@@ -370,7 +370,7 @@ fn pandas_reads_in_exported_files_what_is_in_the_store() {
         let (exit, said, errors) = export_evidence(&dir, store, out);
         assert_eq!(exit, 0, "{errors}");
         let tables = compare(&python, store, &dir.path(out));
-        assert_eq!(tables.len(), 13, "{tables:?}");
+        assert_eq!(tables.len(), 14, "{tables:?}");
         for (table, [rows, ..]) in &tables {
             let line = format!("{out}/{table}.parquet: {rows} rows\n");
             assert!(said.contains(&line), "{said}");
@@ -442,7 +442,7 @@ fn evidence_is_exported_whole_or_not_at_all() {
     // it can be exported again and again, to the same bytes
     for _ in 0..2 {
         assert_eq!(export_evidence(&dir, &store, "out").0, 0);
-        assert_eq!(entries(&dir.path("out")).len(), 14);
+        assert_eq!(entries(&dir.path("out")).len(), 15);
         assert_eq!(dir.read("out/mine.txt"), "mine");
     }
     assert_eq!(export_evidence(&dir, &store, "again").0, 0);

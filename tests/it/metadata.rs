@@ -25,7 +25,7 @@ fn run(dir: &WorkDir, options: &[&str]) {
 
 fn verify(dir: &WorkDir) -> String {
     let out = dir.path("out");
-    let args = ["verify", "-i", text(sample()), text(&out)];
+    let args = ["verify", "-v", "-i", text(sample()), text(&out)];
     stdout(&succeed(&mut riposte(&dir.path(""), &args)))
 }
 

@@ -35,7 +35,10 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
     let mut images = riposte(home.path(), &args);
     let output = images.arg("--evidence").arg(&evidence).output().unwrap();
     assert!(code(&output) < 2, "{}", stderr(&output));
-    assert_eq!(names(&out), [".riposte-notes", "run.txt"]);
+    assert_eq!(
+        names(&out),
+        [".riposte-notes", "ir-metadata.yml", "run.txt"]
+    );
 
     let report = reports.join("inspect");
     let inspect = || {

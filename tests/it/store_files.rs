@@ -73,7 +73,7 @@ fn a_store_of_an_earlier_build_gets_checksums() {
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     };
     let documents = count("SELECT count(*) FROM document");
-    assert_eq!(count("SELECT count(*) FROM checksum"), 13 * documents);
+    assert_eq!(count("SELECT count(*) FROM checksum"), 14 * documents);
     assert_eq!(
         count("SELECT count(*) FROM file_state WHERE length(content) = 32"),
         documents
@@ -83,10 +83,10 @@ fn a_store_of_an_earlier_build_gets_checksums() {
     let by_hand =
         "UPDATE vader SET compound = 0.5 WHERE document = (SELECT min(document) FROM vader)";
     connection.execute(by_hand, []).unwrap();
-    assert_eq!(count("SELECT count(*) FROM checksum"), 13 * documents - 1);
+    assert_eq!(count("SELECT count(*) FROM checksum"), 14 * documents - 1);
     let output = succeed(&mut extract(home.path(), sample(), &path));
     assert_computed(&output, 0);
-    assert_eq!(count("SELECT count(*) FROM checksum"), 13 * documents);
+    assert_eq!(count("SELECT count(*) FROM checksum"), 14 * documents);
 }
 
 #[test]
