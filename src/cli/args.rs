@@ -16,7 +16,7 @@ use crate::weights::Models;
 
 /// The environment variables in which TIRA names the directories of the collection and of the run. They are read where the options are not
 /// given.
-const INPUT: &str = "inputDataset";
+pub(super) const INPUT: &str = "inputDataset";
 const OUTPUT: &str = "outputDir";
 
 /// The environment variable that names the configuration.
@@ -455,49 +455,6 @@ pub(super) struct InspectArgs {
     pub(super) evidence: Option<PathBuf>,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
-}
-
-#[derive(Subcommand)]
-pub(super) enum ExportCommand {
-    /// Write an image run as plain TREC runs with a query for each topic and stance (34-PRO), and judgements to match
-    Run(ExportRunArgs),
-    /// Write the evidence about a collection of images as Parquet files, one for each table
-    Evidence(ExportEvidenceArgs),
-}
-
-#[derive(Args)]
-pub(super) struct ExportRunArgs {
-    /// Image run (plain or gzipped), or a directory with a run.txt
-    #[arg(value_name = "RUN")]
-    pub(super) run: PathBuf,
-    /// Output directory, created if necessary
-    #[arg(short, long, value_name = "DIR")]
-    pub(super) output: PathBuf,
-    /// Judgements of images, which are written with the queries of the runs, too
-    #[arg(long, value_name = "QRELS")]
-    pub(super) qrels: Option<String>,
-    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
-    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
-    pub(super) edition: String,
-    /// Write the judgements of all judged topics instead of those of the topics in the run: topics that the run leaves out count as 0
-    #[arg(long, requires = "qrels")]
-    pub(super) all_judged: bool,
-}
-
-#[derive(Args)]
-pub(super) struct ExportEvidenceArgs {
-    /// Directory of the collection
-    #[arg(short, long = "input", value_name = "DIR", env = INPUT, required_unless_present = "evidence")]
-    pub(super) input: Option<PathBuf>,
-    /// Evidence store, by default the one that `images` uses
-    #[arg(long, value_name = "FILE")]
-    pub(super) evidence: Option<PathBuf>,
-    /// Output directory, created if necessary
-    #[arg(short, long, value_name = "DIR")]
-    pub(super) output: PathBuf,
-    /// Print only notes and errors
-    #[arg(short, long)]
-    pub(super) quiet: bool,
 }
 
 /// The models, and how they are computed.

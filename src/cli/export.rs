@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Subcommand};
 
-use super::args::{ExportCommand, ExportEvidenceArgs, ExportRunArgs};
+use super::args::INPUT;
 use super::evaluate::edition;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run,
@@ -19,6 +20,49 @@ use crate::task::extraction::open_store_or_read;
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::{Stance, TopicId, escaped};
+
+#[derive(Subcommand)]
+pub(super) enum ExportCommand {
+    /// Write an image run as plain TREC runs with a query for each topic and stance (34-PRO), and judgements to match
+    Run(ExportRunArgs),
+    /// Write the evidence about a collection of images as Parquet files, one for each table
+    Evidence(ExportEvidenceArgs),
+}
+
+#[derive(Args)]
+pub(super) struct ExportRunArgs {
+    /// Image run (plain or gzipped), or a directory with a run.txt
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Output directory, created if necessary
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Judgements of images, which are written with the queries of the runs, too
+    #[arg(long, value_name = "QRELS")]
+    qrels: Option<String>,
+    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
+    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
+    edition: String,
+    /// Write the judgements of all judged topics instead of those of the topics in the run: topics that the run leaves out count as 0
+    #[arg(long, requires = "qrels")]
+    all_judged: bool,
+}
+
+#[derive(Args)]
+pub(super) struct ExportEvidenceArgs {
+    /// Directory of the collection
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT, required_unless_present = "evidence")]
+    input: Option<PathBuf>,
+    /// Evidence store, by default the one that `images` uses
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// Output directory, created if necessary
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Print only notes and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
 
 /// The files of a run: its lists for, those against, and all.
 const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];

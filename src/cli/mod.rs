@@ -36,10 +36,11 @@ use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::weights::{self, Models};
 use args::{
-    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExportCommand, ExtractArgs,
-    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs,
-    StanceArgs, Task, TextArgs, VerifyArgs,
+    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs, ImagesArgs,
+    IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs, StanceArgs, Task,
+    TextArgs, VerifyArgs,
 };
+use export::ExportCommand;
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
