@@ -17,7 +17,7 @@ fn main() {
         let versions = versions.collect::<Vec<_>>().join(" ");
         println!("cargo::rustc-env=RIPOSTE_LIBRARIES={versions}");
     }
-    // what the Dockerfile says where nobody has said more
+    // the Dockerfile's default, which names no commit
     let is_known = |commit: &String| !commit.is_empty() && commit != "unknown";
     let commit = std::env::var("RIPOSTE_COMMIT").ok().filter(is_known);
     if let Some(commit) = commit.or_else(packaged).or_else(of_git) {

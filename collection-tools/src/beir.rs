@@ -1,8 +1,8 @@
 //! `generate-beir`: a collection in the layout of BEIR, made by code alone, whose judgements follow from how it is made.
 //!
-//! Each query asks for two words that only its own documents have. A document of grade 2 has each of them three times, one of grade 1 once. One of
-//! grade 0 has each nine times, as pages have that want to be found: a search for words ranks it first. So a ranking by words lists grade 0, then
-//! 2, then 1, and its nDCG can be worked out from the judgements. The queries of odd numbers have such a document, the others have none.
+//! Each query asks for two words that only its own documents have. A document of grade 2 has each of them three times, one of grade 1 once. One
+//! of grade 0 has each nine times, as spam has, and a search for words ranks it first. So a ranking by words lists grade 0, then 2, then 1, and
+//! its nDCG can be worked out from the judgements. The queries of odd numbers have such a document, the others have none.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
     for query in 1..=queries {
         let mut random = Random::new(*seed, "query", query as u64);
         let words = [rare(2 * query), rare(2 * query + 1)];
-        // stop lists have all other words of a query
+        // all other words of a query are stop words
         let text = format!("the {} of {}", words[0], words[1]);
         writeln!(
             asked,
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<()> {
     write(&dir.join("qrels/train.tsv"), train)
 }
 
-/// The text with the words in between, each so many times.
+/// The text with each of the two words inserted this many times.
 fn with_words(text: &str, words: &[String; 2], repeats: usize) -> String {
     let mut mixed = Vec::new();
     let mut plain = text.split(' ');

@@ -1,4 +1,4 @@
-//! What a generated collection in the form of 2025 has besides the others: claims, captions, and judgements of claims.
+//! What only generated collections in the form of 2025 have: claims, captions, and judgements of claims.
 
 use riposte::topic::question::claims;
 
@@ -23,8 +23,8 @@ pub fn arguments_xml(topics: &[Topic]) -> String {
     xml
 }
 
-/// The lines of judgements of an image for both claims of a topic, given whether it is on topic, for the first claim and against it: grade 2
-/// if it conveys that claim and not the other one, 1 if it conveys both or is only on topic.
+/// The judgements of an image for both claims of a topic. The last argument says whether it is on topic, for the first claim, and against that
+/// claim. Grade 2: it conveys the claim and not the other one. Grade 1: it conveys both, or is only on topic.
 pub fn judgements(topic: usize, image: &str, [on_topic, pro, con]: [bool; 3]) -> String {
     let line = |side: usize, own: bool, other: bool| {
         let grade = u8::from(on_topic) + u8::from(own && !other);

@@ -58,8 +58,8 @@ pub struct Options {
     /// Number of further images that speak for both sides: pros and cons in two columns or panels, or a disputed claim
     #[arg(long, value_name = "N", default_value_t = 0)]
     two_sided: usize,
-    /// In the form of 2025: claims in arguments.xml, two for each topic, captions and texts beside the images, ids of 24 digits, and grades
-    /// from 0 to 2
+    /// Make a collection in the form of 2025: arguments.xml with two claims for each topic, captions and texts beside the images, ids of 24
+    /// digits, grades from 0 to 2
     #[arg(long)]
     claims: bool,
     /// The same seed gives the same bytes; --two-sided leaves the other images as they are

@@ -79,11 +79,11 @@ pub(super) struct ImagesArgs {
     /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, arguments.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
-    /// Year of the task: for questions 10 images for and 10 against (2022, 2023), for claims one list of 10 (2024) or 5 (2025). By default as
-    /// the topics look
+    /// Year of the task: for questions 10 images for and 10 against (2022, 2023), for claims one list of 10 (2024) or 5 (2025). By default
+    /// inferred from the topics
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2022..=2025))]
     pub(super) edition: Option<u32>,
-    /// Rank only these images anew (TIREx's rerank.jsonl: qid and docno), by default those of rerank.jsonl in the collection, if there is one
+    /// Rank only these images (TIREx's rerank.jsonl: qid and docno), by default those of rerank.jsonl in the collection, if there is one
     #[arg(long, value_name = "FILE")]
     pub(super) candidates: Option<PathBuf>,
     /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
@@ -96,7 +96,7 @@ pub(super) struct ImagesArgs {
     /// Allow an image in both lists of a topic
     #[arg(long)]
     pub(super) overlap: bool,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach. With several approaches, TAG-NAME
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
@@ -156,7 +156,7 @@ pub(super) struct TextArgs {
     /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is DIR/NAME/run.txt
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: Vec<String>,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach. With several approaches, TAG-NAME
+    /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::args::ImagesArgs;
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_topics};
@@ -19,8 +19,8 @@ use crate::trec::{DocId, escaped};
 pub(super) struct Edition(u32);
 
 impl Edition {
-    /// The year that the user has named or, if none is, the last one whose topics look like these: claims with premises are of 2024,
-    /// others of 2025, and questions are of 2022, whose rules are those of 2023.
+    /// The year that the user has named. If none is named, it follows from the topics: claims with premises are of 2024, other claims of 2025,
+    /// and questions of 2022, whose rules are those of 2023.
     pub fn of(named: Option<u32>, topics: &[Topic]) -> Edition {
         let has_premise = |topic: &Topic| {
             let argument = topic.argument.as_ref();
@@ -71,34 +71,32 @@ impl Edition {
         }
     }
 
-    /// The approaches with these names, or the default one of the year.
+    /// The approaches that the user has named or, if none is, the default one of the year.
     ///
     /// # Errors
-    /// There is no such approach, or its lists have the form of other years.
-    pub fn approaches(self, names: &[String]) -> Result<Vec<ImageApproach>> {
-        let default = match self.form() {
-            Form::Stances => "riposte",
-            Form::Claims => "riposte-claims",
+    /// The lists of one of them have the form of other years.
+    pub fn approaches(self, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
+        let (default, theirs) = match self.form() {
+            Form::Stances => (
+                "riposte",
+                "one list for each claim, and not the lists for and against it of this year",
+            ),
+            Form::Claims => (
+                "riposte-claims",
+                "lists for and against a claim, and not the one list of this year",
+            ),
         };
-        if names.is_empty() {
+        if named.is_empty() {
             return Ok(vec![ImageApproach::find(default)?]);
         }
-        let find = |name: &String| {
-            let approach = ImageApproach::find(name)?;
-            let year = self.0;
-            ensure!(
-                approach.form == self.form(),
-                "the approach {name} makes {} (--edition {year}): {default} is one that does",
-                match self.form() {
-                    Form::Stances =>
-                        "one list for each claim, and not the lists for and against it of this year",
-                    Form::Claims =>
-                        "lists for and against a claim, and not the one list of this year",
-                }
+        let other = named.iter().find(|approach| approach.form != self.form());
+        if let Some(ImageApproach { name, .. }) = other {
+            bail!(
+                "the approach {name} makes {theirs} (--edition {}): {default} is one that does",
+                self.0
             );
-            Ok(approach)
-        };
-        names.iter().map(find).collect()
+        }
+        Ok(named)
     }
 }
 
@@ -115,7 +113,7 @@ impl Asked {
     /// Reads the topics, and the candidates if there is a file of them. Prints what in the files is broken.
     ///
     /// # Errors
-    /// A file cannot be read, or no topic.
+    /// A file cannot be read, or none of its topics can.
     pub fn read(args: &ImagesArgs) -> Result<Self> {
         let input = &args.extraction.input;
         let mut candidates = None;
@@ -146,7 +144,7 @@ impl Asked {
         })
     }
 
-    /// Leaves in the collection only the images that are a candidate for a topic.
+    /// Leaves in the collection only the images that are candidates for some topic.
     ///
     /// # Errors
     /// The collection has none of them.

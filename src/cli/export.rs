@@ -64,7 +64,7 @@ pub(super) struct ExportEvidenceArgs {
     quiet: bool,
 }
 
-/// The files of a run: its lists for, those against, and all.
+/// The files of a run: its PRO lists, its CON lists, and both.
 const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];
 
 /// The files of the judgements, in the order of [`PlainQrels::files`].
@@ -135,7 +135,7 @@ fn described(lines: &[TextRunLine]) -> String {
     format!("{} queries, {} images", queries.len(), lines.len())
 }
 
-/// The topics whose judgements are written. Notes those of the others that matter.
+/// The topics whose judgements are written. Prints notes about topics that are left out or incomplete.
 fn topics<'a>(
     lines: &'a [ImageRunLine],
     qrels: &'a ImageQrels,
@@ -195,7 +195,7 @@ fn note_unjudged(unjudged: &[TopicId]) {
     note("topics", unjudged.iter(), &what);
 }
 
-/// Notes what holds for some topics or lists, if there are any.
+/// Prints a note about these topics or lists, if there are any.
 fn note<'a>(kind: &str, ids: impl Iterator<Item = &'a TopicId>, what: &str) {
     let ids: Vec<&str> = ids.map(|id| id.0.as_str()).collect();
     if ids.is_empty() {

@@ -60,7 +60,7 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
         topics.len(),
         topics.iter().filter(|topic| is_tested(topic)).count(),
     );
-    // without any, these judgements are of other queries
+    // if none is judged, the judgements belong to other queries
     if kept > 0 && kept < all {
         topics.retain(is_tested);
         say!(
@@ -159,7 +159,7 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
         |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
     let cache = match etcetera::choose_base_strategy() {
         Ok(strategy) => Some(strategy.cache_dir()),
-        // a user without a home, as in a container, can have this directory all the same
+        // a user without a home directory, as in a container, may still have set this variable
         Err(_) => std::env::var_os("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .filter(|dir| dir.is_absolute()),

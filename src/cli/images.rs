@@ -42,17 +42,16 @@ use crate::weights::Role;
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
 
-/// `riposte images`: retrieves images and writes run.txt, one for each approach. Returns the exit code.
+/// `riposte images`: retrieves images and writes a run for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
     // a misspelt name is found before anything is read
-    for name in &args.approach {
-        ImageApproach::find(name)?;
-    }
+    let named = args.approach.iter().map(|name| ImageApproach::find(name));
+    let named = named.collect::<Result<Vec<_>>>()?;
     let mut collection = open(options)?;
     let mut asked = Asked::read(args)?;
     let edition = Edition::of(args.edition, &asked.topics);
-    let found = edition.approaches(&args.approach)?;
+    let found = edition.approaches(named)?;
     ensure!(
         !args.overlap || edition.form() == Form::Stances,
         "--overlap is for lists for and against a claim (--edition 2022 or 2023)"
@@ -114,31 +113,8 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     };
     let done = image_run::run(&mut extraction, request, &mut |event| printer.print(event))?;
 
-    if let Some(config) = &config {
-        let models = extraction.producers()?;
-        for (settings, file) in runs.iter().zip(&run_files) {
-            let approach = &settings.approach;
-            let description = Description {
-                tag: &settings.tag,
-                task: "image retrieval for arguments".to_owned(),
-                year: Some(edition.year()),
-                test_collection: edition.collection(),
-                parts: args.parts.clone(),
-                approach: &approach.name,
-                source: &approach.source,
-                unknown: &approach.unknown,
-                recipe: &approach.text,
-                documents: done.summary.documents,
-                topics: topics.len(),
-                models: models.clone(),
-                command: metadata::command(),
-                collection: options.input.clone(),
-            };
-            metadata::write(disk::parent(file), config, &description)?;
-        }
-    }
     let (mut index_seconds, mut rank_seconds) = (0.0, 0.0);
-    for (run, file) in done.runs.iter().zip(&run_files) {
+    for ((run, settings), file) in done.runs.iter().zip(&runs).zip(&run_files) {
         if options.verbose {
             print_verified(run.verified);
         }
@@ -153,6 +129,15 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             Form::Claims => run::write_answers(&answers(&run.ranking, edition))?,
         };
         write_atomically(file, written.as_bytes())?;
+        if let Some(config) = &config {
+            let description = Description {
+                documents: done.summary.documents,
+                topics: topics.len(),
+                models: extraction.producers()?,
+                ..describe(args, settings, edition)
+            };
+            metadata::write(disk::parent(file), config, &description)?;
+        }
         if let Some(path) = &args.explain {
             write_atomically(path, &explained::write(&run.ranking.explained)?)?;
         }
@@ -172,6 +157,27 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         }
     }
     Ok(code.max(print_faults(options, &done.summary)))
+}
+
+/// What is known of a run before it is made.
+fn describe<'a>(args: &ImagesArgs, settings: &'a Settings, edition: Edition) -> Description<'a> {
+    let approach = &settings.approach;
+    Description {
+        tag: &settings.tag,
+        task: "image retrieval for arguments".to_owned(),
+        year: Some(edition.year()),
+        test_collection: edition.collection(),
+        parts: args.parts.clone(),
+        approach: &approach.name,
+        source: &approach.source,
+        unknown: &approach.unknown,
+        recipe: &approach.text,
+        documents: 0,
+        topics: 0,
+        models: BTreeMap::new(),
+        command: metadata::command(),
+        collection: args.extraction.input.clone(),
+    }
 }
 
 /// The lines of a run of claims.

@@ -52,7 +52,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Retrieve images for and against the claim of each topic, and write them to run.txt (2024, 2025: for each claim, to results.jsonl)
+    /// Retrieve images for and against the claim of each topic, and write them to run.txt; for the claims of 2024 and 2025, to results.jsonl
     Images(ImagesArgs),
     /// Retrieve arguments for controversial questions (Task 1), and write them to run.txt
     Controversial(ControversialArgs),

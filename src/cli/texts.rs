@@ -235,10 +235,11 @@ pub(crate) struct RunPlace {
     pub tag: String,
 }
 
-/// The places of the runs of these approaches: the output directory for one, and in it a directory with the name of each for several.
+/// The places of the runs of these approaches. The run of a single approach goes to the output directory itself; each of several has a directory
+/// in it, named after the approach.
 ///
 /// # Errors
-/// There are several approaches, and two have the same name or one has none.
+/// Of several approaches, two have the same name or one has none.
 pub(crate) fn run_places(
     output: &Path,
     approaches: &[&str],
@@ -267,8 +268,8 @@ pub(crate) fn run_places(
     places.collect()
 }
 
-/// Checks, before any work is done, that the files of each run, of which the run itself is the first, and the file that --explain names can
-/// be written, and are none of those that are read. Returns the paths of the runs.
+/// Checks, before any work is done, that the files of each run (the run itself comes first) and the file that --explain names can be written,
+/// and that none of them is a file that is read. Returns the paths of the runs.
 ///
 /// # Errors
 /// One of them cannot be written, or --explain is given for several runs.

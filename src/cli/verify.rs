@@ -20,6 +20,7 @@ use crate::judge::verify::{
 };
 use crate::task::metadata::{self, Described};
 use crate::task::text_indexes::document_ids;
+use crate::trec::run;
 use crate::trec::{DocId, TextTask, TopicId, escaped};
 
 /// Number of findings of each kind that are printed without `--verbose`.
@@ -79,8 +80,8 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
     Ok(u8::from(!all_valid || has_faults))
 }
 
-/// What the metadata beside a run say that its reader should know: whether it is a manual one, whether they belong to another run, and what
-/// TIRA misses in them where it asks for metadata, which is said only to who wants to know all.
+/// What users should know of the metadata beside a run: that it is a manual run, or that the metadata belong to another run. With `all`, also
+/// what TIRA would miss in them where it asks for metadata.
 fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let file = disk::parent(run).join(metadata::FILE);
     if !file.is_file() {
@@ -113,7 +114,8 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
         let hint = format!("{name} says so: description or narrative was searched for");
         findings.push(found(Severity::Note, Rule::Metadata, what, &hint));
     }
-    if !tag.is_empty() && !String::from_utf8_lossy(bytes).contains(&tag) {
+    let (lines, _) = run::read_texts(&String::from_utf8_lossy(bytes));
+    if lines.iter().all(|line| line.tag != tag) && !tag.is_empty() {
         let what = format!("{name} describes another run, with the tag {tag}");
         let hint = "write both anew, or delete the file";
         findings.push(found(Severity::Warning, Rule::Metadata, what, hint));

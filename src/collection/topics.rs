@@ -10,7 +10,7 @@ use super::source::read_regular;
 use crate::trec::topic::{self, Topic};
 use crate::trec::{Fault, FaultKind};
 
-/// Maximum size of a file of topics. The largest one of the lab has 80 kB; that of MS MARCO in BEIR, with its 510,000 queries, has about 40 MB.
+/// Maximum size of a file of topics. The largest one of the lab has 80 kB; BEIR has files of several hundred thousand queries.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The topics of a file, and what in it could not be read.

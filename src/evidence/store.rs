@@ -14,6 +14,7 @@ mod parquet;
 mod passed_over;
 mod repair;
 mod rows;
+mod tables;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -45,38 +46,10 @@ pub(crate) use rows::{blob_of, vector_of};
 use rows::{
     fault_of, picture_of, rank_of, read_document, read_words, write_file_state, write_record,
 };
-
-/// Must be increased when the tables change.
-const SCHEMA_VERSION: i64 = 1;
+use tables::{SCHEMA, SCHEMA_VERSION, add_stand_ins};
 
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
-
-const SCHEMA: &str = include_str!("store/schema.sql");
-
-/// Tables that stores of older builds lack. They are added when such a store is opened for writing.
-const ADDED: [&str; 6] = [
-    include_str!("store/text_hash.sql"),
-    include_str!("store/backend.sql"),
-    include_str!("store/ocr_block.sql"),
-    include_str!("store/file_state.sql"),
-    include_str!("store/passed_over.sql"),
-    include_str!("store/given_text.sql"),
-];
-
-/// The same tables, empty and for one connection. A store of an older build that is opened for reading is read as if it had them.
-const STAND_INS: [(&str, &str); 7] = [
-    ("text_hash", "document, hash"),
-    ("backend", "document, channel, backend, numeric"),
-    ("ocr_block", "document, block, first_line"),
-    ("file_state", "document, state, content"),
-    ("given_text", "document, caption, text"),
-    ("checksum", "document, of_table, sum"),
-    (
-        "passed_over",
-        "document, fingerprint, content, producers, path, what",
-    ),
-];
 
 /// Which files a document's evidence was computed from, and by which producers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -246,7 +219,7 @@ impl Store {
             ),
         }
         file::check(connection, path)?;
-        let added = ADDED.concat() + &checksum::schema();
+        let added = tables::added() + &checksum::schema();
         Ok(connection.execute_batch(&format!("BEGIN;{added}COMMIT;"))?)
     }
 
@@ -625,19 +598,4 @@ fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
-}
-
-/// Adds empty tables, for this connection only, in the place of those that a store of an older build lacks.
-fn add_stand_ins(connection: &Connection) -> rusqlite::Result<()> {
-    for (name, columns) in STAND_INS {
-        let exists = connection
-            .prepare("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?
-            .exists([name])?;
-        if !exists {
-            connection.execute_batch(&format!(
-                "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE {name} ({columns});"
-            ))?;
-        }
-    }
-    Ok(())
 }

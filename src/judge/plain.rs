@@ -25,8 +25,7 @@ pub struct PlainRun {
     pub con: Vec<TextRunLine>,
     /// Number of lines that are left out, because their images are in the same list before.
     pub repeated: usize,
-    /// The lists whose scores do not follow their ranks, so that they were replaced: by the number of the list's results for the first, and 1 for the
-    /// last.
+    /// The lists whose scores do not follow their ranks. Their scores are replaced: the first result gets the number of results, the last one 1.
     pub rescored: Vec<TopicId>,
     /// Whether tags with blanks were changed.
     pub retagged: bool,
@@ -74,7 +73,7 @@ fn query(topic: &TopicId, stance: Stance) -> TopicId {
     TopicId(format!("{topic}-{stance}"))
 }
 
-/// Whether a program that sorts by score, in 32-bit floats, gets the order of these lines, whatever it does with ties.
+/// Whether a program that sorts by scores as 32-bit floats keeps the order of these lines, however it breaks ties.
 fn strictly_decrease(list: &[TextRunLine]) -> bool {
     let scores: Vec<f32> = list.iter().map(|line| read_back(line.score)).collect();
     scores.iter().all(|score| score.is_finite()) && scores.is_sorted_by(|a, b| a > b)

@@ -22,8 +22,8 @@ pub(crate) fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// Replaces each value by its hyperbolic tangent, rounded once from double precision. The single precision of the C library rounds the last bit
-/// otherwise from one version to the next (glibc 2.40 and 2.41), and a run would differ between two Linux systems.
+/// Replaces each value by its hyperbolic tangent, rounded once from double precision. In single precision, versions of the C library differ in
+/// the last bit (glibc 2.36 and 2.41), and so would runs on two Linux systems.
 pub(crate) fn tanh(values: &mut [f32]) {
     for value in values {
         *value = f64::from(*value).tanh() as f32;
@@ -34,7 +34,7 @@ pub(crate) fn tanh(values: &mut [f32]) {
 mod tests {
     use super::*;
 
-    /// The right values are those of 60 decimal digits. The `tanhf` of glibc 2.36 gives each of them with another last bit.
+    /// The right values were computed with 60 decimal digits. The `tanhf` of glibc 2.36 gets the last bit of each of them wrong.
     #[test]
     fn the_hyperbolic_tangent_is_rounded_alike_whatever_the_c_library_has() {
         let right = [

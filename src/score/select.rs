@@ -86,8 +86,8 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     Selection { listed, copies }
 }
 
-/// Selects the one list of a claim: the `length` candidates of the highest worth as PRO, of images of the same picture the best one. Copies
-/// follow only where there are too few others.
+/// Selects the one list of a claim: the `length` candidates that are worth most as PRO. Of images of the same picture only the best is taken;
+/// copies follow if there are too few others.
 pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     let (_, copies) = distinct(candidates);
     let members = |are_copies: bool| {

@@ -10,10 +10,10 @@ use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// The lines of the run, and the explanations of the scores, as of [`rank::run`], with the stance of each explained argument.
+/// The lines of the run, and the explanations of the scores, as from [`rank::run`], with the stance of each explained argument.
 ///
 /// # Errors
-/// As of [`rank::run`].
+/// As for [`rank::run`].
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,

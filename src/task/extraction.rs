@@ -120,7 +120,7 @@ impl Extraction {
         })
     }
 
-    /// By channel that is stored, what has produced most of it.
+    /// For each stored channel, the producer of most of its values.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -86,7 +86,7 @@ impl Settings {
 /// A run, and the explanations of its scores.
 #[derive(Debug)]
 pub struct ImageRanking {
-    /// By topic in the order of the topics, PRO before CON, by rank. The one list of a claim is in the place of PRO.
+    /// In the order of the topics, then PRO before CON, then by rank. The one list of a claim stands as PRO.
     pub lines: Vec<ImageRunLine>,
     /// By topic and image, why an image conveys a claim; empty for other runs.
     pub rationales: HashMap<(TopicId, DocId), String>,

@@ -1,5 +1,5 @@
-//! What a run was made by: `ir-metadata.yml`, in the schema of ir_metadata (Breuer, Keller, Schaer 2022, <https://www.ir-metadata.org>), whose
-//! parts are platform, research goal, implementation, method, actor and data.
+//! What made a run: `ir-metadata.yml`, in the schema of ir_metadata (Breuer, Keller, Schaer 2022, <https://www.ir-metadata.org>), whose parts
+//! are platform, research goal, implementation, method, actor and data.
 //!
 //! The file has no time of day, so that the same command on the same machine writes the same bytes.
 
@@ -16,7 +16,7 @@ pub const FILE: &str = "ir-metadata.yml";
 /// The version of the schema.
 const SCHEMA: &str = "1.0";
 
-/// What riposte cannot know: who makes the run, and where the program is published. A TOML file of the user.
+/// What riposte cannot know: who makes the run, and where the program is published. The user gives it in a TOML file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -57,7 +57,7 @@ pub struct Source {
     pub repository: Option<String>,
 }
 
-/// What the collection is called, if it is another one than the lab's.
+/// What the user's collection is called, if it is not the lab's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
@@ -116,7 +116,7 @@ impl Description<'_> {
         let recipe: toml::Table = toml::from_str(self.recipe).context("the recipe")?;
         let mut recipe = yaml_serde::to_value(recipe)?;
         if let Value::Mapping(recipe) = &mut recipe {
-            // they stand beside the recipe
+            // these are fields of the method itself
             for key in ["name", "source", "unknown"] {
                 recipe.remove(key);
             }

@@ -289,7 +289,7 @@ impl TextApproach {
             return Ok(approach);
         }
         if task == TextTask::Rank {
-            // of an unknown collection, it is not known that such documents are of little use
+            // in an unknown collection, short documents and copies may be useful
             approach.keep.get_or_insert(Keep {
                 short: true,
                 duplicates: true,

@@ -205,7 +205,7 @@ pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) ->
     ]
 }
 
-/// The prompts about what an image should convey; the first is that in its own words. Without `all` there is no other.
+/// The prompts about what an image should convey, the first of them in its own words. Without `all`, that one is the only one.
 pub(crate) fn about(conveyed: &str, all: bool) -> Group {
     let templates = if all { TOPIC } else { &TOPIC[..1] };
     Group {

@@ -47,7 +47,7 @@ impl Polarity {
     }
 }
 
-/// The topic as a question; `parts` names the parts besides the title whose words are searched for. Those of a premise always are.
+/// The topic as a question; `parts` names the parts besides the title whose words are searched for. The words of a premise always are.
 pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     let mut words = topic.title.clone();
     let premise = topic.argument.as_ref().map_or(&None, |a| &a.premise);

@@ -76,8 +76,8 @@ impl Candidates {
         self.by_topic.values().flatten().collect()
     }
 
-    /// Gives the documents their names in a collection, whose ids are `known`, in order: ids of 16 hexadecimal digits and of 24 are found
-    /// either way, if one begins with the other. Those that the collection lacks are left out; returns their number.
+    /// Replaces the ids by those of a collection, which are sorted in `known`. An id of 16 hexadecimal digits and one of 24 are the same if one
+    /// begins with the other. Candidates that the collection lacks are left out; returns their number.
     pub fn resolve(&mut self, known: &[&DocId]) -> usize {
         let mut missing = BTreeSet::new();
         for of_topic in self.by_topic.values_mut() {
@@ -94,7 +94,7 @@ impl Candidates {
     }
 }
 
-/// The id itself, one that begins with it, or the longest with which it begins.
+/// The first known id that begins with this one or, if there is none, the one before it in the order, if this one begins with that.
 fn find<'a>(id: &DocId, known: &[&'a DocId]) -> Option<&'a DocId> {
     let at = known.partition_point(|other| *other < id);
     let next = known.get(at).filter(|other| other.0.starts_with(&id.0));

@@ -137,7 +137,7 @@ fn fixed_point(score: f64) -> Result<String> {
     })
 }
 
-/// The score that a program gets which reads the score of a run line as a 32-bit float.
+/// The score of a run line as it is read by a program that uses 32-bit floats.
 pub(crate) fn read_back(score: f64) -> f32 {
     let written = fixed_point(score).ok();
     let read = written.and_then(|text| text.parse().ok());
@@ -189,7 +189,7 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     })
 }
 
-/// Reads a run of 2024 or 2025 as an image run in which the one list of each claim is that of PRO. The score of a line is its negative rank.
+/// Reads a run of 2024 or 2025 as an image run, with the one list of each claim as PRO. The score of a line is its negative rank.
 pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     read(text, |line| {
         let TextRunLine {

@@ -27,12 +27,12 @@ pub struct Topic {
     pub argument: Option<ArgumentParts>,
 }
 
-/// The parts of an argument that is to be conveyed by images.
+/// The parts of an argument besides its claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentParts {
     /// What the images are to convey in 2024; arguments of 2025 have none.
     pub premise: Option<String>,
-    /// What the premise is in the words of the file: a study or an anecdote.
+    /// The type of the premise, as the file names it: a study or an anecdote.
     pub premise_type: Option<String>,
 }
 

@@ -169,7 +169,7 @@ impl Models {
     }
 }
 
-/// Whether there is no such file. One that this user may not look at can be there: to take it for missing would change the results.
+/// Whether there is no such file. A file that this user may not look at is not missing: without its model, results would differ.
 fn is_missing(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(found) => !found.is_file(),

@@ -67,7 +67,7 @@ fn every_claim_of_2025_is_served_by_each_approach() {
             code == 0 && said.ends_with("results.jsonl: valid\n"),
             "{said}"
         );
-        // five images that are drawn at random have a mean of about .25
+        // images that are drawn by chance would have far less
         assert!(effectiveness(&dir, &format!("out/{name}")) > 0.6, "{name}");
     }
     // the captions name the subject, and the words of the first claim are those of the first caption that is listed
@@ -225,7 +225,7 @@ fn only_candidates_are_ranked_anew() {
     let dir = WorkDir::new();
     let home = dir.path("");
     let all = listed(&rank_sample(&home, &[]).1.unwrap());
-    // of the images that are listed for topic 1, every second one; the first with more digits than in the collection, as in the evaluator of 2023
+    // every second image that is listed for topic 1. The id of the first gets eight more digits, as the evaluator of 2023 has them
     let chosen: Vec<&String> = all["1"].iter().step_by(2).collect();
     let mut lines: String = chosen[1..]
         .iter()

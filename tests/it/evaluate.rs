@@ -219,7 +219,7 @@ fn evaluate_prints_tables_tsv_and_jsonl_and_refuses_what_it_cannot_compute() {
 
 #[test]
 fn a_confidence_interval_is_where_statistics_put_it() {
-    // 400 topics, of which the first document is relevant in half: the mean has a standard deviation of .025
+    // 400 topics. For half of them the first document is relevant, so the standard deviation of the mean is .025
     let (mut qrels, mut run) = (String::new(), String::new());
     for topic in 1..=400 {
         writeln!(qrels, "{topic} 0 a {}\n{topic} 0 b 1", topic % 2).unwrap();

@@ -69,19 +69,34 @@ fn wait_for_documents(child: &mut Child, evidence: &Path) -> i64 {
     }
 }
 
+/// A collection with ten copies of each document of the sample, so that its extraction takes long enough to be interrupted.
+fn ten_samples(dir: &Path) {
+    fs::create_dir(dir).unwrap();
+    fs::copy(sample().join("topics.xml"), dir.join("topics.xml")).unwrap();
+    for document in documents(sample()) {
+        let prefix = dir.join("images").join(name(document.parent().unwrap()));
+        let stem = &name(&document)[..14];
+        for number in 10..20 {
+            copy(&document, &prefix.join(format!("{stem}{number}")));
+        }
+    }
+}
+
 #[test]
 fn an_extraction_killed_and_resumed_gives_the_same_evidence_and_run() {
     let home = TempDir::new().unwrap();
+    let input = home.path().join("input");
+    ten_samples(&input);
     let whole = home.path().join("whole.sqlite");
-    let (_, run) = images(home.path(), sample(), &["--evidence", text(&whole)]);
+    let (_, run) = images(home.path(), &input, &["--evidence", text(&whole)]);
     let run = run.unwrap();
 
-    let total = documents(sample()).len() as i64;
+    let total = documents(&input).len() as i64;
     let cut = home.path().join("cut.sqlite");
     let mut interrupted = false;
     for _ in 0..20 {
         let _ = fs::remove_file(&cut);
-        let args = ["extract", "-i", text(sample()), "--evidence", text(&cut)];
+        let args = ["extract", "-i", text(&input), "--evidence", text(&cut)];
         let mut command = riposte(home.path(), &args);
         command.args(["--threads", "1"]).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -97,7 +112,7 @@ fn an_extraction_killed_and_resumed_gives_the_same_evidence_and_run() {
         interrupted,
         "twenty extractions ended before they could be killed"
     );
-    let (output, resumed) = images(home.path(), sample(), &["--evidence", text(&cut)]);
+    let (output, resumed) = images(home.path(), &input, &["--evidence", text(&cut)]);
     let error = stderr(&output);
     let new: i64 = error
         .lines()
@@ -119,10 +134,12 @@ fn an_extraction_killed_and_resumed_gives_the_same_evidence_and_run() {
 #[test]
 fn control_c_stops_without_a_run_and_says_how_to_continue() {
     let home = TempDir::new().unwrap();
+    let input = home.path().join("input");
+    ten_samples(&input);
     let (evidence, out) = (home.path().join("e.sqlite"), home.path().join("out"));
     for _ in 0..20 {
         let _ = fs::remove_file(&evidence);
-        let mut command = riposte(home.path(), &["images", "-i", text(sample())]);
+        let mut command = riposte(home.path(), &["images", "-i", text(&input)]);
         command
             .args(["-o", text(&out), "--evidence", text(&evidence)])
             .args(["--threads", "1"])
@@ -135,7 +152,7 @@ fn control_c_stops_without_a_run_and_says_how_to_continue() {
             .unwrap();
         let output = child.wait_with_output().unwrap();
         if code(&output) == 0 {
-            // it ended before the signal came
+            // the signal came after the last image
             let _ = fs::remove_dir_all(&out);
             continue;
         }

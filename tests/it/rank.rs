@@ -171,7 +171,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     assert!(dir.read("packed/run.txt") == run, "{said}");
 }
 
-/// BM25 of a query in one list of words for each document, as Lucene computes it: for each document, in their order.
+/// The BM25 score of each document for a query, as Lucene computes it. A document is a list of words.
 fn bm25(query: &str, texts: &[Vec<&str>]) -> Vec<f64> {
     let (k1, b) = (0.9, 0.4);
     let count = |words: &[&str], word: &str| words.iter().filter(|w| **w == word).count() as f64;

@@ -329,7 +329,7 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     ]);
     fs::create_dir(dir.path("empty")).unwrap();
     let (code, said, _) = dir.run("verify team --task comparative --topics topics.xml");
-    // a run of this size is none that TIRA takes
+    // TIRA does not take a run of this size
     let refused = "team/any-name.txt: refused by TIRA: 4 lines (fewer than 5 are taken for a mistake)\n\
                    team/any-name.txt: refused by TIRA: 2 topics (fewer than 3 are taken for a mistake)\n";
     let valid = "team/any-name.txt: valid by the rules of the task, but TIRA refuses it\n";

@@ -450,7 +450,7 @@ impl<'a> Worker<'a> {
         if let (Some(producer), Some(model)) =
             (missing.remove(&Channel::Sentence), &self.tools.sentences)
         {
-            // main texts are compared with claims alone, whose collections give texts, and there are many of them
+            // main texts are compared with claims alone, and collections of claims give texts; elsewhere it would be work for nothing
             let is_embedded = |part| part != Part::Main || !given.is_empty();
             let embedded: Vec<_> = texts.iter().filter(|t| is_embedded(t.part)).collect();
             let values: Vec<&str> = embedded.iter().map(|t| t.value.as_str()).collect();

@@ -168,7 +168,7 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> F
     line
 }
 
-/// What [`pixel_at`] returns, found more quickly: only where there are four pixels around (x, y), which is so nearly everywhere; else None.
+/// As [`pixel_at`], but faster. None where (x, y) does not have four pixels around it, which is rare.
 #[inline]
 fn pixel_within(image: &RgbImage, x: f32, y: f32) -> Option<[f32; 3]> {
     let (x, y) = (x - 0.5, y - 0.5);

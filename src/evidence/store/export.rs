@@ -6,15 +6,16 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, ensure};
 use rusqlite::{Connection, ffi};
 
+use super::Store;
 use super::checksum::{self, LAST, TABLES, Table};
 use super::parquet::{Column, Kind, TableFile};
-use super::{ADDED, SCHEMA, Store};
+use super::tables::{self, SCHEMA};
 use crate::disk::TemporaryDir;
 
 /// Number of rows between two reports of progress.
 const REPORTED: u64 = 1024;
 
-/// How far an export is.
+/// How far an export has come.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportProgress {
     /// The table that is being written.
@@ -145,7 +146,7 @@ fn abort(failed: &mut Option<Error>, error: Error) -> rusqlite::Error {
 /// The columns of a table, in the order in which they are read. Their types are those of a new store: a store of an older build may lack the table.
 fn columns(c: &Connection, table: &Table) -> Result<Vec<Column>> {
     let new = Connection::open_in_memory()?;
-    new.execute_batch(&(SCHEMA.to_owned() + &ADDED.concat()))?;
+    new.execute_batch(&(SCHEMA.to_owned() + &tables::added()))?;
     let mut declared =
         new.prepare("SELECT type, \"notnull\" OR pk FROM pragma_table_info(?) WHERE name = ?")?;
     let names = table.columns(c)?;

@@ -44,7 +44,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The type of a column that was declared so.
+    /// The type of a column with this declaration in SQLite.
     pub(super) fn parse(declared: &str) -> Option<Kind> {
         match declared {
             "TEXT" => Some(Kind::Text),
@@ -231,7 +231,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Whether the rows that were added have to be written before there are more.
+    /// Whether the rows that were added must be written before others are added.
     pub(super) fn is_full(&self) -> bool {
         self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES
     }

@@ -6,12 +6,12 @@ use super::{Finding, Findings, Rule, Severity};
 use crate::trec::run::{TextRunLine, read_answer};
 use crate::trec::{DocId, TopicId};
 
-/// By topic of 2025, from 1, the last number of its arguments, whose ids are "1-1" to "1-5" and so on.
+/// For each topic of 2025, the number of its last argument. The ids of the first topic's arguments are "1-1" to "1-5", and so on.
 const ARGUMENTS: [u32; 27] = [
     5, 4, 7, 5, 2, 4, 7, 3, 4, 4, 4, 2, 4, 3, 6, 4, 7, 4, 4, 5, 7, 5, 8, 7, 8, 2, 6,
 ];
 
-/// The only topic of 2025 whose arguments do not begin with 1: of the ninth, the fourth was kept.
+/// The only topic of 2025 whose arguments do not begin with 1: it has its fourth one alone.
 const ONE_ARGUMENT: u32 = 9;
 
 const KEYS: &str =
@@ -78,9 +78,9 @@ impl AnswerRules {
 
 /// Checks a run of 2024 or 2025, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line.
 ///
-/// Errors are what the organisers' validator of 2025 rejects: missing keys, another method, a missing argument, an argument without each of
-/// the ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice,
-/// several tags. What TIRA refuses besides is a line without a tag, and a run of one line.
+/// Errors are what the organisers' validator of 2025 rejects: missing keys, another method, a missing argument, an argument without each of the
+/// ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice, several
+/// tags. TIRA also refuses a line without a tag, and a run of one line.
 pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);

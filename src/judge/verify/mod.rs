@@ -92,7 +92,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether no finding is an error. What TIRA refuses is none.
+/// Whether no finding is an error. What TIRA alone refuses is not an error.
 pub fn is_valid(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.severity != Severity::Error)
 }

@@ -20,7 +20,7 @@ const COMPARATIVE_2022: [u32; 50] = [
 pub struct TextRules {
     task: TextTask,
     year: u32,
-    /// Any, if `None`.
+    /// `None` allows any.
     topics: Option<BTreeSet<TopicId>>,
     docs: Option<HashSet<DocId>>,
 }

@@ -1,4 +1,4 @@
-//! Numbers of which the first one begins a cache line.
+//! A vector of numbers that begins at a cache line.
 
 use std::ops::{Deref, DerefMut};
 
@@ -19,7 +19,7 @@ pub(crate) struct Aligned<T> {
 }
 
 impl<T: Copy + Default> Aligned<T> {
-    /// Zeros, `length` of them.
+    /// `length` zeros.
     pub fn zeros(length: usize) -> Aligned<T> {
         let spare = LINE / size_of::<T>().max(1);
         let all = vec![T::default(); length + spare];

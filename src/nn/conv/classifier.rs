@@ -14,7 +14,7 @@ use super::kernel::Activation;
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
 pub(crate) struct Classifier {
     pub(super) input_name: String,
-    /// The name of the map of one row of which x is a copy without the axis of rows; None if x is nothing of the kind.
+    /// If x is a map of one row whose axis of rows was removed, the name of that map.
     pub(super) row_name: Option<String>,
     /// x is (1, features, steps) and not (1, steps, features).
     pub(super) transposed: bool,

@@ -29,7 +29,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The number of a constant with a single one.
+    /// The value of a constant that consists of one number.
     fn scalar(&self, name: &str) -> Option<f32> {
         match self.constants.get(name)?.data.as_slice() {
             &[number] => Some(number),

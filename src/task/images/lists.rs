@@ -56,7 +56,7 @@ impl ScoredImage {
 }
 
 /// The scores of the baseline Minsc: each image that the crawl found for a query "… good" or "… anti" enters the list of the smaller rank.
-/// Only the images at these positions of `ids`, which ascend, are listed.
+/// `members` are the positions in `ids`, in ascending order, of the images that may be listed.
 pub(super) fn crawl_scores(
     crawl: &CrawlRanks,
     topic: &Topic,

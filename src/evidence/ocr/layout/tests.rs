@@ -51,7 +51,7 @@ fn turned(lines: &[ReadLine], degrees: f32) -> Vec<ReadLine> {
     lines
 }
 
-/// The `atan2f` of glibc 2.36 gives each of these angles with another last bit, and so another sine.
+/// The `atan2f` of glibc 2.36 gets the last bit of each of these angles wrong, and so the sine.
 #[test]
 fn the_direction_of_a_line_is_the_same_whatever_the_c_library_has() {
     for (x, y, cosine, sine) in [
