@@ -75,7 +75,7 @@ fn ten_samples(dir: &Path) {
     fs::copy(sample().join("topics.xml"), dir.join("topics.xml")).unwrap();
     for document in documents(sample()) {
         let prefix = dir.join("images").join(name(document.parent().unwrap()));
-        let stem = &name(&document)[..14];
+        let stem = &name(&document)[..15];
         for number in 10..20 {
             copy(&document, &prefix.join(format!("{stem}{number}")));
         }
