@@ -6,6 +6,7 @@ mod canvas;
 mod charts;
 mod check;
 mod claims;
+mod debates;
 mod files;
 mod generate;
 mod html;
@@ -47,6 +48,8 @@ enum Command {
     Build(build::Options),
     /// Make a collection of arguments by code alone, for measuring
     GenerateArguments(texts::Options),
+    /// Make arguments for and against the topics of a generated collection, by code alone
+    GenerateDebates(debates::Options),
     /// Make a collection of passages by code alone, for measuring
     GeneratePassages(texts::Options),
     /// Make a collection in the layout of BEIR by code alone, with judgements that follow from how it is made
@@ -73,6 +76,7 @@ fn run(command: &Command) -> Result<bool> {
         Command::Subset(options) => subset::run(options).map(|()| true),
         Command::Build(options) => build::run(options),
         Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
+        Command::GenerateDebates(options) => debates::run(options).map(|()| true),
         Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
         Command::GenerateBeir(options) => beir::run(options).map(|()| true),
     }

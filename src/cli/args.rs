@@ -67,6 +67,9 @@ pub(super) struct ExtractionArgs {
     /// List every fault, and print more details
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
+    /// Whether what was done is not described at the end; there is no such option
+    #[arg(skip)]
+    pub(super) brief: bool,
 }
 
 #[derive(Args)]
@@ -102,11 +105,18 @@ pub(super) struct ImagesArgs {
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
     #[arg(long, value_name = "FILE")]
     pub(super) arguments: Option<PathBuf>,
+    /// Write the debate sheet of each topic to FILE, one JSON object per line: the strongest of the arguments for and against it, and the images
+    /// that illustrate them. `riposte inspect` shows the sheets of debate.jsonl beside the run
+    #[arg(long, value_name = "FILE", requires = "arguments")]
+    pub(super) debate: Option<PathBuf>,
     /// Write the explanation of each candidate's score to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
+    /// Whether the collection's own candidates are ignored, which are for its own topics; there is no such option
+    #[arg(skip)]
+    pub(super) all_images: bool,
 }
 
 /// The options of the metadata beside a run.
@@ -136,6 +146,9 @@ pub(super) struct IndexingArgs {
     /// List every fault, and print how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
+    /// Whether what was done is not described at the end; there is no such option
+    #[arg(skip)]
+    pub(super) brief: bool,
 }
 
 /// The options of `rank`, which `controversial` and `comparative` share.
@@ -177,6 +190,54 @@ pub(super) struct TextArgs {
 pub(super) struct ControversialArgs {
     #[command(flatten)]
     pub(super) texts: TextArgs,
+    /// Write the debate sheet of each topic to FILE, one JSON object per line: its strongest arguments for and against the claim
+    #[arg(long, value_name = "FILE")]
+    pub(super) debate: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct AskArgs {
+    /// Question, such as "Should the voting age be lowered?"
+    #[arg(value_name = "QUESTION", required = true)]
+    pub(super) question: Vec<String>,
+    /// Directory of the collection: images, arguments, passages or other documents. With images and args-me.json, both answer
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
+    pub(super) input: PathBuf,
+    /// Arguments in the args.me format, which answer together with the images
+    #[arg(long, value_name = "FILE")]
+    pub(super) arguments: Option<PathBuf>,
+    /// Task whose documents answer, by default inferred from the collection
+    #[arg(long, value_enum)]
+    pub(super) task: Option<Task>,
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    pub(super) approach: String,
+    /// Number of images on each side, or of texts; there are at most 10 images, and 5 arguments on a side
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) number: u32,
+    /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the report, and open it in the browser
+    #[arg(long)]
+    pub(super) open: bool,
+    /// Print the answer as a JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Evidence store of the images, by default a file for this collection in the user's cache directory
+    #[arg(long, value_name = "FILE")]
+    pub(super) evidence: Option<PathBuf>,
+    /// Directory for text indexes and model outputs, by default the user's cache directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) index: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+    /// Number of threads, by default one per core
+    #[arg(long, value_name = "N")]
+    pub(super) threads: Option<usize>,
+    /// Print only the answer, notes, faults and errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
 }
 
 #[derive(Args)]
@@ -458,7 +519,7 @@ pub(super) struct InspectArgs {
 }
 
 /// The models, and how they are computed.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(super) struct ModelsArgs {
     /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
     #[arg(long = "models", value_name = "DIR")]

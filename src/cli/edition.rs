@@ -118,7 +118,8 @@ impl Asked {
         let input = &args.extraction.input;
         let mut candidates = None;
         let mut has_faults = false;
-        if let Some(file) = candidates_file(args.candidates.as_deref(), input) {
+        let file = candidates_file(args.candidates.as_deref(), input);
+        if let Some(file) = file.filter(|_| !args.all_images) {
             let text = decode(read_bytes(&file, MAX_RUN_BYTES)?);
             let (read, faults) = Candidates::read(&text);
             for fault in &faults {

@@ -29,14 +29,16 @@ use crate::evidence::picture;
 use crate::evidence::store::Merged;
 use crate::index::corpus::Effort;
 use crate::task::approach::{Form, ImageApproach};
+use crate::task::arguments::ArgumentSource;
+use crate::task::debate;
 use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
-use crate::task::image_run::{self, ArgumentSource, ImageRequest, check_arguments};
+use crate::task::image_run::{self, ImageRequest, uses_arguments};
 use crate::task::images::{ImageRanking, Settings};
 use crate::task::metadata::Description;
 use crate::task::models;
 use crate::task::text_run::ensure_documents;
 use crate::trec::run::{self, AnswerLine, ImageRunLine};
-use crate::trec::{FaultKind, escaped, explained};
+use crate::trec::{FaultKind, debate as sheets, escaped, explained};
 use crate::weights::Role;
 
 /// Number of faults that are listed without `--verbose`.
@@ -56,6 +58,10 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         !args.overlap || edition.form() == Form::Stances,
         "--overlap is for lists for and against a claim (--edition 2022 or 2023)"
     );
+    ensure!(
+        args.debate.is_none() || edition.form() == Form::Stances,
+        "--debate is for lists for and against a claim (--edition 2022 or 2023)"
+    );
     let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
     let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let read: Vec<&Path> = [&args.topics, &args.candidates]
@@ -65,7 +71,11 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         .collect();
     let config = metadata::config(&args.metadata)?;
     let files = metadata::files(edition.run_file(), config.as_ref());
-    let run_files = check_run_outputs(&places, &files, args.explain.as_deref(), &read)?;
+    let more = [("--explain", &args.explain), ("--debate", &args.debate)];
+    let more = more
+        .iter()
+        .filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    let run_files = check_run_outputs(&places, &files, &more.collect::<Vec<_>>(), &read)?;
     asked.restrict(&mut collection)?;
     let Asked {
         topics,
@@ -92,7 +102,13 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let mut code = u8::from(has_faults);
     let mut arguments = None;
     if let Some(file) = &args.arguments {
-        runs.iter().try_for_each(check_arguments)?;
+        for run in runs.iter().filter(|run| !uses_arguments(run)) {
+            ensure!(
+                args.debate.is_some(),
+                "the approach {} does not use --arguments",
+                run.approach.name
+            );
+        }
         let (opened, faulty) = open_arguments(file, options, effort, &mut printer)?;
         code = code.max(faulty);
         arguments = Some(opened);
@@ -105,6 +121,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         topics: &topics,
         runs: &runs,
         arguments: arguments.as_ref(),
+        debate: args.debate.is_some().then_some(debate::PER_SIDE),
         limit: options.limit,
         threads: options.threads,
         rehash: options.rehash,
@@ -141,10 +158,13 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         if let Some(path) = &args.explain {
             write_atomically(path, &explained::write(&run.ranking.explained)?)?;
         }
+        if let Some(path) = &args.debate {
+            write_atomically(path, &sheets::write(&run.sheets)?)?;
+        }
         index_seconds += run.index_seconds;
         rank_seconds += run.rank_seconds;
     }
-    if !options.quiet {
+    if !options.quiet && !options.brief {
         let stages = [("index", index_seconds), ("rank", rank_seconds)];
         print_table(&extraction, &done.summary, &stages)?;
         for (run, file) in done.runs.iter().zip(&run_files) {
@@ -211,7 +231,11 @@ fn open_arguments(
     if options.verbose {
         print_all_verified(&arguments.indexes);
     }
-    let code = print_collection(&arguments.indexes, options.quiet, options.verbose);
+    let code = print_collection(
+        &arguments.indexes,
+        options.quiet || options.brief,
+        options.verbose,
+    );
     if let Some(corpus) = arguments.indexes.first() {
         ensure_documents(corpus, file).context("--arguments")?;
     }

@@ -28,6 +28,7 @@ use crate::report::{
 };
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
+use crate::trec::debate::{self, DebateSheet};
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
@@ -37,6 +38,12 @@ use crate::trec::{DocId, LineError, Stance, TextTask, TopicId, escaped};
 /// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of some
 /// times as much with them.
 const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
+
+/// The name of the file of explanations beside a run.
+pub(super) const EXPLANATIONS: &str = "explain.jsonl";
+
+/// The name of the file of debate sheets beside a run.
+pub(super) const DEBATE_FILE: &str = "debate.jsonl";
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
@@ -49,6 +56,8 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
 /// What a report of any task needs: `T` is a line of the run, `E` the explanation of a document.
 struct ReportInputs<T, E> {
     topics: Vec<Topic>,
+    /// The file of the run.
+    path: PathBuf,
     lines: Vec<T>,
     /// The lines of the run that this one is compared with.
     against: Option<Vec<T>>,
@@ -118,6 +127,7 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
         });
         Ok(ReportInputs {
             topics,
+            path,
             lines,
             against,
             names,
@@ -246,7 +256,7 @@ fn read_explanations<E: DeserializeOwned>(
     run: &Path,
     explains_run: impl Fn(&[E]) -> bool,
 ) -> Result<Result<Vec<E>, String>> {
-    let beside = run.with_file_name("explain.jsonl");
+    let beside = run.with_file_name(EXPLANATIONS);
     let path = match &args.explain {
         Some(path) => path,
         None if beside.is_file() => &beside,
@@ -272,6 +282,43 @@ fn read_explanations<E: DeserializeOwned>(
             ))
         }
     }
+}
+
+/// The debate sheets beside a run; none if there is no such file. Where they are not of this run, a note says so, and they are not shown.
+///
+/// # Errors
+/// The file cannot be read.
+fn debate_sheets(
+    run: &Path,
+    lines: &[ImageRunLine],
+    notes: &mut Vec<String>,
+) -> Result<Vec<DebateSheet>> {
+    let path = run.with_file_name(DEBATE_FILE);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let problem = match debate::read(&decode(read_bytes(&path, MAX_EXPLANATION_BYTES)?)) {
+        Ok(sheets) if are_of_run(&sheets, lines) => return Ok(sheets),
+        Ok(_) => "these debate sheets belong to another run".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    say!("note: {}: {}", path.display(), escaped(&problem));
+    notes.push("The debate sheets beside the run are not of this run.".into());
+    Ok(Vec::new())
+}
+
+/// Whether the sheets have exactly the images of the run's lists.
+fn are_of_run(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
+    let listed: HashSet<(&TopicId, &DocId, Stance, u32)> = lines
+        .iter()
+        .map(|line| (&line.topic, &line.image, line.stance, line.rank))
+        .collect();
+    let mut images = sheets.iter().flat_map(|sheet| {
+        let images = sheet.images.iter();
+        images.map(|image| (&sheet.topic, &image.image, image.side, image.rank))
+    });
+    let count = sheets.iter().map(|sheet| sheet.images.len()).sum::<usize>();
+    count == lines.len() && images.all(|image| listed.contains(&image))
 }
 
 /// Whether each line of the run has the rank and the score of its explanation. The scores in a run are rounded.
@@ -312,6 +359,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
     let store = open_evidence(args, &mut inputs.notes)?;
+    let debate = debate_sheets(&inputs.path, &inputs.lines, &mut inputs.notes)?;
     if inputs.topics.iter().any(|topic| topic.argument.is_some()) {
         let note = "The run has one list for each claim, which stands here as PRO.";
         inputs.notes.push(note.to_owned());
@@ -332,6 +380,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
         run: &inputs.lines,
         against: inputs.against(),
         explained: &inputs.explained,
+        debate: &debate,
         judged: judged.map(|(qrels, evaluation)| images::Judgements {
             qrels,
             edition,

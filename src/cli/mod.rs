@@ -9,6 +9,7 @@ macro_rules! say {
 
 mod approaches;
 mod args;
+mod ask;
 mod edition;
 mod evaluate;
 mod export;
@@ -36,9 +37,9 @@ use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::weights::{self, Models};
 use args::{
-    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs, ImagesArgs,
-    IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs, StanceArgs, Task,
-    TextArgs, VerifyArgs,
+    ApproachesArgs, AskArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs,
+    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs,
+    StanceArgs, Task, TextArgs, VerifyArgs,
 };
 use export::ExportCommand;
 
@@ -60,6 +61,8 @@ enum Command {
     Comparative(ComparativeArgs),
     /// Rank any text collection in the layout of BEIR or TIREx for its queries, and write the ranking to run.txt
     Rank(TextArgs),
+    /// Answer a question of one's own: the best images and arguments for and against, or the best texts
+    Ask(AskArgs),
     /// Build or update the index of a collection, and describe it
     Index(IndexArgs),
     /// Compute the evidence about the images of a collection, without ranking them
@@ -95,6 +98,7 @@ pub fn run() -> Result<u8> {
         Command::Controversial(args) => texts::controversial(&args),
         Command::Comparative(args) => texts::comparative(&args),
         Command::Rank(args) => texts::rank(&args),
+        Command::Ask(args) => ask::ask(&args),
         Command::Index(args) => index::index(&args),
         Command::Extract(args) => images::extract(&args),
         Command::Read(args) => images::read(&args),

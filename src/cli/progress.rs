@@ -113,6 +113,7 @@ impl EventPrinter {
                     Stage::Encoding => "documents encoded",
                     Stage::Clustering => "clusters made",
                     Stage::Ranking => "topics ranked",
+                    Stage::Debate => "debate sheets made",
                     Stage::Asking => "topics answered",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));

@@ -15,38 +15,44 @@ use super::progress::EventPrinter;
 use super::topic_parts;
 use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
+use crate::task::debate::PER_SIDE;
 use crate::task::default_tag;
 use crate::task::metadata::Description;
 use crate::task::service_run::{self, ServiceRequest};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, TextRequest};
-use crate::trec::{TextTask, explained, run};
+use crate::trec::{TextTask, debate as sheets, explained, run};
 
 /// The name of the run's file.
-const RUN_FILE: &str = "run.txt";
+pub(crate) const RUN_FILE: &str = "run.txt";
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
 
 /// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {
-    retrieve(&args.texts, TextTask::Controversial, true, None)
+    let wanted = Wanted {
+        stances: true,
+        debate: args.debate.as_deref(),
+        key_file: None,
+    };
+    retrieve(&args.texts, TextTask::Controversial, wanted)
 }
 
 /// `riposte comparative`.
 pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
-    retrieve(
-        &args.texts,
-        TextTask::Comparative,
-        !args.no_stance,
-        args.key_file.as_deref(),
-    )
+    let wanted = Wanted {
+        stances: !args.no_stance,
+        debate: None,
+        key_file: args.key_file.as_deref(),
+    };
+    retrieve(&args.texts, TextTask::Comparative, wanted)
 }
 
 /// `riposte rank`.
 pub fn rank(args: &TextArgs) -> Result<u8> {
-    retrieve(args, TextTask::Rank, false, None)
+    retrieve(args, TextTask::Rank, Wanted::default())
 }
 
 /// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
@@ -92,7 +98,23 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     }
 }
 
-fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Path>) -> Result<u8> {
+/// What only one of the tasks has.
+#[derive(Clone, Copy, Default)]
+struct Wanted<'a> {
+    /// Whether the lines contain stances.
+    stances: bool,
+    /// The file for debate sheets.
+    debate: Option<&'a Path>,
+    /// The file with the key of a search engine.
+    key_file: Option<&'a Path>,
+}
+
+fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
+    let Wanted {
+        stances,
+        debate,
+        key_file,
+    } = wanted;
     let indexing = &args.indexing;
     let found = args
         .approach
@@ -121,8 +143,13 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
     let config = metadata::config(&args.metadata)?;
     let files = metadata::files(RUN_FILE, config.as_ref());
-    let (explain, read) = (args.explain.as_deref(), args.topics.as_deref());
-    let run_files = check_run_outputs(&places, &files, explain, read.as_slice())?;
+    let read = args.topics.as_deref();
+    let more = [("--explain", args.explain.as_deref()), ("--debate", debate)];
+    let more: Vec<(&str, &Path)> = more
+        .iter()
+        .filter_map(|(option, path)| Some((*option, (*path)?)))
+        .collect();
+    let run_files = check_run_outputs(&places, &files, &more, read.as_slice())?;
     let mut printer = EventPrinter::new(indexing.quiet);
     let base = index_base(&args.input, indexing.index.as_deref())?;
     let models = args.models.open()?;
@@ -141,6 +168,7 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
             tag: &place.tag,
             explain: args.explain.is_some(),
             stances,
+            debate: debate.map(|_| PER_SIDE),
             base: base.clone(),
             models: &models,
             numeric: args.models.numeric.mode(),
@@ -158,6 +186,9 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
         if let Some(path) = &args.explain {
             write_atomically(path, &explained::write(&done.explained)?)?;
         }
+        if let Some(path) = debate {
+            write_atomically(path, &sheets::write(&done.sheets)?)?;
+        }
         if let Some(config) = &config {
             let documents = done.indexes.first().map_or(0, Corpus::documents);
             let description = Description {
@@ -170,11 +201,11 @@ fn retrieve(args: &TextArgs, task: TextTask, stances: bool, key_file: Option<&Pa
         if n == 0 {
             code = code.max(print_collection(
                 &done.indexes,
-                indexing.quiet,
+                indexing.quiet || indexing.brief,
                 indexing.verbose,
             ));
         }
-        if !indexing.quiet {
+        if !indexing.quiet && !indexing.brief {
             say!(
                 "  seconds: index {:.1}, rank {:.1}",
                 done.index_seconds,
@@ -268,22 +299,21 @@ pub(crate) fn run_places(
     places.collect()
 }
 
-/// Checks, before any work is done, that the files of each run (the run itself comes first) and the file that --explain names can be written,
-/// and that none of them is a file that is read. Returns the paths of the runs.
+/// Checks, before any work is done, that the files of each run (the run itself comes first) and `more` files, each with the option that names
+/// it, can be written, and that none of them is a file that is read. Returns the paths of the runs.
 ///
 /// # Errors
-/// One of them cannot be written, or --explain is given for several runs.
+/// One of them cannot be written, or `more` is given for several runs.
 pub(crate) fn check_run_outputs(
     places: &[RunPlace],
     files: &[&str],
-    explain: Option<&Path>,
+    more: &[(&str, &Path)],
     read: &[&Path],
 ) -> Result<Vec<PathBuf>> {
-    ensure!(
-        explain.is_none() || places.len() == 1,
-        "--explain is for one approach at a time"
-    );
-    let run_of = |place: &RunPlace| check_outputs(&place.dir, files, explain, read);
+    if let [(option, _), ..] = more {
+        ensure!(places.len() == 1, "{option} is for one approach at a time");
+    }
+    let run_of = |place: &RunPlace| check_outputs(&place.dir, files, more, read);
     places.iter().map(run_of).collect()
 }
 
@@ -301,12 +331,10 @@ fn ask(
     let config = metadata::config(&args.metadata)?;
     let files = metadata::files(RUN_FILE, config.as_ref());
     let read = args.topics.as_deref();
-    let run_file = check_outputs(&args.output, &files, explain, read.as_slice())?;
+    let named = explain.map(|path| ("--explain", path));
+    let run_file = check_outputs(&args.output, &files, named.as_slice(), read.as_slice())?;
     if let Some(key_file) = key_file {
-        let explain = explain.map(|path| ("--explain", path));
-        let outputs = [("--output", run_file.as_path())]
-            .into_iter()
-            .chain(explain);
+        let outputs = [("--output", run_file.as_path())].into_iter().chain(named);
         check_distinct(&outputs.collect::<Vec<_>>(), &[key_file])?;
     }
     let base = index_base(&args.input, args.indexing.index.as_deref())?;
@@ -353,16 +381,16 @@ fn ask(
 fn check_outputs(
     output: &Path,
     files: &[&str],
-    explain: Option<&Path>,
+    more: &[(&str, &Path)],
     read: &[&Path],
 ) -> Result<PathBuf> {
     let files = check_run_writable(output, files)?;
     let mut outputs: Vec<(&str, &Path)> = Vec::new();
     outputs.extend(files.iter().map(|file| ("--output", file.as_path())));
-    if let Some(explain) = explain {
-        check_writable(explain)?;
-        outputs.push(("--explain", explain));
+    for (_, path) in more {
+        check_writable(path)?;
     }
+    outputs.extend(more);
     check_distinct(&outputs, read)?;
     files.into_iter().next().context("a run has a file")
 }

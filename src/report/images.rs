@@ -1,6 +1,7 @@
 //! The report of the image task: for each topic the two lists, the relevant images that they miss, and the details of each image.
 //! First a plan decides what is shown, then the pictures for it are made, then the pages.
 
+mod debate;
 mod topic;
 mod view;
 
@@ -19,11 +20,13 @@ use crate::judge::Edition;
 use crate::judge::evaluate::ImageEvaluation;
 use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
+use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Stance, TopicId};
+pub(crate) use debate::Debate;
 use topic::PageBuilder;
 pub(crate) use view::{ImagesTopic, Thumbnail};
 
@@ -38,6 +41,8 @@ pub struct Sources<'a> {
     pub against: Option<(&'a str, &'a [ImageRunLine])>,
     /// The explanations of this run's scores; empty if there are none.
     pub explained: &'a [ExplainedImage],
+    /// The debate sheets of this run; empty if there are none.
+    pub debate: &'a [DebateSheet],
     pub judged: Option<Judgements<'a>>,
     /// The number of images shown of a list.
     pub depth: usize,

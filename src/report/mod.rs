@@ -80,6 +80,16 @@ enum Body {
     Texts(texts::TextsTopic),
 }
 
+impl Body {
+    /// The debate sheet of an image topic, if it has one.
+    fn debate(&self) -> Option<&images::Debate> {
+        match self {
+            Body::Images(topic) => topic.debate.as_ref(),
+            Body::Texts(_) => None,
+        }
+    }
+}
+
 /// How the rank of a document differs from that in the other run.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
@@ -134,6 +144,23 @@ impl Form {
         match self {
             Form::Directory => format!("topic-{slug}.html"),
             Form::SingleFile => format!("#topic-{slug}"),
+        }
+    }
+
+    /// The address of a topic's debate sheet.
+    fn debate(self, topic: &TopicId) -> String {
+        let slug = words::slug(&topic.0);
+        match self {
+            Form::Directory => format!("debate-{slug}.html"),
+            Form::SingleFile => format!("#debate-{slug}"),
+        }
+    }
+
+    /// The address of an element of a topic's debate sheet, with this fragment.
+    fn debate_part(self, topic: &TopicId, anchor: &str) -> String {
+        match self {
+            Form::Directory => format!("{}#{anchor}", self.debate(topic)),
+            Form::SingleFile => format!("#{anchor}"),
         }
     }
 

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::chart::{Column, Columns, HEIGHT, PLOT};
+use super::images::Debate;
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
 use crate::trec::TopicId;
@@ -92,6 +93,18 @@ struct Topic<'a> {
     body: &'a Body,
 }
 
+/// The debate sheet of a topic.
+#[derive(Template)]
+#[template(path = "debate.html")]
+struct DebatePage<'a> {
+    report: &'a TopicReport,
+    debate: &'a Debate,
+    anchor: String,
+    topic_href: String,
+    previous: Option<Neighbour>,
+    next: Option<Neighbour>,
+}
+
 struct Neighbour {
     href: String,
     text: String,
@@ -149,6 +162,11 @@ impl Report {
             let title = format!("{} · {}", topic.topic.title, self.head.run);
             let page = self.page(form, &title, false, &self.topic(form, at)?)?;
             pages.push((form.topic(&topic.topic.id), page));
+            if let Some(sheet) = self.debate(form, at)? {
+                let title = format!("Debate: {}", topic.topic.title);
+                let page = self.page(form, &title, false, &sheet)?;
+                pages.push((form.debate(&topic.topic.id), page));
+            }
         }
         Ok(pages)
     }
@@ -159,6 +177,7 @@ impl Report {
         let mut body = self.index(form)?;
         for at in 0..self.topics.len() {
             body.push_str(&self.topic(form, at)?);
+            body.push_str(&self.debate(form, at)?.unwrap_or_default());
         }
         self.page(form, &self.head.run, true, &body)
     }
@@ -249,15 +268,41 @@ impl Report {
         index.render().context("cannot render the table of topics")
     }
 
+    /// The topic with this number, as a link.
+    fn neighbour(&self, at: usize, address: impl Fn(&TopicId) -> String) -> Option<Neighbour> {
+        let topic = &self.topics.get(at)?.topic;
+        Some(Neighbour {
+            href: address(&topic.id),
+            text: format!("{} {}", topic.id, shortened(&topic.title, NEIGHBOUR)),
+        })
+    }
+
+    /// The debate sheet of the topic with this number, if it has one.
+    fn debate(&self, form: Form, at: usize) -> Result<Option<String>> {
+        let debate_of = |at: usize| self.topics.get(at)?.body.debate();
+        let (Some(report), Some(debate)) = (self.topics.get(at), debate_of(at)) else {
+            return Ok(None);
+        };
+        let neighbour = |at: usize| {
+            debate_of(at)?;
+            self.neighbour(at, |id| form.debate(id))
+        };
+        let id = &report.topic.id;
+        let page = DebatePage {
+            report,
+            debate,
+            anchor: format!("debate-{}", slug(&id.0)),
+            topic_href: form.topic(id),
+            previous: at.checked_sub(1).and_then(neighbour),
+            next: neighbour(at + 1),
+        };
+        let rendering = || format!("cannot render the debate sheet of topic {id}");
+        page.render().map(Some).with_context(rendering)
+    }
+
     fn topic(&self, form: Form, at: usize) -> Result<String> {
         let report = &self.topics[at];
-        let neighbour = |at: usize| {
-            let topic = &self.topics.get(at)?.topic;
-            Some(Neighbour {
-                href: form.topic(&topic.id),
-                text: format!("{} {}", topic.id, shortened(&topic.title, NEIGHBOUR)),
-            })
-        };
+        let neighbour = |at: usize| self.neighbour(at, |id| form.topic(id));
         let topic = Topic {
             report,
             anchor: format!("topic-{}", slug(&report.topic.id.0)),

@@ -276,19 +276,26 @@ pub fn comparison(text: &str) -> f64 {
         / FULL_COMPARISON as f64
 }
 
-/// For each text, whether it is a near-duplicate of a text before it: their resemblance (Broder 1997) is at least `threshold`. The
-/// resemblance, in [0, 1], is the number of shingles of three words that both texts have, divided by the number that either has.
+/// For each text, whether it is a near-duplicate of a text before it, as [`repeated`] finds them.
 pub(crate) fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<bool> {
+    let repeated = repeated(texts, threshold).into_iter();
+    repeated.map(|earlier| earlier.is_some()).collect()
+}
+
+/// For each text, the place of the first text before it of which it is a near-duplicate: their resemblance (Broder 1997) is at least
+/// `threshold`. The resemblance, in [0, 1], is the number of shingles of three words that both texts have, divided by the number that
+/// either has.
+pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
     let mut earlier: Vec<HashSet<Vec<String>>> = Vec::new();
-    let mut is_duplicate = |text: &&str| {
+    let mut find = |text: &&str| {
         let shingles = shingles(text);
         let found = earlier
             .iter()
-            .any(|other| resemblance(other, &shingles) >= threshold);
+            .position(|other| resemblance(other, &shingles) >= threshold);
         earlier.push(shingles);
         found
     };
-    texts.iter().map(&mut is_duplicate).collect()
+    texts.iter().map(&mut find).collect()
 }
 
 /// The sequences of three words of a text, without regard to case. A shorter text is a single shingle; a text without words has none.

@@ -1,5 +1,6 @@
 //! The pipeline of the image task: from a collection and topics to the lines of a run.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -7,11 +8,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::approach::{RelevanceChannel, StanceRecipe};
+use super::arguments::ArgumentSource;
+use super::debate;
 use super::extraction::{Extraction, extent};
 use super::images::{self, ImageRanking, Settings};
-use super::likeness::Arguments;
-use super::text_approach::TextApproach;
-use super::text_indexes::{TextIndexes, open_collection};
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::disk::TemporaryDir;
@@ -23,42 +23,10 @@ use crate::index::corpus::{self, Corpus, Effort, Kind};
 use crate::index::images::{ImageIndex, Updated};
 use crate::reading::outputs::OutputStore;
 use crate::reading::{self, Reader};
-use crate::trec::TextTask;
+use crate::trec::TopicId;
+use crate::trec::debate::DebateSheet;
+use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-
-/// Arguments to which images are compared. They are searched with the default approach of Task 1.
-pub(crate) struct ArgumentSource {
-    pub indexes: TextIndexes,
-    approach: TextApproach,
-}
-
-impl ArgumentSource {
-    /// Opens or builds the index of the arguments in `file`, beside `base`.
-    ///
-    /// # Errors
-    /// The file contains no arguments, or as [`TextIndexes::open`].
-    pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
-        let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
-        let opening = || format!("cannot use the arguments in {}", file.display());
-        let collection = open_collection(TextTask::Controversial, file).with_context(opening)?;
-        let indexes = TextIndexes::open(&collection, base, &approach, effort, false, on_event)
-            .with_context(opening)?;
-        Ok(ArgumentSource { indexes, approach })
-    }
-
-    fn arguments(&self) -> Result<Arguments<'_>> {
-        let corpus = self
-            .indexes
-            .first()
-            .context("the arguments have no index")?;
-        let retrieval = self
-            .approach
-            .retrieval
-            .first()
-            .context("the default approach has no retrieval")?;
-        Ok(Arguments { corpus, retrieval })
-    }
-}
 
 /// What a user asks for.
 pub(crate) struct ImageRequest<'a> {
@@ -67,6 +35,8 @@ pub(crate) struct ImageRequest<'a> {
     /// The settings of each run; at least one.
     pub runs: &'a [Settings],
     pub arguments: Option<&'a ArgumentSource>,
+    /// The number of arguments for each side of a debate sheet; `None` if no sheets are made. They need arguments.
+    pub debate: Option<usize>,
     /// Number of images to rank, the first ones by id; `None` for all.
     pub limit: Option<usize>,
     /// Number of extraction threads; `None` for one per core.
@@ -87,24 +57,21 @@ pub(crate) struct ImageRuns {
 /// A run, and figures about it.
 pub(crate) struct ImageRun {
     pub ranking: ImageRanking,
+    /// One for each topic, if they were asked for.
+    pub sheets: Vec<DebateSheet>,
     pub verified: corpus::Verified,
     pub index_seconds: f64,
     pub rank_seconds: f64,
 }
 
-/// Checks that the approach uses arguments.
-///
-/// # Errors
-/// It does not.
-pub(crate) fn check_arguments(settings: &Settings) -> Result<()> {
+/// Whether the approach ranks images by their likeness to arguments.
+pub(crate) fn uses_arguments(settings: &Settings) -> bool {
     let approach = &settings.approach;
-    let channels = &approach.relevance.channels;
-    if approach.stance != StanceRecipe::Beliefs
-        && !channels.contains_key(&RelevanceChannel::Arguments)
-    {
-        bail!("the approach {} does not use --arguments", approach.name);
-    }
-    Ok(())
+    approach.stance == StanceRecipe::Beliefs
+        || approach
+            .relevance
+            .channels
+            .contains_key(&RelevanceChannel::Arguments)
 }
 
 /// Computes missing evidence, brings the indexes up to date, and ranks the images for each topic, once for each run. Damaged records that
@@ -163,9 +130,10 @@ fn rank_evidence(
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let ranking = rank(extraction, &index, request, settings, on_event)?;
+    let (ranking, sheets) = rank(extraction, &index, request, settings, on_event)?;
     Ok(ImageRun {
         ranking,
+        sheets,
         verified,
         index_seconds,
         rank_seconds: start.elapsed().as_secs_f64(),
@@ -178,9 +146,10 @@ fn rank(
     request: &ImageRequest,
     settings: &Settings,
     on_event: &mut OnEvent,
-) -> Result<ImageRanking> {
+) -> Result<(ImageRanking, Vec<DebateSheet>)> {
     let pairs = match settings.approach.stance {
         StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
+        _ if request.debate.is_some() => extraction.pair_encoder(on_event)?,
         _ => None,
     };
     let tools = extraction.tools();
@@ -197,10 +166,10 @@ fn rank(
         OutputStore::open(path)?
     };
     let mut reader = Reader::new(installed, outputs)?;
-    let arguments = request.arguments.map(ArgumentSource::arguments);
-    let arguments = arguments.transpose()?;
+    let arguments = request.arguments.filter(|_| uses_arguments(settings));
+    let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
     let total = request.topics.len();
-    run_stage(Stage::Ranking, total, on_event, |on_event| {
+    let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
         let mut on_progress = |done| {
             on_event(Event::Progress {
                 done,
@@ -218,7 +187,48 @@ fn rank(
             settings,
             &mut on_progress,
         )
-    })
+    })?;
+    let (Some(source), Some(per_side)) = (request.arguments, request.debate) else {
+        return Ok((ranking, Vec::new()));
+    };
+    let corpus = source.arguments()?.corpus;
+    let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
+    for line in &ranking.lines {
+        of_topic.entry(&line.topic).or_default().push(line);
+    }
+    let sheets = run_stage(Stage::Debate, total, on_event, |on_event| {
+        let mut sheets = Vec::with_capacity(total);
+        for (done, topic) in request.topics.iter().enumerate() {
+            if request.stop.load(Ordering::Relaxed) {
+                bail!(
+                    "stopped before the debate sheets were made, without a run; the same command goes on where it was"
+                );
+            }
+            let on_progress = &mut |outputs| {
+                on_event(Event::Progress {
+                    done,
+                    total,
+                    outputs,
+                });
+            };
+            let arguments = source.rank(topic, &mut reader, on_progress)?;
+            let images = debate::Images {
+                store: &extraction.store,
+                lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
+            };
+            let images = Some(images);
+            sheets.push(debate::sheet(
+                topic,
+                corpus,
+                &arguments,
+                images,
+                per_side,
+                &mut reader,
+            )?);
+        }
+        Ok(sheets)
+    })?;
+    Ok((ranking, sheets))
 }
 
 /// The directory of the index with that analyzer that belongs to an evidence file.

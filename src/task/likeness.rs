@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use super::text_approach::Retrieval;
-use crate::index::corpus::{Corpus, Document};
+use crate::index::corpus::Corpus;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::vector;
 use crate::reading::Reader;
@@ -19,7 +19,7 @@ const ARGUMENTS: usize = 40;
 /// Number of sentences of an argument that are used, the first ones.
 const SENTENCES: usize = 2;
 /// An argument is used if the absolute value of P(pro) - P(con) is at least this.
-const MIN_BALANCE: f64 = 0.25;
+pub(super) const MIN_BALANCE: f64 = 0.25;
 /// The likeness to a side is the mean cosine to this many sentences, the most similar ones.
 const NEAREST: usize = 5;
 
@@ -53,39 +53,11 @@ pub fn argument_sentences(
     reader: &mut Reader,
 ) -> Result<Vec<ArgumentSentence>> {
     let found = retrieve(arguments, question)?;
-    // for each argument the claim of its conclusion, then its premise
-    let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(2 * found.len());
-    for argument in &found {
-        pairs.push((&question.claim, &argument.conclusion));
-        pairs.push((&question.claim, &argument.premise));
-    }
-    let logits = reader.piece_logits(&pairs)?;
-    let model = Model::committed();
-    let balance = |at: usize| {
-        let (claim, text) = *pairs.get(at)?;
-        let logits = logits.as_ref().and_then(|all| all.get(at));
-        let stances = || model.stances(claim, text, logits.map(Vec::as_slice));
-        (!text.trim().is_empty()).then(|| stances().balance())
-    };
-    let is_certain = |balance: &f64| balance.abs() >= MIN_BALANCE;
+    let balances = balances(&question.claim, &found, reader)?;
     let mut sentences = Vec::new();
-    for (at, argument) in found.iter().enumerate() {
-        let sign = match argument.stance {
-            Some(Stance::Pro) => 1.0,
-            Some(Stance::Con) => -1.0,
-            None => 0.0,
-        };
-        let by_conclusion = balance(2 * at).map(|balance| balance * sign);
-        let by_conclusion = by_conclusion.filter(is_certain);
-        let by_premise = || balance(2 * at + 1).filter(is_certain);
-        let Some(balance) = by_conclusion.or_else(by_premise) else {
-            continue;
-        };
-        let side = if balance > 0.0 {
-            Stance::Pro
-        } else {
-            Stance::Con
-        };
+    for (argument, balance) in found.iter().zip(balances) {
+        let Some(balance) = balance else { continue };
+        let side = side_of(balance);
         // the first of several pieces is the beginning of the whole text
         let pieces = pieces(&argument.premise);
         let beginning = usize::from(pieces.len() > 1);
@@ -99,14 +71,82 @@ pub fn argument_sentences(
     Ok(sentences)
 }
 
+/// The side that an argument with this P(pro) - P(con) is on.
+pub(super) fn side_of(balance: f64) -> Stance {
+    if balance > 0.0 {
+        Stance::Pro
+    } else {
+        Stance::Con
+    }
+}
+
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]; `None` if its side is uncertain. [`argument_sentences`] says how
+/// it is found.
+///
+/// # Errors
+/// The store of model outputs or the encoder fails.
+pub(super) fn balances(
+    claim: &str,
+    arguments: &[FoundArgument],
+    reader: &mut Reader,
+) -> Result<Vec<Option<f64>>> {
+    // for each argument the claim of its conclusion, then its premise
+    let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(2 * arguments.len());
+    for argument in arguments {
+        pairs.push((claim, &argument.conclusion));
+        pairs.push((claim, &argument.premise));
+    }
+    let logits = reader.piece_logits(&pairs)?;
+    let model = Model::committed();
+    let balance = |at: usize| {
+        let (claim, text) = *pairs.get(at)?;
+        let logits = logits.as_ref().and_then(|all| all.get(at));
+        let stances = || model.stances(claim, text, logits.map(Vec::as_slice));
+        (!text.trim().is_empty()).then(|| stances().balance())
+    };
+    let is_certain = |balance: &f64| balance.abs() >= MIN_BALANCE;
+    let of_argument = |(at, argument): (usize, &FoundArgument)| {
+        let sign = match argument.stance {
+            Some(Stance::Pro) => 1.0,
+            Some(Stance::Con) => -1.0,
+            None => 0.0,
+        };
+        let by_conclusion = balance(2 * at).map(|balance| balance * sign);
+        let by_conclusion = by_conclusion.filter(is_certain);
+        by_conclusion.or_else(|| balance(2 * at + 1).filter(is_certain))
+    };
+    Ok(arguments.iter().enumerate().map(of_argument).collect())
+}
+
 /// An argument that was retrieved for a topic.
-struct FoundArgument {
-    id: DocId,
+pub(super) struct FoundArgument {
+    pub id: DocId,
     /// The conclusion as a claim.
-    conclusion: String,
-    premise: String,
+    pub conclusion: String,
+    pub premise: String,
     /// The stance of the premise towards the conclusion.
-    stance: Option<Stance>,
+    pub stance: Option<Stance>,
+}
+
+impl FoundArgument {
+    /// Reads an argument from its index.
+    ///
+    /// # Errors
+    /// The index is damaged, or has no such argument.
+    pub fn read(corpus: &Corpus, id: &DocId) -> Result<Self> {
+        let document = corpus.document(id)?;
+        let field = |name: &str| -> String {
+            let text = corpus.field(name).and_then(|at| document.texts.get(at));
+            text.cloned().unwrap_or_default()
+        };
+        let (conclusion, _) = question::claims(&field("conclusion"));
+        Ok(FoundArgument {
+            conclusion,
+            premise: field("premises"),
+            stance: document.stance,
+            id: document.id,
+        })
+    }
 }
 
 /// The arguments that are most relevant to the topic, the best first.
@@ -129,23 +169,11 @@ fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgum
         k: ARGUMENTS,
         ..Cut::default()
     };
-    let field = |document: &Document, name: &str| -> String {
-        let at = corpus.field(name);
-        let text = at.and_then(|at| document.texts.get(at));
-        text.cloned().unwrap_or_default()
-    };
-    let mut found = Vec::new();
-    for scored in corpus.search(&query, &retrieval.similarity, cut)? {
-        let document = corpus.document(&scored.doc)?;
-        let (conclusion, _) = question::claims(&field(&document, "conclusion"));
-        found.push(FoundArgument {
-            conclusion,
-            premise: field(&document, "premises"),
-            stance: document.stance,
-            id: document.id,
-        });
-    }
-    Ok(found)
+    let found = corpus.search(&query, &retrieval.similarity, cut)?;
+    let arguments = found.iter();
+    arguments
+        .map(|scored| FoundArgument::read(corpus, &scored.doc))
+        .collect()
 }
 
 /// The sentences of arguments for and against a claim, with their vectors.

@@ -1,8 +1,10 @@
 //! Tasks: the pipeline of each one. Tasks print nothing; they report [`Event`]s and return their results.
 
 pub mod approach;
+pub(crate) mod arguments;
 pub mod comparative;
 pub mod controversial;
+pub(crate) mod debate;
 pub mod extraction;
 pub(crate) mod image_run;
 pub mod images;
@@ -31,6 +33,8 @@ pub enum Stage {
     /// Dividing a text collection into clusters.
     Clustering,
     Ranking,
+    /// Choosing the arguments of debate sheets, and comparing images with them.
+    Debate,
     /// A search engine on the web answers.
     Asking,
 }

@@ -10,7 +10,7 @@ use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
-use super::{Event, OnEvent, Stage, comparative, controversial, models, rank, run_stage};
+use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
@@ -22,10 +22,11 @@ use crate::reading::pair::PairEncoder;
 use crate::reading::{self, Reader};
 use crate::score::rerank::Channel;
 use crate::topic::question::{self, TopicParts};
-use crate::trec::TextTask;
+use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
+use crate::trec::{ScoredDoc, TextTask};
 use crate::weights::{Models, Role};
 
 /// What a user asks for.
@@ -38,6 +39,8 @@ pub(crate) struct TextRequest<'a> {
     pub tag: &'a str,
     /// Whether scores are explained.
     pub explain: bool,
+    /// Task 1: the number of arguments for each side of a debate sheet; `None` if no sheets are made.
+    pub debate: Option<usize>,
     /// Task 2: whether the lines contain the stances of the passages.
     pub stances: bool,
     /// The path beside which the indexes and the model outputs are stored.
@@ -56,6 +59,8 @@ pub(crate) struct TextRequest<'a> {
 pub struct TextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Vec<ExplainedText>,
+    /// One for each topic, if they were asked for.
+    pub sheets: Vec<DebateSheet>,
     pub indexes: TextIndexes,
     pub index_seconds: f64,
     pub rank_seconds: f64,
@@ -178,6 +183,10 @@ fn rank(
         }
     });
     let (lines, explained) = ranked?;
+    let sheets = match (indexes.first(), request.debate) {
+        (Some(corpus), Some(per_side)) => debates(topics, corpus, &lines, per_side, &mut reader)?,
+        _ => Vec::new(),
+    };
     note_cut_texts(&reader, on_event);
     if let Some(note) = reader.note_of_damage() {
         on_event(Event::Note(note));
@@ -190,11 +199,33 @@ fn rank(
     Ok(TextRun {
         lines,
         explained,
+        sheets,
         indexes,
         index_seconds,
         rank_seconds: start.elapsed().as_secs_f64(),
         models: resources.names.clone(),
     })
+}
+
+/// The debate sheets of the topics, from the lines of the run.
+fn debates(
+    topics: &[Topic],
+    corpus: &Corpus,
+    lines: &[TextRunLine],
+    per_side: usize,
+    reader: &mut Reader,
+) -> Result<Vec<DebateSheet>> {
+    let sheet = |topic: &Topic| {
+        let of_topic = lines.iter().filter(|line| line.topic == topic.id);
+        let ranking: Vec<ScoredDoc> = of_topic
+            .map(|line| ScoredDoc {
+                doc: line.doc.clone(),
+                score: line.score,
+            })
+            .collect();
+        debate::sheet(topic, corpus, &ranking, None, per_side, reader)
+    };
+    topics.iter().map(sheet).collect()
 }
 
 /// Number of texts that were not read to their ends and are named.

@@ -1,6 +1,7 @@
 //! The types that all rooms share: topics, documents, stances, scores with their explanations, and faults.
 
 pub mod candidates;
+pub mod debate;
 pub mod escape;
 pub mod explained;
 pub mod objects;

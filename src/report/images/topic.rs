@@ -28,8 +28,8 @@ const ALT: usize = 160;
 
 /// Collects the content of a topic's page.
 pub(super) struct PageBuilder<'a> {
-    sources: &'a Sources<'a>,
-    plan: &'a TopicPlan<'a>,
+    pub(super) sources: &'a Sources<'a>,
+    pub(super) plan: &'a TopicPlan<'a>,
     look_alikes: &'a LookAlikes,
     pictures: &'a Pictures,
     evidence: HashMap<&'a DocId, Evidence>,
@@ -77,6 +77,9 @@ impl<'a> PageBuilder<'a> {
                 .collect()
         });
         let missed = self.plan.missed.iter();
+        let debate = self.debate(&mut marker);
+        let form = self.sources.form;
+        let debate_href = debate.as_ref().map(|_| form.debate(&self.plan.topic.id));
         TopicReport {
             topic: self.plan.topic.clone(),
             thumbnails,
@@ -92,6 +95,8 @@ impl<'a> PageBuilder<'a> {
                     .map(|id| self.missed_name(id))
                     .collect(),
                 images,
+                debate,
+                debate_href,
                 plot: self.plot(),
                 is_judged: self.grades().is_some(),
                 against: self.sources.against.map(|(name, _)| name.to_owned()),
@@ -143,7 +148,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn card(&self, id: &DocId, label: String) -> Card {
+    pub(super) fn card(&self, id: &DocId, label: String) -> Card {
         Card {
             href: format!("#{}", self.anchor(id)),
             label,
@@ -431,6 +436,7 @@ impl<'a> PageBuilder<'a> {
             positions: self.all_positions(id),
             grade: self.grade(id, stance),
             gauges,
+            like: self.like(id, marker),
             formula,
             rows,
             pages: shown_pages,

@@ -5,6 +5,7 @@ use super::super::chart::Scatter;
 use super::super::pictures::Source;
 use super::super::tree::Row;
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
+use super::debate::{Debate, LikeView};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::trec::{Explanation, Stance};
@@ -25,6 +26,10 @@ pub(crate) struct ImagesTopic {
     /// The relevant images that are not shown, with their positions in the run.
     pub more_missed: Vec<String>,
     pub images: Vec<ImageView>,
+    /// What is said for and against the claim; `None` if the run has no debate sheets.
+    pub debate: Option<Debate>,
+    /// The address of that sheet, if there is one.
+    pub debate_href: Option<String>,
     pub plot: Option<Scatter>,
     pub is_judged: bool,
     pub against: Option<String>,
@@ -104,6 +109,8 @@ pub(crate) struct ImageView {
     pub positions: Vec<String>,
     pub grade: Option<GradeView>,
     pub gauges: Vec<Gauge>,
+    /// The argument that it is most like.
+    pub like: Option<LikeView>,
     pub formula: Option<String>,
     pub rows: Vec<Row>,
     pub pages: Vec<PageView>,

@@ -1,0 +1,316 @@
+//! An answer, and how it looks in a terminal and as JSON.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use crate::topic::question;
+use crate::trec::debate::{DebateSheet, ILLUSTRATES};
+use crate::trec::{Stance, escaped};
+
+/// The width of the text in characters.
+const WIDTH: usize = 80;
+
+/// What answers a question: two sides, or a list of texts.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub question: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<Side>,
+    /// The number of arguments that take no clear side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<usize>,
+    /// The objects that a question compares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<[String; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub texts: Option<Vec<Text>>,
+}
+
+/// What speaks for or against the claim of a question.
+#[derive(Debug, Serialize)]
+pub(super) struct Side {
+    pub side: Stance,
+    /// What this side says; empty for an open question.
+    pub claim: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<Argument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+}
+
+/// An argument, in the words that take its side most clearly.
+#[derive(Debug, Serialize)]
+pub(super) struct Argument {
+    pub id: String,
+    /// Among all arguments about the question, from 1.
+    pub rank: usize,
+    pub score: f64,
+    /// P(pro) - P(con).
+    pub stance: f64,
+    pub conclusion: String,
+    pub text: String,
+    pub repeats: Vec<String>,
+}
+
+/// An image, and the words that say why it is here.
+#[derive(Debug, Serialize)]
+pub(super) struct Image {
+    pub rank: u32,
+    pub id: String,
+    pub score: f64,
+    /// P(pro) and P(con), where the approach estimates them.
+    pub pro: Option<f64>,
+    pub con: Option<f64>,
+    pub words: String,
+    /// Where the words are.
+    pub place: Option<String>,
+    pub file: Option<String>,
+    /// The address of the first page that shows it.
+    pub page: Option<String>,
+    /// The argument that it illustrates, and how like they are.
+    pub argument: Option<String>,
+    pub likeness: Option<f64>,
+}
+
+/// A document of another collection.
+#[derive(Debug, Serialize)]
+pub(super) struct Text {
+    pub rank: u32,
+    pub id: String,
+    pub score: f64,
+    /// Towards the two objects of a comparison.
+    pub stance: Option<&'static str>,
+    pub text: String,
+    pub url: Option<String>,
+}
+
+impl Answer {
+    pub fn of_sides(question: &str, sides: Vec<Side>) -> Answer {
+        Answer {
+            question: question.to_owned(),
+            sides,
+            undecided: None,
+            objects: None,
+            texts: None,
+        }
+    }
+}
+
+impl Side {
+    /// A side without an answer.
+    pub fn new(question: &str, side: Stance) -> Side {
+        let (claim, counter_claim) = question::claims(question);
+        Side {
+            side,
+            claim: match side {
+                Stance::Pro => claim,
+                Stance::Con => counter_claim,
+            },
+            arguments: None,
+            images: None,
+        }
+    }
+}
+
+impl Image {
+    /// Takes over the argument that it illustrates, and the words that say so.
+    pub fn illustrate(&mut self, sheet: &DebateSheet) {
+        let mut images = sheet.images.iter();
+        let of_sheet = images.find(|image| image.image.0 == self.id);
+        let like = of_sheet.and_then(|image| image.like.as_ref());
+        if let Some(like) = like.filter(|like| like.likeness >= ILLUSTRATES) {
+            self.argument = Some(like.argument.0.clone());
+            self.likeness = Some(like.likeness);
+            self.words = like.words.clone();
+            self.place = Some(like.place.clone());
+        }
+    }
+}
+
+impl Display for Answer {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        writeln!(f, "{}", escaped(&self.question))?;
+        for side in &self.sides {
+            write!(f, "\n{side}")?;
+        }
+        match self.undecided {
+            None | Some(0) => {}
+            Some(1) => writeln!(f, "\n1 more argument takes no clear side.")?,
+            Some(count) => writeln!(f, "\n{count} more arguments take no clear side.")?,
+        }
+        if let Some(texts) = &self.texts {
+            if let Some([first, second]) = &self.objects {
+                writeln!(f, "first: {}, second: {}", escaped(first), escaped(second))?;
+            }
+            if texts.is_empty() {
+                writeln!(f, "\n  no document has a word of the question")?;
+            }
+            texts.iter().try_for_each(|text| write!(f, "\n{text}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Side {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let (name, answer) = match self.side {
+            Stance::Pro => ("FOR", "yes"),
+            Stance::Con => ("AGAINST", "no"),
+        };
+        match self.claim.as_str() {
+            "" => writeln!(f, "{name}")?,
+            claim => writeln!(f, "{name} - {answer}, {}", escaped(claim))?,
+        }
+        let images = self.images.as_deref().unwrap_or_default();
+        if let Some(arguments) = &self.arguments {
+            if arguments.is_empty() {
+                writeln!(f, "\n  no argument takes this side")?;
+            }
+            for (number, argument) in (1..).zip(arguments) {
+                writeln!(
+                    f,
+                    "\n{}",
+                    wrapped(&format!("{number:>2}. "), &argument.text)
+                )?;
+                argument.write_facts(f)?;
+                let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
+                images
+                    .iter()
+                    .filter(of_argument)
+                    .try_for_each(|image| image.write(f))?;
+            }
+        }
+        let Some(all) = &self.images else {
+            return Ok(());
+        };
+        let is_shown = |image: &Image| {
+            let arguments = self.arguments.as_deref().unwrap_or_default();
+            arguments
+                .iter()
+                .any(|a| image.argument.as_ref() == Some(&a.id))
+        };
+        let others: Vec<&Image> = all.iter().filter(|image| !is_shown(image)).collect();
+        if all.is_empty() {
+            writeln!(f, "\n  no image is on this side")?;
+        } else if self.arguments.is_some() && !others.is_empty() {
+            writeln!(f, "\n  Images that are like none of these arguments:")?;
+        }
+        others.into_iter().try_for_each(|image| {
+            writeln!(f)?;
+            image.write(f)
+        })
+    }
+}
+
+impl Argument {
+    fn write_facts(&self, f: &mut Formatter) -> fmt::Result {
+        write!(
+            f,
+            "    {}  rank {}, score {:.3}, P(pro) - P(con) {:+.2}",
+            escaped(&self.id),
+            self.rank,
+            self.score,
+            self.stance
+        )?;
+        match self.repeats.len() {
+            0 => writeln!(f),
+            count => writeln!(f, ", {count} nearly the same"),
+        }
+    }
+}
+
+impl Image {
+    fn write(&self, f: &mut Formatter) -> fmt::Result {
+        write!(
+            f,
+            "    [{:>2}] {}  score {:.3}",
+            self.rank,
+            escaped(&self.id),
+            self.score
+        )?;
+        if let (Some(pro), Some(con)) = (self.pro, self.con) {
+            write!(f, ", P(pro) {pro:.2}, P(con) {con:.2}")?;
+        }
+        match self.likeness {
+            Some(likeness) => writeln!(f, ", likeness {likeness:.2}")?,
+            None => writeln!(f)?,
+        }
+        if !self.words.is_empty() {
+            let place = self.place.as_deref().unwrap_or_default();
+            let words = self.words.trim_matches(['"', '“', '”', '„']);
+            writeln!(
+                f,
+                "{}",
+                wrapped("         ", &format!("\"{words}\" ({place})"))
+            )?;
+        }
+        for place in [&self.file, &self.page].into_iter().flatten() {
+            if !place.is_empty() {
+                writeln!(f, "         {}", escaped(place))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display for Text {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let text = match self.text.as_str() {
+            "" => "(no sentence of it can be shown)",
+            text => text,
+        };
+        writeln!(f, "{}", wrapped(&format!("{:>2}. ", self.rank), text))?;
+        write!(f, "    {}  score {:.3}", escaped(&self.id), self.score)?;
+        match self.stance {
+            Some(stance) => writeln!(f, ", {stance}")?,
+            None => writeln!(f)?,
+        }
+        match self.url.as_deref() {
+            None | Some("") => Ok(()),
+            Some(url) => writeln!(f, "    {}", escaped(url)),
+        }
+    }
+}
+
+/// A text in lines of at most [`WIDTH`] characters, without a line break at the end. The first begins with `label`, the others with as many
+/// blanks. A word that is longer stands on a line of its own.
+fn wrapped(label: &str, text: &str) -> String {
+    let indent = label.chars().count();
+    let mut lines = vec![label.to_owned()];
+    let mut length = indent;
+    for word in escaped(text).to_string().split_whitespace() {
+        let size = word.chars().count();
+        if length > indent && length + 1 + size > WIDTH {
+            lines.push(" ".repeat(indent));
+            length = indent;
+        }
+        if let Some(line) = lines.last_mut() {
+            if length > indent {
+                line.push(' ');
+                length += 1;
+            }
+            line.push_str(word);
+            length += size;
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn wrapping_keeps_all_words_in_narrow_lines(words in prop::collection::vec("[a-zé.]{1,70}", 0..40)) {
+            let text = wrapped(" 1. ", &words.join(" "));
+            let again: Vec<&str> = text.split_whitespace().skip(1).collect();
+            prop_assert_eq!(again, words);
+            for line in text.lines() {
+                prop_assert!(line.chars().count() <= WIDTH);
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The debate sheet of an image topic: what is said for and against the claim, and the images that illustrate it.
+
+use super::super::words::{Marker, Span, difference, shortened, three_decimals};
+use super::topic::PageBuilder;
+use super::view::{Card, class};
+use crate::topic::question;
+use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
+use crate::trec::{DocId, Stance};
+
+/// The maximum number of characters of words that are shown below an image.
+const WORDS: usize = 140;
+
+/// The content of a debate sheet.
+#[derive(Debug)]
+pub(crate) struct Debate {
+    /// How the arguments were chosen, in words.
+    pub facts: Vec<String>,
+    /// For the claim, and against it.
+    pub sides: Vec<DebateSide>,
+}
+
+/// A side of a debate, which is printed on a sheet of its own.
+#[derive(Debug)]
+pub(crate) struct DebateSide {
+    pub stance: Stance,
+    pub class: &'static str,
+    /// The claim, or the one against it; empty for an open question.
+    pub claim: String,
+    pub arguments: Vec<ArgumentView>,
+    /// The images of the list that illustrate none of the arguments.
+    pub others: Vec<Card>,
+}
+
+/// An argument of a debate.
+#[derive(Debug)]
+pub(crate) struct ArgumentView {
+    /// The fragment of its address, without `#`.
+    pub anchor: String,
+    /// Its place on its side, from 1.
+    pub number: usize,
+    pub id: String,
+    /// What the argument was written about; empty if it does not say.
+    pub conclusion: String,
+    pub quote: Vec<Span>,
+    /// Where it was ranked, its stance, and how often it is repeated, in words.
+    pub facts: Vec<String>,
+    pub images: Vec<IllustrationView>,
+}
+
+/// An image below an argument.
+#[derive(Debug)]
+pub(crate) struct IllustrationView {
+    pub card: Card,
+    pub words: Vec<Span>,
+    /// Where the words are, and how alike both sentences are.
+    pub place: String,
+    pub likeness: String,
+}
+
+/// The argument that an image is most like.
+#[derive(Debug)]
+pub(crate) struct LikeView {
+    /// The address of the argument.
+    pub href: String,
+    pub id: String,
+    pub class: &'static str,
+    pub sentence: Vec<Span>,
+    pub words: Vec<Span>,
+    pub place: String,
+    pub likeness: String,
+    /// Why the likeness may mislead, if it may.
+    pub doubt: Option<String>,
+}
+
+/// A text without the quotation marks around it.
+fn unquoted(text: &str) -> &str {
+    text.trim_matches(['"', '“', '”', '„'])
+}
+
+impl PageBuilder<'_> {
+    fn sheet(&self) -> Option<&DebateSheet> {
+        let topic = &self.plan.topic.id;
+        self.sources
+            .debate
+            .iter()
+            .find(|sheet| sheet.topic == *topic)
+    }
+
+    /// The debate sheet of the topic, if the run has one.
+    pub(super) fn debate(&self, marker: &mut Marker) -> Option<Debate> {
+        let sheet = self.sheet()?;
+        let mut facts = vec![format!(
+            "chosen from the first {} arguments about it",
+            sheet.considered
+        )];
+        if sheet.undecided > 0 {
+            facts.push(format!("{} of them take no clear side", sheet.undecided));
+        }
+        let (claim, counter_claim) = question::claims(&self.plan.topic.title);
+        let sides = Stance::BOTH.map(|stance| {
+            let arguments: Vec<&DebateArgument> = sheet.arguments_of(stance).collect();
+            DebateSide {
+                stance,
+                class: class(stance),
+                claim: match stance {
+                    Stance::Pro => claim.clone(),
+                    Stance::Con => counter_claim.clone(),
+                },
+                others: self.other_images(sheet, stance),
+                arguments: (1..)
+                    .zip(arguments)
+                    .map(|(number, argument)| self.argument(sheet, number, argument, marker))
+                    .collect(),
+            }
+        });
+        Some(Debate {
+            facts,
+            sides: sides.into(),
+        })
+    }
+
+    fn argument_anchor(&self, id: &DocId) -> String {
+        let id = format!("argument-{id}");
+        self.sources.form.anchor(&self.plan.topic.id, &id)
+    }
+
+    fn argument(
+        &self,
+        sheet: &DebateSheet,
+        number: usize,
+        argument: &DebateArgument,
+        marker: &mut Marker,
+    ) -> ArgumentView {
+        let mut facts = vec![
+            format!("number {} of all arguments", argument.rank),
+            format!("P(pro) − P(con) {}", difference(argument.stance)),
+        ];
+        match argument.repeats.len() {
+            0 => {}
+            1 => facts.push("nearly the same as another one".into()),
+            more => facts.push(format!("nearly the same as {more} others")),
+        }
+        let images = sheet.illustrations(&argument.argument).into_iter();
+        let images = images.filter(|(image, _)| self.is_shown(&image.image));
+        ArgumentView {
+            anchor: self.argument_anchor(&argument.argument),
+            number,
+            id: argument.argument.0.clone(),
+            conclusion: argument.conclusion.clone(),
+            quote: marker.mark(&argument.quote),
+            facts,
+            images: images
+                .map(|(image, like)| IllustrationView {
+                    card: self.debate_card(image),
+                    words: marker.mark(&shortened(unquoted(&like.words), WORDS)),
+                    place: like.place.clone(),
+                    likeness: three_decimals(like.likeness),
+                })
+                .collect(),
+        }
+    }
+
+    fn is_shown(&self, id: &DocId) -> bool {
+        self.plan
+            .lists
+            .iter()
+            .flatten()
+            .any(|line| line.image == *id)
+    }
+
+    fn debate_card(&self, image: &DebateImage) -> Card {
+        let id = &image.image;
+        let label = format!("{} {}", image.side, image.rank);
+        Card {
+            href: self.sources.form.document(&self.plan.topic.id, &id.0),
+            ..self.card(id, label)
+        }
+    }
+
+    fn other_images(&self, sheet: &DebateSheet, stance: Stance) -> Vec<Card> {
+        let illustrates = |like: &Illustration| like.likeness >= ILLUSTRATES;
+        let images = sheet.images.iter();
+        let others = images.filter(|image| {
+            let is_used = image.like.as_ref().is_some_and(illustrates);
+            image.side == stance && !is_used && self.is_shown(&image.image)
+        });
+        others.map(|image| self.debate_card(image)).collect()
+    }
+
+    /// The argument that an image of a list is most like.
+    pub(super) fn like(&self, id: &DocId, marker: &mut Marker) -> Option<LikeView> {
+        let sheet = self.sheet()?;
+        let image = sheet.images.iter().find(|image| image.image == *id)?;
+        let like = image.like.as_ref()?;
+        let argument = sheet.arguments.iter();
+        let argument = argument.clone().find(|a| a.argument == like.argument)?;
+        let is_nearer = |other: &f64| *other > like.likeness;
+        let doubt = if like.likeness < ILLUSTRATES {
+            Some("Too little to say that it illustrates the argument.".to_owned())
+        } else {
+            let nearer = like.other_side.filter(is_nearer);
+            nearer.map(|other| {
+                format!(
+                    "It is even more like an argument of the other side ({}).",
+                    three_decimals(other)
+                )
+            })
+        };
+        let anchor = self.argument_anchor(&like.argument);
+        Some(LikeView {
+            href: self.sources.form.debate_part(&self.plan.topic.id, &anchor),
+            id: like.argument.0.clone(),
+            class: class(argument.side),
+            sentence: marker.mark(unquoted(&like.sentence)),
+            words: marker.mark(unquoted(&like.words)),
+            place: like.place.clone(),
+            likeness: three_decimals(like.likeness),
+            doubt,
+        })
+    }
+}

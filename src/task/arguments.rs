@@ -1,0 +1,76 @@
+//! A collection of arguments beside another task: images are compared with them, and a debate sheet has the strongest ones.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::OnEvent;
+use super::likeness::Arguments;
+use super::text_approach::TextApproach;
+use super::text_indexes::{TextIndexes, open_collection};
+use super::texts::{self, Settings, Sources};
+use crate::index::corpus::Effort;
+use crate::reading::Reader;
+use crate::topic::question::TopicParts;
+use crate::trec::topic::Topic;
+use crate::trec::{ScoredDoc, TextTask};
+
+/// A collection of arguments. It is searched with the default approach of Task 1.
+pub(crate) struct ArgumentSource {
+    pub indexes: TextIndexes,
+    approach: TextApproach,
+}
+
+impl ArgumentSource {
+    /// Opens or builds the index of the arguments in `file`, beside `base`.
+    ///
+    /// # Errors
+    /// The file contains no arguments, or as [`TextIndexes::open`].
+    pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
+        let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
+        let opening = || format!("cannot use the arguments in {}", file.display());
+        let collection = open_collection(TextTask::Controversial, file).with_context(opening)?;
+        let indexes = TextIndexes::open(&collection, base, &approach, effort, false, on_event)
+            .with_context(opening)?;
+        Ok(ArgumentSource { indexes, approach })
+    }
+
+    /// What likeness of images to arguments is computed from.
+    pub fn arguments(&self) -> Result<Arguments<'_>> {
+        let corpus = self
+            .indexes
+            .first()
+            .context("the arguments have no index")?;
+        let retrieval = self
+            .approach
+            .retrieval
+            .first()
+            .context("the default approach has no retrieval")?;
+        Ok(Arguments { corpus, retrieval })
+    }
+
+    /// The arguments about a topic, as Task 1 ranks them. `on_progress` receives the number of computed model outputs.
+    ///
+    /// # Errors
+    /// As [`texts::rank`].
+    pub fn rank(
+        &self,
+        topic: &Topic,
+        reader: &mut Reader,
+        on_progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<ScoredDoc>> {
+        let sources = &mut Sources {
+            corpora: &self.indexes.by_retrieval(),
+            reader,
+            wordnet: None,
+            dense: None,
+            clusters: None,
+        };
+        let settings = Settings {
+            approach: self.approach.clone(),
+            parts: TopicParts::default(),
+            explain: false,
+        };
+        Ok(texts::rank(topic, sources, &settings, on_progress)?.documents)
+    }
+}

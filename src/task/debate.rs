@@ -1,0 +1,480 @@
+//! The debate sheet of a topic: the strongest arguments for and against its claim, and with each the images that illustrate it.
+//!
+//! Arguments are ranked as Task 1 ranks them, near-duplicates are folded into the best of them, and each is put on the side that its stance
+//! towards the claim has. An image of the topic's PRO list is compared with the arguments for the claim, one of the CON list with those
+//! against it, sentence by sentence: two sentences tell a reader more than two whole texts why they belong together.
+
+use std::collections::HashSet;
+
+use anyhow::Result;
+
+use super::likeness::{FoundArgument, MIN_BALANCE, balances, side_of};
+use crate::evidence::store::Store;
+use crate::evidence::{Evidence, PageEvidence};
+use crate::index::corpus::Corpus;
+use crate::index::vector;
+use crate::reading::Reader;
+use crate::reading::pieces::beginning;
+use crate::score::rerank::repeated;
+use crate::score::text_stance::Model;
+use crate::topic::question;
+use crate::topic::words::sentences;
+use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, Illustration};
+use crate::trec::run::ImageRunLine;
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, ScoredDoc, Stance};
+
+/// Number of arguments on each side of a sheet: as many as a printed page has room for, each with its images.
+pub const PER_SIDE: usize = 5;
+
+/// Number of arguments, from the top of the ranking, among which those of a sheet are chosen: all that the default approach re-ranks.
+const CONSIDERED: usize = 50;
+
+/// Arguments are folded if the resemblance of their three-word shingles is at least this. A re-ranking asks for .8 before it moves a text;
+/// on a sheet of a few arguments, half of the same words is too much already.
+const ALIKE: f64 = 0.5;
+
+/// The least cosine of an argument about the topic to the topic's title, and the least share of the largest cosine among the considered
+/// arguments. Of the arguments that were judged highly relevant to the nine development topics of argquality20 hardly any is lost.
+const LEAST_LIKENESS: f64 = 0.3;
+const LEAST_SHARE: f64 = 0.5;
+
+/// Marks with which a quotation begins.
+const QUOTATION_MARKS: [char; 4] = ['"', '“', '„', '‘'];
+
+/// A sentence is compared if it has at least so many words: fewer say too little, as "Click here".
+const FEWEST_WORDS: usize = 4;
+
+/// Number of sentences of an argument, and of an image, that are compared: the first ones.
+const SENTENCES: usize = 24;
+
+/// Number of pages of an image whose words are compared.
+const PAGES: usize = 3;
+
+/// A quotation ends with the sentence that brings it to so many words.
+const QUOTED_WORDS: usize = 35;
+
+/// The maximum number of characters of a quotation, for texts without full stops.
+const QUOTED_CHARACTERS: usize = 420;
+
+/// The images of a topic, and what is known of them.
+#[derive(Clone, Copy)]
+pub struct Images<'a> {
+    pub store: &'a Store,
+    /// The lines of the topic in the run.
+    pub lines: &'a [&'a ImageRunLine],
+}
+
+/// The sheet of a topic. `ranking` are the arguments about it, the best first; each side gets at most `per_side` of them. Without the pair
+/// encoder, sides are found by words alone; without sentence vectors, images have no argument.
+///
+/// # Errors
+/// A store, the index of the arguments or a model fails.
+pub fn sheet(
+    topic: &Topic,
+    corpus: &Corpus,
+    ranking: &[ScoredDoc],
+    images: Option<Images>,
+    per_side: usize,
+    reader: &mut Reader,
+) -> Result<DebateSheet> {
+    let (mut sheet, texts) = choose_arguments(topic, corpus, ranking, per_side, reader)?;
+    if let Some(images) = images {
+        sheet.images = illustrate(images, &texts, reader)?;
+    }
+    Ok(sheet)
+}
+
+/// A sheet without images, and the texts of its arguments in the same order.
+fn choose_arguments(
+    topic: &Topic,
+    corpus: &Corpus,
+    ranking: &[ScoredDoc],
+    per_side: usize,
+    reader: &mut Reader,
+) -> Result<(DebateSheet, Vec<ArgumentText>)> {
+    let (claim, _) = question::claims(&topic.title);
+    let ranking = ranking.get(..CONSIDERED).unwrap_or(ranking);
+    let mut found = Vec::with_capacity(ranking.len());
+    for (rank, scored) in (1..).zip(ranking) {
+        found.push((
+            rank,
+            scored.score,
+            FoundArgument::read(corpus, &scored.doc)?,
+        ));
+    }
+    let found = about(topic, found, reader)?;
+    let (mut places, mut arguments) = (Vec::new(), Vec::new());
+    for (rank, score, argument) in found {
+        places.push((rank, score));
+        arguments.push(argument);
+    }
+    let texts: Vec<&str> = arguments.iter().map(|a| a.premise.as_str()).collect();
+    let repeated = repeated(&texts, ALIKE);
+    let balances = balances(&claim, &arguments, reader)?;
+    let mut sheet = DebateSheet {
+        topic: topic.id.clone(),
+        claim,
+        arguments: Vec::new(),
+        considered: arguments.len(),
+        undecided: 0,
+        images: Vec::new(),
+    };
+    let mut sides: [Vec<(usize, f64)>; 2] = Default::default();
+    for at in (0..arguments.len()).filter(|at| repeated[*at].is_none()) {
+        match balances[at] {
+            Some(balance) => {
+                sides[usize::from(side_of(balance) == Stance::Con)].push((at, balance))
+            }
+            None => sheet.undecided += 1,
+        }
+    }
+    let mut compared = Vec::new();
+    for (at, balance) in sides.iter().flat_map(|side| side.iter().take(per_side)) {
+        let (argument, side) = (&arguments[*at], side_of(*balance));
+        let text = ArgumentText::read(&sheet.claim, argument, side, reader)?;
+        let copies = repeated.iter().zip(&arguments);
+        let copies = copies.filter(|(original, _)| **original == Some(*at));
+        let (rank, score) = places[*at];
+        sheet.arguments.push(DebateArgument {
+            argument: argument.id.clone(),
+            side,
+            rank,
+            score,
+            stance: *balance,
+            conclusion: argument.conclusion.clone(),
+            quote: text.quote.clone(),
+            repeats: copies.map(|(_, copy)| copy.id.clone()).collect(),
+        });
+        compared.push(text);
+    }
+    Ok((sheet, compared))
+}
+
+/// An argument with its rank and its score.
+type Ranked = (usize, f64, FoundArgument);
+
+/// The arguments that are about the topic. Where a collection has few of them, the top of a ranking has others too. The conclusion or the
+/// beginning of the text must be as like the topic's title as [`LEAST_LIKENESS`] and [`LEAST_SHARE`] say; without sentence vectors all are kept.
+fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<Ranked>> {
+    let mut texts = vec![topic.title.as_str()];
+    for (_, _, argument) in &found {
+        texts.extend([argument.conclusion.as_str(), beginning(&argument.premise)]);
+    }
+    let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
+    let Some([title, vectors @ ..]) = vectors.as_deref() else {
+        return Ok(found);
+    };
+    let cosine = |vector: &Vec<f32>| f64::from(vector::dot(title, vector));
+    let likeness: Vec<f64> = vectors
+        .chunks(2)
+        .map(|of_argument| of_argument.iter().map(cosine).fold(-1.0, f64::max))
+        .collect();
+    let largest = likeness.iter().copied().fold(0.0, f64::max);
+    let least = LEAST_LIKENESS.max(LEAST_SHARE * largest);
+    let likely = found.into_iter().zip(likeness);
+    let likely = likely.filter(|(_, likeness)| *likeness >= least);
+    Ok(likely.map(|(argument, _)| argument).collect())
+}
+
+/// An argument of a sheet, as it is quoted and images are compared with it.
+struct ArgumentText {
+    id: DocId,
+    side: Stance,
+    quote: String,
+    /// The sentences that take its side; all if none does.
+    sentences: Vec<String>,
+}
+
+impl ArgumentText {
+    /// Quotes an argument from the sentence on that is most about the claim and takes the side most clearly: that with the largest sum of the
+    /// cosine to the claim and the balance of its stance.
+    fn read(
+        claim: &str,
+        argument: &FoundArgument,
+        side: Stance,
+        reader: &mut Reader,
+    ) -> Result<Self> {
+        let mut sentences = compared_sentences(&argument.premise);
+        let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
+        let logits = reader.piece_logits(&pairs)?;
+        let mut texts = vec![claim];
+        texts.extend(sentences.iter().map(String::as_str));
+        let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
+        let likeness = |n: usize| match vectors.as_deref() {
+            Some([claim, of_sentences @ ..]) => of_sentences
+                .get(n)
+                .map_or(0.0, |v| f64::from(vector::dot(claim, v))),
+            _ => 0.0,
+        };
+        let model = Model::committed();
+        let support = |(n, sentence): (usize, &String)| {
+            let logits = logits.as_ref().and_then(|all| all.get(n));
+            let balance = model
+                .stances(claim, sentence, logits.map(Vec::as_slice))
+                .balance();
+            match side {
+                Stance::Pro => balance,
+                Stance::Con => -balance,
+            }
+        };
+        let support: Vec<f64> = sentences.iter().enumerate().map(support).collect();
+        let clearest = (0..sentences.len())
+            .map(|n| (n, support[n] + likeness(n)))
+            .reduce(|a, b| if b.1 > a.1 { b } else { a });
+        let quote = match clearest {
+            Some((from, _)) => quoted(&sentences[from..]),
+            // a text without a sentence of several words
+            None => shortened(&argument.premise),
+        };
+        if support.iter().any(|support| *support >= MIN_BALANCE) {
+            let mut support = support.iter();
+            sentences.retain(|_| {
+                support
+                    .next()
+                    .is_some_and(|support| *support >= MIN_BALANCE)
+            });
+        }
+        Ok(ArgumentText {
+            id: argument.id.clone(),
+            side,
+            quote,
+            sentences,
+        })
+    }
+}
+
+/// The first sentences, with enough words to be quoted.
+fn quoted(sentences: &[String]) -> String {
+    let mut quote = String::new();
+    for sentence in sentences {
+        if !quote.is_empty() {
+            quote.push(' ');
+        }
+        quote.push_str(sentence);
+        if quote.split_whitespace().count() >= QUOTED_WORDS {
+            break;
+        }
+    }
+    shortened(&quote)
+}
+
+/// A text on one line, with an ellipsis where it is cut.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(QUOTED_CHARACTERS) {
+        Some((end, _)) => {
+            let cut = line[..end].rfind(' ').unwrap_or(end);
+            format!("{} …", &line[..cut])
+        }
+        None => line,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first sentences of a text that have enough words, each on one line.
+pub(crate) fn compared_sentences(text: &str) -> Vec<String> {
+    let of_text = sentences(text).into_iter();
+    of_text
+        .filter(|sentence| sentence.words().count() >= FEWEST_WORDS)
+        .map(|sentence| {
+            // a quotation mark before the first word is no part of the sentence
+            let before = text
+                .get(..sentence.start)
+                .and_then(|t| t.chars().next_back());
+            match before.filter(|c| QUOTATION_MARKS.contains(c)) {
+                Some(mark) => format!("{mark}{}", one_line(sentence.text)),
+                None => one_line(sentence.text),
+            }
+        })
+        .take(SENTENCES)
+        .collect()
+}
+
+/// A sentence that belongs to an image.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ImageSentence {
+    pub text: String,
+    /// Where it is: "text in the image", "caption".
+    pub place: &'static str,
+}
+
+/// Compares each image of a topic's lists with the arguments of its side.
+fn illustrate(
+    images: Images,
+    arguments: &[ArgumentText],
+    reader: &mut Reader,
+) -> Result<Vec<DebateImage>> {
+    let Images { store, lines } = images;
+    let mut of_images = Vec::with_capacity(lines.len());
+    for line in lines {
+        let evidence = store.read(&line.image)?;
+        of_images.push(evidence.as_ref().map(image_sentences).unwrap_or_default());
+    }
+    let of_arguments = arguments.iter().flat_map(|a| &a.sentences);
+    let of_images_text = of_images.iter().flatten().map(|sentence| &sentence.text);
+    let texts: Vec<&str> = of_arguments
+        .chain(of_images_text)
+        .map(String::as_str)
+        .collect();
+    let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
+    let mut vectors = vectors.unwrap_or_default().into_iter();
+    let mut take = |count: usize| -> Vec<Vec<f32>> { vectors.by_ref().take(count).collect() };
+    let embedded: Vec<Vec<Vec<f32>>> = arguments.iter().map(|a| take(a.sentences.len())).collect();
+    let mut images = Vec::with_capacity(lines.len());
+    for (line, sentences) in lines.iter().zip(&of_images) {
+        let own = take(sentences.len());
+        let nearest = |is_wanted: &dyn Fn(Stance) -> bool| {
+            let wanted = arguments.iter().zip(&embedded);
+            let wanted = wanted.filter(|(argument, _)| is_wanted(argument.side));
+            let mut best: Option<Nearest> = None;
+            for (argument, vectors) in wanted {
+                for (sentence, vector) in argument.sentences.iter().zip(vectors) {
+                    for (image, other) in sentences.iter().zip(&own) {
+                        let likeness = f64::from(vector::dot(vector, other));
+                        if best.as_ref().is_none_or(|best| likeness > best.likeness) {
+                            best = Some(Nearest {
+                                argument,
+                                sentence,
+                                image,
+                                likeness,
+                            });
+                        }
+                    }
+                }
+            }
+            best
+        };
+        let other_side = nearest(&|side| side != line.stance).map(|nearest| nearest.likeness);
+        let like = nearest(&|side| side == line.stance).map(|nearest| Illustration {
+            argument: nearest.argument.id.clone(),
+            likeness: nearest.likeness,
+            words: shortened(&nearest.image.text),
+            place: nearest.image.place.to_owned(),
+            sentence: shortened(nearest.sentence),
+            other_side,
+        });
+        images.push(DebateImage {
+            image: line.image.clone(),
+            side: line.stance,
+            rank: line.rank,
+            score: line.score,
+            like,
+        });
+    }
+    Ok(images)
+}
+
+/// The two most similar sentences of an image and of an argument.
+struct Nearest<'a> {
+    argument: &'a ArgumentText,
+    sentence: &'a str,
+    image: &'a ImageSentence,
+    likeness: f64,
+}
+
+/// The sentences of an image that are compared: those in it first, then those that describe it, then those around it. None is repeated.
+pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
+    let blocks = evidence.text_blocks();
+    let mut texts: Vec<(&'static str, &str)> = Vec::new();
+    texts.extend(
+        blocks
+            .iter()
+            .map(|text| ("text in the image", text.as_str())),
+    );
+    if evidence.ocr.is_empty() {
+        texts.push(("text in the image", &evidence.given.text));
+    }
+    texts.push(("caption", &evidence.given.caption));
+    let pages = evidence.pages.get(..PAGES).unwrap_or(&evidence.pages);
+    for of_page in [described, around] {
+        texts.extend(pages.iter().flat_map(of_page));
+    }
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for (place, text) in texts {
+        for text in compared_sentences(text) {
+            if found.len() == SENTENCES {
+                return found;
+            }
+            if seen.insert(text.to_lowercase()) {
+                found.push(ImageSentence { text, place });
+            }
+        }
+    }
+    found
+}
+
+/// The texts of a page that describe the image.
+fn described(page: &PageEvidence) -> Vec<(&'static str, &str)> {
+    let words = &page.words;
+    vec![
+        ("caption", words.caption.as_str()),
+        ("alternative text", &words.alt),
+        ("title of the image", &words.title_attribute),
+    ]
+}
+
+/// The texts of a page around the image.
+fn around(page: &PageEvidence) -> Vec<(&'static str, &str)> {
+    let words = &page.words;
+    vec![
+        ("title of the page", words.title.as_str()),
+        ("words before the image", &words.before),
+        ("words after the image", &words.after),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::page::PageWords;
+
+    #[test]
+    fn a_quotation_ends_with_a_sentence_and_a_long_one_is_cut() {
+        let twelve = "One two three four five six seven eight nine ten eleven twelve.".to_owned();
+        let all = vec![twelve.clone(); 5];
+        assert_eq!(quoted(&all), [twelve.as_str(); 3].join(" "));
+        let endless = vec!["word ".repeat(200)];
+        let quote = quoted(&endless);
+        assert!(quote.ends_with("word …") && quote.chars().count() < QUOTED_CHARACTERS + 3);
+    }
+
+    #[test]
+    fn sentences_of_an_image_say_where_they_are_and_none_is_repeated() {
+        let words = PageWords {
+            alt: "A lion behind iron bars. Click".into(),
+            caption: "A LION BEHIND IRON BARS.".into(),
+            title: "Why zoos must be closed".into(),
+            ..PageWords::default()
+        };
+        let page = PageEvidence {
+            words,
+            ..PageEvidence::default()
+        };
+        let evidence = Evidence {
+            id: DocId("I1".into()),
+            url: String::new(),
+            given: Default::default(),
+            pages: vec![page.clone(), page],
+            ocr: Vec::new(),
+            picture: None,
+            clip: None,
+            sentences: Vec::new(),
+            vader: Vec::new(),
+            afinn: Vec::new(),
+        };
+        let found = image_sentences(&evidence);
+        let found: Vec<(&str, &str)> = found.iter().map(|s| (s.place, s.text.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                ("caption", "A LION BEHIND IRON BARS."),
+                ("title of the page", "Why zoos must be closed"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! The debate sheet of a topic: the strongest arguments for and against its claim, and the images that illustrate them. As JSON lines, which
+//! `--debate` writes and the report reads.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{DocId, LineError, Stance, TopicId, numbered_lines};
+
+/// The least likeness with which an image illustrates an argument. Below it, sentences of the sample share a town or a job rather than a thought.
+pub const ILLUSTRATES: f64 = 0.5;
+
+/// What people say for and against the claim of a topic, and the images of its two lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DebateSheet {
+    pub topic: TopicId,
+    /// The claim for and against which arguments speak: "zoos should be closed".
+    pub claim: String,
+    /// The arguments for the claim, then those against it; within a side, the best of the ranking first.
+    pub arguments: Vec<DebateArgument>,
+    /// The number of arguments about the topic, from the top of the ranking, among which these were chosen.
+    pub considered: usize,
+    /// The number of them whose side is uncertain. They are left out.
+    pub undecided: usize,
+    /// The images of the topic's lists, in the order of the run.
+    pub images: Vec<DebateImage>,
+}
+
+/// An argument for or against the claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DebateArgument {
+    pub argument: DocId,
+    pub side: Stance,
+    /// Its rank among all arguments about the topic, from 1.
+    pub rank: usize,
+    /// Its score in that ranking.
+    pub score: f64,
+    /// P(pro) - P(con) towards the claim, in [-1, 1].
+    pub stance: f64,
+    /// What the argument argues for, in its own words; empty if it says nothing about that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub conclusion: String,
+    /// The sentences of it that take its side most clearly.
+    pub quote: String,
+    /// Near-duplicates of it further down the ranking.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<DocId>,
+}
+
+/// An image of one of the topic's lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DebateImage {
+    pub image: DocId,
+    /// The list.
+    pub side: Stance,
+    /// In the list, from 1.
+    pub rank: u32,
+    pub score: f64,
+    /// The argument of the same side that it is most like; `None` if it has no words that could be compared, or the side has no argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<Illustration>,
+}
+
+/// How an image illustrates an argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Illustration {
+    pub argument: DocId,
+    /// The cosine between a sentence of the image and one of the argument, in [-1, 1].
+    pub likeness: f64,
+    /// The sentence of the image.
+    pub words: String,
+    /// Where these words are: "text in the image", "caption".
+    pub place: String,
+    /// The sentence of the argument.
+    pub sentence: String,
+    /// The largest such cosine to an argument of the other side, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_side: Option<f64>,
+}
+
+impl DebateSheet {
+    /// The arguments of a side, the best first.
+    pub fn arguments_of(&self, side: Stance) -> impl Iterator<Item = &DebateArgument> {
+        self.arguments.iter().filter(move |a| a.side == side)
+    }
+
+    /// The images that illustrate an argument, the most similar first: those of its side that are most like it, and at least as like as
+    /// [`ILLUSTRATES`].
+    pub fn illustrations<'a>(
+        &'a self,
+        argument: &DocId,
+    ) -> Vec<(&'a DebateImage, &'a Illustration)> {
+        let images = self.images.iter();
+        let mut found: Vec<_> = images
+            .filter_map(|image| Some((image, image.like.as_ref()?)))
+            .filter(|(_, like)| like.argument == *argument && like.likeness >= ILLUSTRATES)
+            .collect();
+        found.sort_by(|(a, like), (b, other)| {
+            let by_likeness = other.likeness.total_cmp(&like.likeness);
+            by_likeness.then(a.rank.cmp(&b.rank))
+        });
+        found
+    }
+}
+
+/// Writes a JSON object for each topic on a line of its own. Errors: a value is not finite, which JSON cannot express.
+pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for sheet in sheets {
+        serde_json::to_writer(&mut bytes, sheet).context("cannot write a debate sheet")?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// Reads what [`write()`] writes. Errors: the first line that is not of that format.
+pub fn read(text: &str) -> Result<Vec<DebateSheet>, LineError> {
+    numbered_lines(text)
+        .map(|(line, json)| {
+            serde_json::from_str(json).map_err(|error| LineError {
+                line,
+                what: format!("not a debate sheet: {error}"),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(id: &str, rank: u32, argument: &str, likeness: f64) -> DebateImage {
+        DebateImage {
+            image: DocId(id.into()),
+            side: Stance::Pro,
+            rank,
+            score: 0.5,
+            like: Some(Illustration {
+                argument: DocId(argument.into()),
+                likeness,
+                words: "a cage".into(),
+                place: "caption".into(),
+                sentence: "Cages harm.".into(),
+                other_side: None,
+            }),
+        }
+    }
+
+    fn sheet() -> DebateSheet {
+        DebateSheet {
+            topic: TopicId("2".into()),
+            claim: "zoos should be closed".into(),
+            arguments: Vec::new(),
+            considered: 3,
+            undecided: 1,
+            images: vec![
+                image("I1", 1, "a", 0.6),
+                image("I2", 2, "b", 0.9),
+                image("I3", 3, "a", 0.7),
+                image("I4", 4, "a", 0.6),
+                image("I5", 5, "a", 0.4),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_most_similar_image_of_an_argument_is_first() {
+        let sheet = sheet();
+        let ids = |argument: &str| -> Vec<&str> {
+            let found = sheet.illustrations(&DocId(argument.into()));
+            found.iter().map(|(image, _)| &*image.image.0).collect()
+        };
+        assert_eq!(ids("a"), ["I3", "I1", "I4"]);
+        assert_eq!(ids("b"), ["I2"]);
+        assert!(ids("c").is_empty());
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_another_line_is_named() {
+        let written = String::from_utf8(write(&[sheet()]).unwrap()).unwrap();
+        assert_eq!(read(&written).unwrap(), [sheet()]);
+        let error = read(&format!("{written}{{\"topic\":\"3\"}}\n")).unwrap_err();
+        assert_eq!(error.line, 2);
+        assert!(error.what.contains("missing field"), "{}", error.what);
+    }
+}
