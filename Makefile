@@ -8,11 +8,11 @@ OUT = out/demo
 
 .PHONY: demo test container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
-# The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report.
+# The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
 	$(CARGO) build --release
 	-$(RIPOSTE) models fetch
-	$(RIPOSTE) images -i sample -o $(OUT) --explain $(OUT)/explain.jsonl
+	$(RIPOSTE) images -i sample -o $(OUT) --explain $(OUT)/explain.jsonl --arguments sample/args-me.json --debate $(OUT)/debate.jsonl
 	$(RIPOSTE) verify $(OUT) -i sample
 	$(RIPOSTE) evaluate sample/qrels.txt $(OUT)
 	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect

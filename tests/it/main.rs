@@ -2,6 +2,7 @@
 
 mod approaches;
 mod arguments;
+mod ask;
 mod at_once;
 mod bounds;
 mod challenge;

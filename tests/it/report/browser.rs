@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
+use headless_chrome::types::PrintToPdfOptions;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde::de::DeserializeOwned;
 
@@ -245,6 +246,21 @@ impl Page {
         self.js(&format!(
             "[...document.querySelectorAll({selector:?})].filter(e => e.checkVisibility({{visibilityProperty: true}})).length"
         ))
+    }
+
+    /// The number of pages of paper that the page takes when it is printed, in the size that it asks for.
+    pub fn printed_pages(&self) -> usize {
+        let options = PrintToPdfOptions {
+            prefer_css_page_size: Some(true),
+            print_background: Some(true),
+            ..PrintToPdfOptions::default()
+        };
+        let pdf = self.tab.print_to_pdf(Some(options)).unwrap();
+        let text = String::from_utf8_lossy(&pdf);
+        text.split("/Type /Page")
+            .skip(1)
+            .filter(|rest| !rest.starts_with('s'))
+            .count()
     }
 
     /// The addresses that were requested so far.

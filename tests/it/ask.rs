@@ -1,0 +1,484 @@
+//! `riposte ask` and debate sheets: a question of one's own is answered as a run would answer it, and what a sheet says of an image or an argument
+//! is in the collection.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use riposte::collection::arguments::ArgumentCollection;
+use riposte::topic::question;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::sentence::MINILM;
+use crate::support::files::{copy, json, json_lines, text, write};
+use crate::support::need::{Model, need};
+use crate::support::program::{WorkDir, code, collection_tools, riposte, stderr, stdout, succeed};
+use crate::support::{golden_evidence, sample};
+
+const ZOOS: &str = "Should zoos be closed?";
+
+/// A home with the stored evidence of the sample.
+fn home() -> (TempDir, PathBuf) {
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("evidence.sqlite");
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    (home, evidence)
+}
+
+/// The answer to a question as JSON.
+#[track_caller]
+fn ask(home: &Path, args: &[&str]) -> Value {
+    let mut command = riposte(home, &["ask", "-q", "--json"]);
+    let output = succeed(command.args(args));
+    let text = stdout(&output);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
+    value[key]
+        .as_array()
+        .unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+fn string<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+#[test]
+fn images_answer_as_a_run_with_this_topic_ranks_them() {
+    let (home, evidence) = home();
+    let evidence = text(&evidence);
+    let sample_dir = text(sample());
+    let args = [ZOOS, "-i", sample_dir, "--task", "images", "-n", "10"];
+    let answer = ask(
+        home.path(),
+        &[&args[..], &["--evidence", evidence]].concat(),
+    );
+
+    let topics = home.path().join("topics.jsonl");
+    fs::write(
+        &topics,
+        "{\"qid\": \"7\", \"query\": \"Should zoos be closed?\"}\n",
+    )
+    .unwrap();
+    let out = home.path().join("out");
+    succeed(
+        riposte(
+            home.path(),
+            &["images", "-q", "-i", sample_dir, "-o", text(&out)],
+        )
+        .args(["--topics", text(&topics), "--evidence", evidence]),
+    );
+    let run = fs::read_to_string(out.join("run.txt")).unwrap();
+    let mut expected: Vec<(String, String, f64)> = Vec::new();
+    for line in run.lines() {
+        let f: Vec<&str> = line.split(' ').collect();
+        expected.push((f[1].to_owned(), f[2].to_owned(), f[4].parse().unwrap()));
+    }
+    let mut answered = Vec::new();
+    for side in list(&answer, "sides") {
+        for image in list(side, "images") {
+            let score = image["score"].as_f64().unwrap();
+            answered.push((
+                string(side, "side").into(),
+                string(image, "id").into(),
+                score,
+            ));
+            // the file can be opened, and the words are of the collection
+            assert!(Path::new(string(image, "file")).is_file(), "{image}");
+            assert!(string(image, "page").starts_with("https://"), "{image}");
+            assert!(!string(image, "words").is_empty() && image["argument"].is_null());
+        }
+        assert!(side.get("arguments").is_none(), "{side}");
+    }
+    assert_eq!(answered, expected);
+    assert_eq!(
+        string(&answer["sides"][0], "claim"),
+        "zoos should be closed"
+    );
+    assert_eq!(
+        string(&answer["sides"][1], "claim"),
+        "zoos should not be closed"
+    );
+}
+
+#[test]
+fn the_terminal_shows_both_sides_in_narrow_lines() {
+    let (home, evidence) = home();
+    let args = ["ask", "Should", "zoos", "be", "closed?", "-q", "-n", "2"];
+    let mut command = riposte(home.path(), &args);
+    command.args([
+        "-i",
+        text(sample()),
+        "--task",
+        "images",
+        "--evidence",
+        text(&evidence),
+    ]);
+    let shown = stdout(&succeed(&mut command));
+    let (pro, con) = shown
+        .split_once("\nAGAINST - no, zoos should not be closed\n")
+        .unwrap();
+    assert!(
+        pro.starts_with("Should zoos be closed?\n\nFOR - yes, zoos should be closed\n"),
+        "{shown}"
+    );
+    for side in [pro, con] {
+        assert_eq!(side.matches("    [ ").count(), 2, "{shown}");
+        assert!(
+            side.contains("P(pro) ") && side.contains("/image."),
+            "{shown}"
+        );
+    }
+    let is_address = |line: &str| line.contains("://") || line.contains("/image.");
+    for line in shown.lines().filter(|line| !is_address(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+/// For each argument of a collection whether it is for the claim of that topic, as the generator has made it; arguments about other topics are
+/// missing.
+fn sides_of(collection: &Path, title: &str) -> HashMap<String, bool> {
+    let (claim, counter_claim) = question::claims(title);
+    let arguments = ArgumentCollection::open(collection).unwrap();
+    let mut sides = HashMap::new();
+    for argument in arguments.arguments().map(Result::unwrap) {
+        let conclusion = argument.conclusion.to_lowercase();
+        let is_pro = argument.stance().map(|stance| stance.word() == "PRO");
+        if conclusion == claim.to_lowercase() {
+            sides.insert(argument.id.0, is_pro.unwrap());
+        } else if conclusion == counter_claim.to_lowercase() {
+            sides.insert(argument.id.0, !is_pro.unwrap());
+        }
+    }
+    sides
+}
+
+#[test]
+fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folded() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let home = TempDir::new().unwrap();
+    let models = text(minilm.dir.parent().unwrap());
+    let (mut right, mut all, mut folded) = (0, 0, 0);
+    let topics = fs::read_to_string(sample().join("topics.xml")).unwrap();
+    let titles = topics
+        .split("<title>")
+        .skip(1)
+        .map(|rest| rest.split('<').next().unwrap());
+    for title in titles {
+        let args = [title, "-i", text(sample()), "--task", "controversial"];
+        let answer = ask(home.path(), &[&args[..], &["--models", models]].concat());
+        let truth = sides_of(sample(), title);
+        let mut quotes = HashSet::new();
+        for side in list(&answer, "sides") {
+            let arguments = list(side, "arguments");
+            assert!(!arguments.is_empty() && arguments.len() <= 5, "{side}");
+            let ranks: Vec<u64> = arguments
+                .iter()
+                .map(|a| a["rank"].as_u64().unwrap())
+                .collect();
+            assert!(ranks.is_sorted(), "{ranks:?}");
+            for argument in arguments {
+                let stance = argument["stance"].as_f64().unwrap();
+                let is_pro = string(side, "side") == "PRO";
+                assert_eq!(stance > 0.0, is_pro, "{argument}");
+                // one about another topic, or one that takes no side, is wrong on either
+                let truly = truth.get(string(argument, "id"));
+                right += usize::from(truly == Some(&is_pro));
+                all += 1;
+                assert!(quotes.insert(string(argument, "id").to_owned()));
+                for repeat in list(argument, "repeats") {
+                    folded += 1;
+                    assert!(quotes.insert(repeat.as_str().unwrap().to_owned()));
+                }
+            }
+        }
+    }
+    assert!(
+        right * 10 >= all * 9,
+        "{right} of {all} stand on their side"
+    );
+    assert!(folded >= 3, "{folded} repeats are folded");
+}
+
+#[test]
+fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_say_so() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let (home, evidence) = home();
+    let debate = home.path().join("out/debate.jsonl");
+    let out = home.path().join("out");
+    let arguments = sample().join("args-me.json");
+    let run = || {
+        let mut command = riposte(home.path(), &["images", "-q", "-i", text(sample())]);
+        command
+            .args(["-o", text(&out), "--debate", text(&debate)])
+            .args(["--arguments", text(&arguments)])
+            .args(["--evidence", text(&evidence)])
+            .args(["--models", text(minilm.dir.parent().unwrap())]);
+        succeed(&mut command);
+        fs::read_to_string(&debate).unwrap()
+    };
+    let written = run();
+    assert_eq!(run(), written, "the same evidence gives the same sheets");
+    let sheets = json_lines(&written);
+    assert_eq!(sheets.len(), 6);
+    let texts: HashMap<String, String> = ArgumentCollection::open(&arguments)
+        .unwrap()
+        .arguments()
+        .map(Result::unwrap)
+        .map(|argument| {
+            let texts: Vec<&str> = argument.premises.iter().map(|p| p.text.as_str()).collect();
+            (argument.id.0.clone(), texts.join(" "))
+        })
+        .collect();
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        words
+            .filter(|w| !w.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let store = rusqlite::Connection::open(&evidence).unwrap();
+    let text_of = |image: &str| -> Vec<String> {
+        let mut all = String::new();
+        for query in [
+            "SELECT title||' '||alt||' '||title_attribute||' '||caption||' '||before||' '||after FROM page WHERE document = ?",
+            "SELECT group_concat(text, ' ') FROM ocr_line WHERE document = ? ORDER BY line",
+        ] {
+            let mut statement = store.prepare(query).unwrap();
+            let rows = statement
+                .query_map([image], |row| row.get::<_, Option<String>>(0))
+                .unwrap();
+            for row in rows {
+                all.push_str(&row.unwrap().unwrap_or_default());
+                all.push(' ');
+            }
+        }
+        words(&all)
+    };
+    let contains = |text: &[String], part: &[String]| part.iter().all(|word| text.contains(word));
+    let (mut compared, mut near) = (0, 0);
+    for sheet in &sheets {
+        let arguments = list(sheet, "arguments");
+        for image in list(sheet, "images") {
+            let Some(like) = image.get("like") else {
+                continue;
+            };
+            compared += 1;
+            let of = arguments
+                .iter()
+                .find(|a| a["argument"] == like["argument"])
+                .unwrap();
+            assert_eq!(of["side"], image["side"], "{image}");
+            let sentence = words(string(like, "sentence"));
+            assert!(
+                contains(&words(&texts[string(of, "argument")]), &sentence),
+                "{like}"
+            );
+            let own = words(string(like, "words"));
+            assert!(contains(&text_of(string(image, "image")), &own), "{image}");
+            let likeness = like["likeness"].as_f64().unwrap();
+            assert!((-1.0..=1.0 + 1e-6).contains(&likeness));
+            near += usize::from(likeness >= 0.5);
+            // the same words in both are as like as can be
+            if sentence == own {
+                assert!(likeness > 0.9, "{like}");
+            }
+        }
+    }
+    assert!(
+        compared >= 100 && near >= 30,
+        "{compared} compared, {near} near"
+    );
+}
+
+#[test]
+fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let (home, evidence) = home();
+    let out = home.path().join("answer");
+    let browser = home.path().join("browser.sh");
+    let opened = home.path().join("opened");
+    let script = format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display());
+    fs::write(&browser, script).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
+    command
+        .args(["--evidence", text(&evidence), "-o", text(&out), "--open"])
+        .args(["--models", text(minilm.dir.parent().unwrap())])
+        .env("BROWSER", &browser);
+    let output = succeed(&mut command);
+    let shown = stdout(&output);
+    for what in [
+        "\n 1. ",
+        "likeness ",
+        "Images that are like none of these arguments:",
+    ] {
+        assert!(shown.contains(what), "{what}: {shown}");
+    }
+    let page = out.join("report/index.html");
+    assert_eq!(fs::read_to_string(&opened).unwrap(), text(&page));
+    assert!(stderr(&output).contains(text(&page)));
+    let sheet = fs::read_to_string(out.join("report/debate-asked.html")).unwrap();
+    assert!(sheet.contains("zoos should not be closed"));
+    // asked again in the same place, and of images alone: the report has no sheet any more
+    let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
+    command.args([
+        "--evidence",
+        text(&evidence),
+        "-o",
+        text(&out),
+        "--task",
+        "images",
+    ]);
+    succeed(&mut command);
+    assert!(page.is_file() && !out.join("report/debate-asked.html").exists());
+    assert!(!out.join("debate.jsonl").exists());
+}
+
+#[test]
+fn candidates_and_ranks_of_the_collections_own_topics_do_not_bind_a_question() {
+    let (home, evidence) = home();
+    let input = home.path().join("input");
+    copy(sample(), &input);
+    let own = "{\"qid\": \"asked\", \"docno\": \"I00d3d1c260e4659b\"}\n";
+    write(&input.join("rerank.jsonl"), own);
+    let args = [ZOOS, "-i", text(&input), "--task", "images", "-n", "10"];
+    let answer = ask(
+        home.path(),
+        &[&args[..], &["--evidence", text(&evidence)]].concat(),
+    );
+    assert_eq!(list(&answer["sides"][0], "images").len(), 10);
+}
+
+#[test]
+fn passages_say_which_object_they_prefer_and_other_documents_are_quoted() {
+    let dir = WorkDir::with(&[(
+        "passages/passages.jsonl",
+        br#"{"id": "p1", "contents": "Cats are kept by many people in towns and villages. Cats are much better pets than dogs, because cats are quiet and clean, and a cat needs no walks."}
+{"id": "p2", "contents": "Dogs are clearly better than cats: dogs protect the house by day and by night, dogs love their owners, and a dog learns what it is taught."}
+"# as &[u8],
+    ), (
+        "plain/documents.jsonl",
+        br#"{"docno": "d1", "text": "The sky is blue today. Nuclear power plants make cheap energy."}
+{"docno": "d2", "text": "Bread is baked in ovens."}
+"#,
+    )]);
+    let (exit, shown, error) = dir.run("ask -q Which is better, a cat or a dog? -i passages");
+    assert_eq!(exit, 0, "{error}");
+    assert!(
+        shown.contains("Cats are much better pets than dogs"),
+        "{shown}"
+    );
+    assert!(shown.contains("first: cat, second: dog"), "{shown}");
+    assert!(
+        [", FIRST", ", SECOND"]
+            .iter()
+            .any(|stance| shown.contains(stance)),
+        "{shown}"
+    );
+    let (exit, shown, error) = dir.run("ask -q --approach bm25 nuclear energy -i plain");
+    assert_eq!(exit, 0, "{error}");
+    // the sentence with the words of the question, and no other document
+    assert!(
+        shown.contains(" 1. Nuclear power plants make cheap energy."),
+        "{shown}"
+    );
+    assert!(!shown.contains("Bread"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_one_line() {
+    let dir = WorkDir::with(&[(
+        "plain/documents.jsonl",
+        b"{\"docno\": \"d1\", \"text\": \"Bread is baked in ovens every day.\"}\n" as &[u8],
+    )]);
+    fs::create_dir(dir.path("empty")).unwrap();
+    let long = format!("ask {} -i plain", "why ".repeat(300).trim());
+    for (line, message) in [
+        ("ask  -i plain", "the question is empty"),
+        (&*long, "more than 1000 characters"),
+        ("ask why -i empty", "choose a --task"),
+        (
+            "ask why -i plain --arguments a.json",
+            "--arguments answer together with images",
+        ),
+        ("ask why -i nowhere", "nowhere"),
+        ("ask why -i plain --approach nobody", "nobody"),
+    ] {
+        let (exit, shown, error) = dir.run(line);
+        assert_eq!((exit, &*shown), (2, ""), "{line}: {error}");
+        assert!(error.contains(message), "{line}: {error}");
+        assert_eq!(error.lines().count(), 1, "{line}: {error}");
+    }
+}
+
+#[test]
+fn debate_sheets_are_refused_where_there_are_no_sides_or_no_arguments() {
+    let (home, _) = home();
+    let out = home.path().join("out");
+    let arguments = sample().join("args-me.json");
+    let debate = out.join("debate.jsonl");
+    let images = [
+        "images",
+        "-q",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+        "--debate",
+        text(&debate),
+    ];
+    let run = |more: &[&str]| {
+        let output = riposte(home.path(), &images).args(more).output().unwrap();
+        (code(&output), stderr(&output))
+    };
+    let (exit, error) = run(&[]);
+    assert!(exit == 2 && error.contains("--arguments"), "{error}");
+    let with = ["--arguments", text(&arguments)];
+    let (exit, error) = run(&[&with[..], &["--edition", "2025"]].concat());
+    assert!(
+        exit == 2 && error.contains("--debate is for lists for and against"),
+        "{error}"
+    );
+    let (exit, error) = run(&[&with[..], &["--explain", text(&debate)]].concat());
+    assert!(exit == 2 && error.contains("name the same file"), "{error}");
+    let two = ["--approach", "minsc", "--approach", "aramis"];
+    let (exit, error) = run(&[&with[..], &two].concat());
+    assert!(
+        exit == 2 && error.contains("one approach at a time"),
+        "{error}"
+    );
+    assert!(!debate.exists());
+}
+
+#[test]
+fn the_arguments_of_the_sample_are_those_that_its_command_makes() {
+    let home = TempDir::new().unwrap();
+    fs::copy(sample().join("topics.xml"), home.path().join("topics.xml")).unwrap();
+    succeed(&mut collection_tools(&[
+        "generate-debates",
+        text(home.path()),
+    ]));
+    let made: Value = json(&home.path().join("args-me.json"));
+    assert_eq!(made, json::<Value>(&sample().join("args-me.json")));
+    // nothing is replaced
+    let again = collection_tools(&["generate-debates", text(home.path())])
+        .output()
+        .unwrap();
+    assert_eq!(code(&again), 2);
+}

@@ -1,0 +1,129 @@
+//! Debate sheets in a browser: links, widths, colours, and what a printer gets.
+
+use std::fs;
+
+use super::browser::{Page, file_url};
+use super::{CONTRASTS, Fixture, WIDE};
+use crate::sentence::MINILM;
+use crate::support::files::{json_lines, text};
+use crate::support::need::{Model, need};
+use crate::support::program::{stderr, succeed};
+use crate::support::sample;
+
+/// A run of the sample with debate sheets, and its report; none without the model.
+fn report(fixture: &Fixture) -> Option<(std::path::PathBuf, std::path::PathBuf)> {
+    let minilm = need(Model(MINILM))?;
+    let debate = fixture.path("run").join("debate.jsonl");
+    let arguments = sample().join("args-me.json");
+    let run = fixture.run(
+        "run",
+        &[
+            "--arguments",
+            text(&arguments),
+            "--debate",
+            text(&debate),
+            "--models",
+            text(minilm.dir.parent().unwrap()),
+        ],
+    );
+    let report = fixture.inspect(&run, &[]);
+    Some((run, report))
+}
+
+#[test]
+fn a_sheet_is_reached_from_its_topic_and_leads_to_its_images_and_back() {
+    let fixture = Fixture::new();
+    let Some((run, report)) = report(&fixture) else {
+        return;
+    };
+    let Some(page) = Page::open(&file_url(&report.join("topic-2.html")), WIDE) else {
+        return;
+    };
+    page.click(".to-sheet a");
+    page.wait("location.pathname.endsWith('debate-2.html')");
+    let sheets = json_lines(&fs::read_to_string(run.join("debate.jsonl")).unwrap());
+    let sheet = sheets.iter().find(|sheet| sheet["topic"] == "2").unwrap();
+    let arguments = sheet["arguments"].as_array().unwrap();
+    assert_eq!(page.count(".argument"), arguments.len());
+    assert_eq!(page.text(".sheet.pro h2 small"), "zoos should be closed");
+    // every image of the lists is on the sheet once
+    let images = sheet["images"].as_array().unwrap();
+    let links: Vec<String> = page
+        .js("[...document.querySelectorAll('.sheet .card a')].map(a => a.hash.slice(1)).sort()");
+    let mut expected: Vec<&str> = images
+        .iter()
+        .map(|i| i["image"].as_str().unwrap())
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(links, expected);
+    page.click(".shows .card a");
+    page.wait("document.querySelector('dialog[open] .like')");
+    let like = page.text("dialog[open] .like h3 a");
+    page.click("dialog[open] .like h3 a");
+    page.wait("location.pathname.endsWith('debate-2.html')");
+    assert!(page.text(".argument:target .doc") == like, "{like}");
+    // j walks through the images of the sheet
+    page.go(&file_url(&report.join("debate-2.html")));
+    page.keys(&["j"]);
+    let focused: String = page.js("document.activeElement.closest('.card') ? 'card' : 'none'");
+    assert_eq!(focused, "card");
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+#[test]
+fn a_sheet_fits_has_contrast_and_is_printed_on_two_pages() {
+    let fixture = Fixture::new();
+    let Some((_, report)) = report(&fixture) else {
+        return;
+    };
+    let Some(page) = Page::open(&file_url(&report.join("debate-1.html")), WIDE) else {
+        return;
+    };
+    for topic in 1..=6 {
+        let url = file_url(&report.join(format!("debate-{topic}.html")));
+        for size in [WIDE, (390, 800)] {
+            page.set_size(size);
+            page.go(&url);
+            let width: (u32, u32) = page.js("[document.documentElement.scrollWidth, innerWidth]");
+            assert!(
+                width.0 <= width.1,
+                "{url} is {} wide in {}",
+                width.0,
+                width.1
+            );
+            for scheme in ["light", "dark"] {
+                page.set_scheme(scheme);
+                let worst: Vec<(String, f64)> = page.js(CONTRASTS);
+                assert!(worst[0].1 >= 4.5, "{scheme} {url}: {worst:?}");
+            }
+        }
+        page.set_scheme("dark");
+        assert_eq!(page.printed_pages(), 2, "{url}");
+    }
+}
+
+#[test]
+fn a_single_page_has_the_sheets_too_and_sheets_of_another_run_are_not_shown() {
+    let fixture = Fixture::new();
+    let Some((run, _)) = report(&fixture) else {
+        return;
+    };
+    let single = fixture.path("one.html");
+    let mut command = fixture.inspect_into(&run, &single);
+    succeed(command.args(["-q", "--single-file", "--evidence", text(&fixture.evidence)]));
+    if let Some(page) = Page::open(&format!("{}#debate-3", file_url(&single)), WIDE) {
+        assert_eq!(page.visible("article.debate"), 1);
+        assert_eq!(page.visible("#debate-3"), 1);
+        page.click("#debate-3 .crumbs .up");
+        page.wait("!document.getElementById('topic-3').hidden");
+    }
+    let other = fixture.run("other", &["--approach", "aramis"]);
+    fs::copy(run.join("debate.jsonl"), other.join("debate.jsonl")).unwrap();
+    let report = fixture.path("other-report");
+    let mut command = fixture.inspect_into(&other, &report);
+    let output = succeed(command.args(["-q", "--evidence", text(&fixture.evidence)]));
+    assert!(stderr(&output).contains("these debate sheets belong to another run"));
+    assert!(!report.join("debate-3.html").exists());
+    let index = fs::read_to_string(report.join("index.html")).unwrap();
+    assert!(index.contains("The debate sheets beside the run are not of this run."));
+}
