@@ -61,10 +61,16 @@ fn generated(dir: &Path, images: usize) -> PathBuf {
 }
 
 #[test]
-fn the_committed_sample_is_what_generate_makes() {
+fn the_committed_sample_is_what_the_commands_make() {
     let home = tempfile::tempdir().unwrap();
     let made = home.path().join("sample");
     succeed(&mut collection_tools(&["generate", text(&made)]));
+    succeed(&mut collection_tools(&["generate-debates", text(&made)]));
+    // nothing is replaced
+    let again = collection_tools(&["generate-debates", text(&made)])
+        .output()
+        .unwrap();
+    assert_eq!(again.status.code(), Some(2));
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample");
     let (made, committed) = (files(&made), files(&sample));
     let names: Vec<_> = committed.keys().collect();

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::sentence::MINILM;
-use crate::support::files::{copy, json, json_lines, text, write};
+use crate::support::files::{copy, json_lines, text, write};
 use crate::support::need::{Model, need};
-use crate::support::program::{WorkDir, code, collection_tools, riposte, stderr, stdout, succeed};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
 use crate::support::{golden_evidence, sample};
 
 const ZOOS: &str = "Should zoos be closed?";
@@ -464,21 +464,4 @@ fn debate_sheets_are_refused_where_there_are_no_sides_or_no_arguments() {
         "{error}"
     );
     assert!(!debate.exists());
-}
-
-#[test]
-fn the_arguments_of_the_sample_are_those_that_its_command_makes() {
-    let home = TempDir::new().unwrap();
-    fs::copy(sample().join("topics.xml"), home.path().join("topics.xml")).unwrap();
-    succeed(&mut collection_tools(&[
-        "generate-debates",
-        text(home.path()),
-    ]));
-    let made: Value = json(&home.path().join("args-me.json"));
-    assert_eq!(made, json::<Value>(&sample().join("args-me.json")));
-    // nothing is replaced
-    let again = collection_tools(&["generate-debates", text(home.path())])
-        .output()
-        .unwrap();
-    assert_eq!(code(&again), 2);
 }
