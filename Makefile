@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
+.PHONY: demo test wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -23,6 +23,10 @@ demo:
 test: lint doc
 	$(CARGO) test --release --workspace --no-run
 	CARGO="$(CARGO)" sh tests/run.sh
+
+# The Python wheel with the program in it (docs/python.md): target/wheels/riposte-….whl. Needs maturin (pip install maturin).
+wheel:
+	cd python && $(PYTHON) -m maturin build --release --out ../target/wheels
 
 # Replays the Dockerfile without Docker, and runs its result on the sample as TIRA would, and in stricter ways; prints what that proves and what
 # not. Needs root and mmdebstrap, and builds riposte once more: tests/container.sh has all that it needs, at its head. docs/tira.md is about

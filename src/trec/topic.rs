@@ -119,6 +119,8 @@ struct TopicFields {
     description: Option<String>,
     narrative: Option<String>,
     objects: Option<String>,
+    /// The objects, where they are given as a list of two, so that either may have a comma in it.
+    object_pair: Option<[String; 2]>,
     premise: Option<String>,
     premise_type: Option<String>,
 }
@@ -172,10 +174,13 @@ impl TopicFields {
             premise: tidy(self.premise),
             premise_type: tidy(self.premise_type),
         });
-        let listed = tidy(self.objects).and_then(|text| objects::split_list(&text));
+        let pair = self
+            .object_pair
+            .and_then(|[first, second]| Some([tidy(Some(first))?, tidy(Some(second))?]));
+        let listed = || tidy(self.objects).and_then(|text| objects::split_list(&text));
         Ok(Topic {
             id: TopicId(number),
-            objects: listed.or_else(|| objects::from_title(&title)),
+            objects: pair.or_else(listed).or_else(|| objects::from_title(&title)),
             title,
             description: tidy(self.description),
             narrative: tidy(self.narrative),
@@ -391,6 +396,7 @@ fn read_queries(text: &str) -> ParsedTopics {
             query: None,
             description,
             narrative,
+            object_pair: serde_json::from_value(line.objects.clone()).ok(),
             objects: match line.objects {
                 serde_json::Value::String(text) => Some(text),
                 serde_json::Value::Array(both) => {

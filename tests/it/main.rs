@@ -44,6 +44,7 @@ mod passages;
 mod picture;
 mod picture_shapes;
 mod published;
+mod python;
 mod quality;
 mod rank;
 mod report;

@@ -1,4 +1,4 @@
-//! What `cargo package` would publish: small enough for a registry, and without the demo's collection and these tests.
+//! What `cargo package` would publish: small enough for a registry, and without the demo's collection, the Python package and these tests.
 
 use std::process::Command;
 
@@ -21,12 +21,12 @@ fn package(target: &std::path::Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_packaged_crate_is_small_and_has_neither_sample_nor_tests() {
+fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     let target = tempfile::tempdir().unwrap();
     let list = package(target.path(), &["--list"]);
     for file in list.lines() {
         assert!(
-            !["sample/", "tests/"]
+            !["python/", "sample/", "tests/"]
                 .iter()
                 .any(|dir| file.starts_with(dir)),
             "{file} would be published"
@@ -52,7 +52,7 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_tests() {
 /// A file that the library names by its path at compile time would otherwise be missed only by who builds the package.
 #[test]
 fn what_the_library_includes_is_packaged() {
-    let outside = ["sample/", "tests/"];
+    let outside = ["python/", "sample/", "tests/"];
     let mut looked_at = 0;
     for file in rust_files(&root().join("src")) {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -99,7 +99,10 @@ fn objects_come_from_their_field_else_from_the_title() {
     let text = "{\"qid\":1,\"query\":\"x or y?\",\"objects\":\"big x, y\"}\n\
         {\"qid\":2,\"query\":\"x or y?\",\"objects\":[\"u\",\"v\"]}\n\
         {\"qid\":3,\"query\":\"Is x better than y?\"}\n\
-        {\"qid\":4,\"query\":\"x\",\"objects\":7}";
+        {\"qid\":4,\"query\":\"x\",\"objects\":7}\n\
+        {\"qid\":5,\"query\":\"x or y?\",\"objects\":[\"one,  two\",\"a or b\"]}\n\
+        {\"qid\":6,\"query\":\"x or y?\",\"objects\":[\"u\",\" \"]}\n\
+        {\"qid\":7,\"query\":\"x or y?\",\"objects\":[\"u, v\"]}";
     let objects: Vec<_> = parse(text)
         .unwrap()
         .into_iter()
@@ -107,7 +110,15 @@ fn objects_come_from_their_field_else_from_the_title() {
         .collect();
     assert_eq!(
         objects,
-        [both("big x", "y"), both("u", "v"), both("x", "y"), None]
+        [
+            both("big x", "y"),
+            both("u", "v"),
+            both("x", "y"),
+            None,
+            both("one, two", "a or b"),
+            both("x", "y"),
+            both("u", "v")
+        ]
     );
 }
 

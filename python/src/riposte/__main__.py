@@ -1,0 +1,29 @@
+"""`python -m riposte …` is the program `riposte` with these arguments."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+from ._program import find_binary
+
+
+def main() -> int:
+    try:
+        binary = find_binary()
+    except FileNotFoundError as error:
+        print(f"riposte: {error}", file=sys.stderr)
+        return 2
+    command = [str(binary), *sys.argv[1:]]
+    if os.name == "posix":
+        # the program takes the place of Python, so that signals and exit codes are its own
+        os.execv(command[0], command)
+    # a ^C reaches both processes: the program decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return subprocess.call(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""The names of the files that riposte reads as a collection, and what may be one of its ids."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_PORTALS = ("debateorg", "debatepedia", "debatewise", "idebate", "parliamentary")
+
+#: The commands that rank texts, in the order in which riposte looks for their collections, and the files of each without `.gz`.
+_FILES = {
+    "controversial": tuple(f"{name}.json" for name in ("args-me", *_PORTALS)),
+    "comparative": ("passages.jsonl",),
+    "rank": ("corpus.jsonl", "documents.jsonl"),
+}
+
+_TOPICS = ("topics.xml", "arguments.xml", "queries.jsonl", "queries.xml")
+
+
+def files_of(task: str, directory: Path) -> list[Path]:
+    """The files that `riposte TASK` reads in a directory; none if it has no collection for it."""
+    names = [name for plain in _FILES[task] for name in (plain, f"{plain}.gz")]
+    found = [directory / name for name in names if (directory / name).is_file()]
+    if task == "controversial":
+        whole = [file for file in found if file.name.startswith("args-me.")]
+        return whole[:1] or found
+    if task == "comparative" and not found:
+        others = [file for file in sorted(directory.glob("*passages*")) if re.search(r"\.jsonl(\.gz)?$", file.name)]
+        return others if len(others) == 1 else []
+    return found[:1]
+
+
+def task_of(directory: Path) -> str:
+    """The command that ranks the collection in a directory.
+
+    Raises:
+        NotADirectoryError: there is no such directory.
+        ValueError: it holds no collection of texts.
+    """
+    if not directory.is_dir():
+        raise NotADirectoryError(f"{directory} is not a directory")
+    for task in _FILES:
+        if files_of(task, directory):
+            return task
+    names = ", ".join(names[0] for names in _FILES.values())
+    raise ValueError(f"{directory} holds no collection of texts: there is none of {names}, documents.jsonl, or the files of debate portals")
+
+
+def others_than(names: set[str], directory: Path) -> list[str]:
+    """The names of what riposte would read in a directory as a collection or as topics, but for these names."""
+    if not directory.is_dir():
+        return []
+    found = [file.name for task in _FILES for file in files_of(task, directory)]
+    topics = [f"{name}{end}" for name in _TOPICS for end in ("", ".gz")]
+    found += [name for name in ("images", *topics) if (directory / name).exists()]
+    return sorted(set(found) - names)
+
+
+def unfit_id(text: object) -> str | None:
+    """Why something cannot be an id in a run, whose fields are separated by blanks; none if it can."""
+    if not isinstance(text, str):
+        return f"is {text!r}, not a string"
+    if not text:
+        return "is empty"
+    if re.search(r"[\s\x00-\x1f\x7f-\x9f]", text):
+        return f"is {text!r}, which has a blank or a control character in it"
+    return unfit_text(text)
+
+
+def unfit_text(text: object) -> str | None:
+    """Why something cannot be written as text; none if it can."""
+    if not isinstance(text, str):
+        return f"is {text!r}, not a string"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"is {text!r}, which has half a surrogate pair in it"
+    return None

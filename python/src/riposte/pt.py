@@ -1,0 +1,550 @@
+"""riposte in PyTerrier pipelines: an indexer, retrievers, a loader of texts and an annotator of stances.
+
+    import riposte
+    index = riposte.pt.Indexer("my-collection").index([{"docno": "d1", "text": "Cats are cleaner than dogs."}])
+    index.bm25().search("clean cats")
+
+Each transformer writes what it is given to a temporary directory, runs the program once for the whole frame, and reads its answer. Java is
+never started. Needs the packages python-terrier and pandas.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+try:
+    import pandas as pd
+    import pyterrier as pt
+except ImportError as error:
+    raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install python-terrier") from error
+
+from . import _layout
+from ._program import RiposteWarning, run
+
+__all__ = ["Index", "Indexer", "Retriever", "StanceAnnotator", "TextLoader"]
+
+#: riposte ranks no more documents for a query.
+MOST_RESULTS = 1000
+
+
+class _Transformer(pt.Transformer):
+    """A transformer that is shown and compared by the arguments that made it, which it keeps as attributes of the same names."""
+
+    #: its name in a drawing, of at most 20 characters
+    label: str
+
+    def __repr__(self) -> str:
+        attributes = pt.inspect.transformer_attributes(self)
+        words = [f"{a.name}={a.value!r}" for a in attributes if a.init_default_value != a.value]
+        return f"riposte.pt.{type(self).__name__}({', '.join(words)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
+        """What PyTerrier draws. Without `help_url` it would look for these classes in its own documentation on the web."""
+        return {"label": self.label, "help_url": None}
+
+    def subtransformers(self) -> dict[str, pt.Transformer]:
+        return {}
+
+
+class Index:
+    """A directory with a collection of texts, which makes transformers that search it.
+
+    riposte builds its index of the collection when it is first searched, keeps it, and builds it anew when the files change.
+
+    Args:
+        path: the directory: with `documents.jsonl` or `corpus.jsonl` (ranked by `riposte rank`), `args-me.json` or the files of debate
+            portals (`riposte controversial`), or `passages.jsonl` (`riposte comparative`), each plain or with `.gz`.
+        index: the directory for indexes and model outputs, by default one in the user's cache directory.
+        models: the directory of models, by default $RIPOSTE_MODELS or riposte/models in the user's data directory.
+
+    Attributes:
+        task: the command that ranks the collection: "rank", "controversial" or "comparative".
+
+    Raises:
+        NotADirectoryError: there is no such directory.
+        ValueError: it holds no collection of texts.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, index: str | os.PathLike[str] | None = None, models: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.index = None if index is None else Path(index).absolute()
+        self.models = None if models is None else Path(models).absolute()
+        self.task = _layout.task_of(self.path)
+
+    def __repr__(self) -> str:
+        more = [f", {name}={str(value)!r}" for name in ("index", "models") if (value := getattr(self, name)) is not None]
+        return f"riposte.pt.Index({str(self.path)!r}{''.join(more)})"
+
+    def retriever(self, approach: str | os.PathLike[str] = "riposte", **options: Any) -> Retriever:
+        """A transformer that ranks by an approach; `options` are those of `Retriever`."""
+        return Retriever(self, approach, **options)
+
+    def approach(self, name: str | os.PathLike[str], **options: Any) -> Retriever:
+        """The same: `index.approach("elrond", num_results=100)`. `riposte approaches --task TASK` lists the names; a file ends in `.toml`."""
+        return self.retriever(name, **options)
+
+    def bm25(self, **options: Any) -> Retriever:
+        """A transformer that ranks by BM25."""
+        return self.retriever("bm25", **options)
+
+    def text_loader(self, fields: Sequence[str] | str = "*", *, verbose: bool = False) -> TextLoader:
+        """A transformer that adds the texts of documents, which `pt.text.get_text(index)` calls too; see `TextLoader`."""
+        return TextLoader(self, fields)
+
+
+class Retriever(_Transformer):
+    """Ranks the documents of a collection for each query.
+
+    In: a frame with the columns `qid` and `query`, one query a row. Other columns are kept. If there are columns `description`, `narrative` or
+    `objects`, they are parts of the topic, too (the first two are searched for only with `use`; `objects` has the two objects of a comparative
+    question, as a list or a tuple).
+
+    Out: a row for each document found, with `docno` (string), `score` (float, higher is better) and `rank` (integer, from 0) added. For a
+    collection of passages (Task 2) also `stance`: what the passage says of the two objects, "FIRST", "SECOND", "NEUTRAL" or "NO", or None
+    where the query compares no two things.
+
+    A frame with `docno` is ranked anew: of the documents found by this approach (at most 1,000 for a query) those remain that the frame has for
+    the query, with the scores of this approach.
+
+    Args:
+        index: the collection.
+        approach: the name of an approach, or a file that ends in `.toml` (docs/approaches.md).
+        num_results: maximum number of documents for a query, 1 to 1,000.
+        threads: number of threads that build the index, by default one for each core.
+        use: parts of the topic to search for besides the query: "description", "narrative".
+        stances: whether the stances of passages are detected (Task 2), which takes most of the time there.
+        numeric: "float" computes models in floats on every machine, "auto" in 8-bit integers where the machine can.
+
+    A query without a word finds nothing, and a `RiposteWarning` names it.
+
+    Raises (when it transforms):
+        ValueError: a `qid` or `query` is missing or cannot be written, or a `qid` has two queries; the message names it.
+        RiposteError: riposte could not rank: the approach is unknown, for instance.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        approach: str | os.PathLike[str] = "riposte",
+        *,
+        num_results: int = MOST_RESULTS,
+        threads: int | None = None,
+        use: Sequence[str] = (),
+        stances: bool = True,
+        numeric: str = "auto",
+    ) -> None:
+        if not 1 <= num_results <= MOST_RESULTS:
+            raise ValueError(f"num_results is {num_results}, and has to be from 1 to {MOST_RESULTS}")
+        self.index = index
+        self.approach = os.fspath(approach)
+        self.num_results = num_results
+        self.threads = threads
+        self.use = tuple(use)
+        self.stances = stances
+        self.numeric = numeric
+        self.label = Path(self.approach).stem[:20]
+
+    def fuse_rank_cutoff(self, k: int) -> Retriever | None:
+        """What PyTerrier calls to compile `retriever % k`."""
+        if k < 1:
+            return None
+        options = {name: getattr(self, name) for name in ("threads", "use", "stances", "numeric")}
+        return Retriever(self.index, self.approach, num_results=min(k, self.num_results), **options)
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        pt.validate.columns(inp, includes=["qid", "query"], context=self)
+        inp = inp.assign(qid=_ids(inp["qid"]))
+        is_anew = "docno" in inp.columns
+        added = ["docno", "score", "rank", *(["stance"] if self._has_stance() else [])]
+        # what an earlier transformer said of the documents
+        kept = inp.drop(columns=[column for column in added if column != "docno" or not is_anew], errors="ignore")
+        found = self._found(_topics(inp, is_anew))
+        # the number of a row of the input, and what was found for it
+        if is_anew:
+            by_key = {(qid, docno): (score, stance) for qid, documents in found.items() for docno, score, stance in documents}
+            keys = zip(inp["qid"], inp["docno"].astype(str))
+            rows = [(n, key[1], *by_key[key]) for n, key in enumerate(keys) if key in by_key]
+        else:
+            rows = [(n, *document) for n, qid in enumerate(inp["qid"]) for document in found.get(qid, [])[: self.num_results]]
+        out = kept.iloc[[row[0] for row in rows]].reset_index(drop=True)
+        out["docno"] = pd.Series([row[1] for row in rows], dtype=str, index=out.index)
+        out["score"] = pd.Series([row[2] for row in rows], dtype="float64", index=out.index)
+        if self._has_stance():
+            out["stance"] = pd.Series([row[3] for row in rows], dtype=object, index=out.index)
+        out = pt.model.add_ranks(out)
+        if is_anew:
+            out = out[out["rank"] < self.num_results].reset_index(drop=True)
+        # the columns of the input first
+        return out[[*(c for c in kept.columns if c not in added), *added]]
+
+    def _has_stance(self) -> bool:
+        return self.index.task == "comparative" and self.stances
+
+    def _found(self, topics: list[dict[str, Any]]) -> dict[str, list[tuple[str, float, str | None]]]:
+        """The documents of each topic by its qid, best first: their ids, scores and stances."""
+        if not topics:
+            return {}
+        index = self.index
+        with tempfile.TemporaryDirectory(prefix="riposte-") as work:
+            numbers = _numbers([topic["qid"] for topic in topics])
+            queries = Path(work, "queries.jsonl")
+            with open(queries, "w", encoding="utf-8", newline="\n") as file:
+                for number, topic in zip(numbers, topics):
+                    file.write(json.dumps({**topic, "qid": number}, ensure_ascii=False) + "\n")
+            qids = {number: topic["qid"] for number, topic in zip(numbers, topics)}
+            command: list[str | os.PathLike[str]] = [index.task, "-q", "--no-metadata", "-i", index.path, "-o", work, "--topics", queries]
+            command += ["--approach", self.approach, "--numeric", self.numeric]
+            command += [part for name in self.use for part in ("--use", name)]
+            if index.task == "comparative" and not self.stances:
+                command.append("--no-stance")
+            for option, value in [("--threads", self.threads), ("--index", index.index), ("--models", index.models)]:
+                if value is not None:
+                    command += [option, str(value)]
+            _run(command)
+            found: dict[str, list[tuple[str, float, str | None]]] = {}
+            # no field of a run has any blank or control character in it
+            with open(Path(work, "run.txt"), encoding="utf-8", newline="\n") as file:
+                for line in file:
+                    number, stance, docno, _rank, score, _tag = line.rstrip("\n").split(" ")
+                    document = (docno, float(score), None if stance == "Q0" else stance)
+                    found.setdefault(qids[number], []).append(document)
+        return found
+
+
+def _numbers(qids: list[str]) -> list[str]:
+    """What stands for each qid in a run: itself or, where it cannot stand there, a number that no other query has."""
+    taken = set(qids)
+    spare = (f"query-{n}" for n in itertools.count())
+    return [qid if _layout.unfit_id(qid) is None else next(number for number in spare if number not in taken) for qid in qids]
+
+
+def _run(command: Sequence[str | os.PathLike[str]], input: str | None = None) -> str:
+    """Runs riposte, and repeats its notes as warnings. Returns what it printed."""
+    done = run(command, input=input)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    if done.returncode == 0 and notes:
+        warnings.warn("\n".join(notes), RiposteWarning, stacklevel=4)
+    return done.stdout
+
+
+def _ids(column: pd.Series) -> pd.Series:
+    """A column of ids as strings. Raises a ValueError if one is missing."""
+    if column.isna().any():
+        raise ValueError(f"the {column.name} of row {int(column.isna().to_numpy().argmax())} is missing")
+    return column.astype(str)
+
+
+def _topics(inp: pd.DataFrame, is_anew: bool) -> list[dict[str, Any]]:
+    """The queries of a frame that have words, with the parts of their topics; those without words are named in a warning."""
+    parts = [part for part in ("description", "narrative", "objects") if part in inp.columns]
+    topics: dict[str, dict[str, Any]] = {}
+    for qid, query, *values in inp[["qid", "query", *parts]].itertuples(index=False, name=None):
+        if why := _layout.unfit_text(query):
+            raise ValueError(f"the query of qid {qid!r} {why}")
+        if qid in topics and not (is_anew and topics[qid]["query"] == query):
+            raise ValueError(f"qid {qid!r} occurs twice" + (", with two queries" if is_anew else ""))
+        topic = topics[qid] = {"qid": qid, "query": query}
+        for part, value in zip(parts, values):
+            if part == "objects" and isinstance(value, (list, tuple)):
+                topic[part] = _objects(value, f"qid {qid!r}")
+            elif part != "objects" and isinstance(value, str) and not _layout.unfit_text(value):
+                topic[part] = value
+    blank = [qid for qid, topic in topics.items() if not topic["query"].strip()]
+    if blank:
+        warnings.warn(f"queries without a word find nothing: qid {', '.join(map(repr, blank))}", RiposteWarning, stacklevel=4)
+    return [topic for topic in topics.values() if topic["query"].strip()]
+
+
+def _objects(value: Any, whose: str) -> list[str]:
+    """The two objects of a comparative question."""
+    objects = list(value) if isinstance(value, (list, tuple)) else []
+    if len(objects) != 2 or any(_layout.unfit_text(o) or not o.strip() for o in objects):
+        raise ValueError(f"the objects of {whose} are {value!r}, not two strings")
+    return objects
+
+
+class Indexer(pt.Indexer):
+    """Makes a collection of documents, and riposte's index of it.
+
+    Args:
+        path: the directory of the collection, made if necessary. The documents are written to `documents.jsonl` there.
+        overwrite: replace a `documents.jsonl` that is there.
+        threads: number of threads, by default one for each core.
+        index: the directory for the index, by default one in the user's cache directory.
+
+    Raises:
+        ValueError: the directory holds another collection, or topics.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        threads: int | None = None,
+        index: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.overwrite = overwrite
+        self.threads = threads
+        self._index = index
+        if others := _layout.others_than({"documents.jsonl", "queries.jsonl"}, self.path):
+            raise ValueError(f"{self.path} has {', '.join(others)} already: choose a directory of its own")
+
+    def __repr__(self) -> str:
+        return f"riposte.pt.Indexer({str(self.path)!r})"
+
+    def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
+        return {"label": "riposte", "help_url": None}
+
+    def index_inputs(self) -> list[list[str]]:
+        return [["docno", "text"], ["docno", "text", "title"]]
+
+    def index(self, iter: Iterable[dict[str, Any]], **kwargs: Any) -> Index:
+        """Writes the documents, one at a time, and builds the index.
+
+        Args:
+            iter: dictionaries with `docno` (a string without blanks), `text` (a string) and, if they have one, `title`. Other keys are left
+                out. A data frame of such rows will do, too.
+
+        Returns:
+            The collection, as `Index(path)`.
+
+        Raises:
+            ValueError: a document lacks one of these or has a `docno` that another one has, or there is no document. It is named, and nothing
+                is written.
+            FileExistsError: there is a `documents.jsonl`, and `overwrite` is not given.
+            RiposteError: the index cannot be built.
+        """
+        if kwargs:
+            raise TypeError(f"index() has no option {', '.join(kwargs)}")
+        documents = self.path / "documents.jsonl"
+        if documents.exists() and not self.overwrite:
+            raise FileExistsError(f"{documents} exists: Indexer(..., overwrite=True) replaces it")
+        if isinstance(iter, pd.DataFrame):
+            iter = iter.to_dict("records")
+        self.path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".documents-", dir=self.path) as work:
+            written = Path(work, "documents.jsonl")
+            with open(written, "w", encoding="utf-8", newline="\n") as file:
+                for line in _document_lines(iter):
+                    file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(written, documents)
+        command: list[str | os.PathLike[str]] = ["index", "-q", "-i", self.path]
+        for option, value in [("--threads", self.threads), ("--index", self._index)]:
+            if value is not None:
+                command += [option, str(value)]
+        _run(command)
+        return Index(self.path, index=self._index)
+
+
+def _document_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The line of each document. Raises a ValueError that names a document if it cannot be written."""
+    seen: set[str] = set()
+    for n, document in enumerate(documents):
+        docno: Any = document.get("docno")
+        if why := _layout.unfit_id(docno):
+            raise ValueError(f"the docno of document {n} (from 0) {why}" if "docno" in document else f"document {n} (from 0) has no docno")
+        if docno in seen:
+            raise ValueError(f"two documents have the docno {docno!r}: the second is document {n} (from 0)")
+        seen.add(docno)
+        if "text" not in document:
+            raise ValueError(f"document {docno!r} has no text")
+        line = {"docno": docno, "title": document.get("title"), "text": document["text"]}
+        if line["title"] is None or line["title"] != line["title"]:  # a data frame has NaN where there is none
+            del line["title"]
+        for name in ("title", "text"):
+            if name in line and (why := _layout.unfit_text(line[name])):
+                raise ValueError(f"the {name} of document {docno!r} {why}")
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+    if not seen:
+        raise ValueError("there is no document to index")
+
+
+class TextLoader(_Transformer):
+    """Adds the texts of documents to a frame that has a column `docno`.
+
+    The collection is read from its beginning until all documents of the frame are found, once for each frame; nothing but those is kept in
+    memory. A document that the collection lacks has None.
+
+    Args:
+        index: the collection.
+        fields: some of the columns that it has, or "*" for all. Documents: `text` and `title`. Passages: `text` and `url`. Arguments: `text`
+            (the premises, one a line), `conclusion`, and `premise_stance` ("PRO" or "CON": what the first premise says of the conclusion).
+
+    Raises:
+        ValueError: the collection has no such field.
+    """
+
+    label = "texts"
+
+    def __init__(self, index: Index, fields: Sequence[str] | str = "*") -> None:
+        self.index = index
+        self.fields = fields if isinstance(fields, str) else list(fields)
+        known = {"rank": ["text", "title"], "comparative": ["text", "url"], "controversial": ["text", "conclusion", "premise_stance"]}
+        all_fields = known[index.task]
+        self._columns = all_fields if fields == "*" else [fields] if isinstance(fields, str) else list(fields)
+        if unknown := sorted(set(self._columns) - set(all_fields)):
+            raise ValueError(f"this collection has no field {', '.join(unknown)}; it has {', '.join(all_fields)}")
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        pt.validate.columns(inp, includes=["docno"], context=self)
+        docnos = _ids(inp["docno"])
+        wanted = set(docnos)
+        found: dict[str, dict[str, Any]] = {}
+        documents = _documents(self.index) if wanted else iter(())
+        for docno, document in documents:
+            if docno in wanted and docno not in found:
+                found[docno] = document
+                if len(found) == len(wanted):
+                    break
+        columns = {name: pd.Series([found.get(d, {}).get(name) for d in docnos], dtype=object, index=inp.index) for name in self._columns}
+        return inp.assign(**columns)
+
+
+def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The id and the fields of each document of a collection, in the order of its files. A line that cannot be read is passed over, as riposte
+    does, which names it when it builds the index."""
+    for path in _layout.files_of(index.task, index.path):
+        opened = gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else open(path, encoding="utf-8-sig")
+        with opened as file:
+            if index.task == "controversial":
+                for argument in _arguments(file):
+                    premises = argument.get("premises") or []
+                    yield (
+                        str(argument.get("id")),
+                        {
+                            "text": "\n".join(premise.get("text") or "" for premise in premises),
+                            "conclusion": argument.get("conclusion"),
+                            "premise_stance": next((premise["stance"] for premise in premises if premise.get("stance")), None),
+                        },
+                    )
+                continue
+            for line in file:
+                try:
+                    document = json.loads(line)
+                except ValueError:
+                    continue
+                id = next((document[key] for key in ("_id", "docno", "doc_id", "id") if key in document), None)
+                text = document.get("contents" if index.task == "comparative" else "text")
+                yield str(id), {"text": text, "title": document.get("title"), "url": document.get("chatNoirUrl")}
+
+
+def _arguments(file: IO[str]) -> Iterator[dict[str, Any]]:
+    """The arguments of a file `{"arguments": [{…}, …]}`, which is not read as a whole. Raises a ValueError where it cannot be read further."""
+    block = 1 << 20
+    text = file.read(block)
+    while "[" not in text and (more := file.read(block)):
+        text += more
+    at = text.find("[") + 1
+    decoder = json.JSONDecoder()
+    while True:
+        while text[at : at + 1].isspace() or text[at : at + 1] == ",":
+            at += 1
+        if text[at : at + 1] == "]":
+            return
+        try:
+            argument, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            # the rest of the argument may be in the next block
+            text, at = text[at:], 0
+            more = file.read(max(block, len(text)))
+            if not more:
+                raise ValueError(f"{file.name} cannot be read further than the argument that begins {text[:60]!r}: {error.msg}") from None
+            text += more
+        else:
+            yield argument
+
+
+class StanceAnnotator(_Transformer):
+    """Says of each text which side it takes: towards the query, or towards two objects.
+
+    In: a frame with the columns `text` and `query` (a question, a motion, a claim or a subject), or with `text` and `objects` (two strings each)
+    if `towards="objects"`. It needs neither `qid` nor `docno`.
+
+    Out: the same rows, with these columns added:
+
+    - towards a query: `stance` ("PRO", "CON" or "NEITHER"), and the probabilities `stance_pro`, `stance_con` and `stance_neither`, which add up
+      to 1;
+    - towards objects: `stance` ("FIRST", "SECOND", "NEUTRAL": none is better, or "NO": no stance), and the probabilities `stance_first`,
+      `stance_second`, `stance_neutral` and `stance_no`.
+
+    A row with an empty query has None and NaN, and a `RiposteWarning` says so.
+
+    Args:
+        towards: "query" or "objects".
+        text: the name of the column with the texts.
+        models: the directory of models. Without a sentence model words decide alone, and a `RiposteWarning` says so.
+        numeric: as for `Retriever`.
+
+    Raises (when it transforms):
+        ValueError: a text, a query or objects are missing; the message names the row.
+        RiposteError: riposte could not answer.
+    """
+
+    label = "stance"
+
+    def __init__(
+        self,
+        *,
+        towards: str = "query",
+        text: str = "text",
+        models: str | os.PathLike[str] | None = None,
+        numeric: str = "auto",
+    ) -> None:
+        if towards not in ("query", "objects"):
+            raise ValueError(f"towards is {towards!r}, and has to be 'query' or 'objects'")
+        self.towards = towards
+        self.text = text
+        self.models = models
+        self.numeric = numeric
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        pt.validate.columns(inp, includes=[self.towards, self.text], context=self)
+        questions = []
+        for n, (towards, text) in enumerate(zip(inp[self.towards], inp[self.text])):
+            if why := _layout.unfit_text(text):
+                raise ValueError(f"the {self.text} of row {n} {why}")
+            if self.towards == "objects":
+                questions.append({"objects": _objects(towards, f"row {n}"), "text": text})
+            elif why := _layout.unfit_text(towards):
+                raise ValueError(f"the query of row {n} {why}")
+            else:
+                questions.append({"topic": towards, "text": text})
+        answers = self._answers(questions)
+        classes = ("pro", "con", "neither") if self.towards == "query" else ("first", "second", "neutral", "no")
+        columns = {"stance": pd.Series([a and a["stance"] for a in answers], dtype=object, index=inp.index)}
+        for name in classes:
+            columns[f"stance_{name}"] = pd.Series([a and a[name] for a in answers], dtype="float64", index=inp.index)
+        return inp.assign(**columns)
+
+    def _answers(self, questions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+        """The answer to each question, none where there is none."""
+        # if no question can be answered, riposte has nothing to do, which is an error
+        if not any("objects" in question or question["topic"].strip() for question in questions):
+            if questions:
+                warnings.warn("all queries are empty", RiposteWarning, stacklevel=3)
+            return [None] * len(questions)
+        command = ["stance", "--jsonl", "-", "--numeric", self.numeric]
+        if self.models is not None:
+            command += ["--models", os.fspath(self.models)]
+        lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
+        return [json.loads(line) for line in _run(command, lines).splitlines()]

@@ -1,0 +1,73 @@
+//! The Python package: its tests (python/tests), run with the program of these tests.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::need::{Peer, need};
+use crate::support::program::{stdout, succeed};
+use crate::support::root;
+
+/// Runs the Python tests of a file.
+fn passes(file: &str) {
+    // those of tests/peers.txt that can be imported without a trace: ir_datasets makes directories in the user's own
+    let Some(python) = need(Peer("ijson, maturin, pytest")) else {
+        return;
+    };
+    let tests = root().join("python/tests").join(file);
+    let mut command = Command::new(python);
+    command
+        .args(["-m", "pytest", "-q", "--tb=short", "-W", "ignore"])
+        .arg(&tests)
+        .current_dir(root().join("python"))
+        .env("RIPOSTE_BINARY", env!("CARGO_BIN_EXE_riposte"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env_remove("RIPOSTE_CONFIG");
+    let said = stdout(&succeed(&mut command));
+    assert!(
+        said.contains(" passed") && !said.contains("skipped"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_program_is_found_and_run() {
+    passes("test_program.py");
+}
+
+#[test]
+fn pyterrier_ranks_and_measures_what_the_command_line_does() {
+    passes("test_pt.py");
+}
+
+#[test]
+fn data_sets_of_ir_datasets_are_written() {
+    passes("test_datasets.py");
+}
+
+#[test]
+fn evidence_is_read_as_data_frames() {
+    passes("test_evidence.py");
+}
+
+#[test]
+fn the_examples_of_the_page_run() {
+    passes("test_docs.py");
+}
+
+#[test]
+fn the_wheel_is_built_and_installed() {
+    passes("test_wheel.py");
+}
+
+/// A file of tests that no test here names would never run.
+#[test]
+fn each_file_of_python_tests_is_run() {
+    let this = std::fs::read_to_string(root().join("tests/it/python.rs")).unwrap();
+    for entry in std::fs::read_dir(root().join("python/tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap();
+        let is_test =
+            name.starts_with("test_") && Path::new(name).extension().is_some_and(|e| e == "py");
+        assert!(!is_test || this.contains(&format!("\"{name}\"")), "{name}");
+    }
+}
