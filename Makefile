@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
+.PHONY: demo test archive deb wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
 # The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -27,6 +27,16 @@ test: lint doc
 # The Python wheel with the program in it (docs/python.md): target/wheels/riposte-….whl. Needs maturin (pip install maturin).
 wheel:
 	cd python && $(PYTHON) -m maturin build --release --out ../target/wheels
+
+# The release archive of this machine, in out/release: what .github/workflows/release.yml makes on each system.
+archive:
+	$(CARGO) build --release --locked -p riposte
+	sh packaging/archive.sh $(RIPOSTE) "$$(rustc -vV | sed -n 's/^host: //p')" out/release
+
+# The Debian package, in out/release; needs cargo-deb.
+deb:
+	$(CARGO) build --release --locked -p riposte
+	sh packaging/deb.sh out/release
 
 # Replays the Dockerfile without Docker, and runs its result on the sample as TIRA would, and in stricter ways; prints what that proves and what
 # not. Needs root and mmdebstrap, and builds riposte once more: tests/container.sh has all that it needs, at its head. docs/tira.md is about

@@ -12,6 +12,9 @@ fn main() {
     for path in ["approaches", "models/own", "src", "Cargo.lock", "build.rs"] {
         println!("cargo::rerun-if-changed={path}");
     }
+    if let Ok(target) = std::env::var("TARGET") {
+        println!("cargo::rustc-env=RIPOSTE_TARGET={target}");
+    }
     if let Ok(lock) = std::fs::read_to_string("Cargo.lock") {
         let versions = LIBRARIES.iter().filter_map(|name| version(&lock, name));
         let versions = versions.collect::<Vec<_>>().join(" ");

@@ -12,14 +12,16 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result, bail};
+#[cfg(unix)]
+use anyhow::bail;
+use anyhow::{Context, Error, Result};
 use tempfile::{Builder, TempDir};
 
 pub use hash::{hex, sha256_of};
 pub use stamp::Stamp;
 
 /// The beginning of the names of temporary files and directories.
-const TEMPORARY: &str = ".riposte-";
+pub(crate) const TEMPORARY: &str = ".riposte-";
 
 /// Number of random characters at the end of a temporary name.
 const RANDOM: usize = 6;
@@ -99,7 +101,9 @@ impl std::fmt::Display for Link {
 impl std::error::Error for Link {}
 
 /// Opens a file without following a symbolic link in its place.
-fn open_here(mut options: OpenOptions, path: &Path) -> io::Result<File> {
+fn open_here(options: OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    let mut options = options;
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -215,28 +219,66 @@ pub fn remove_abandoned(parent: &Path, prefix: &str) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name();
-        let random = name.to_str().and_then(|name| name.strip_prefix(prefix));
-        let is_ours = random.is_some_and(|random| {
-            random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        });
-        let kind = entry.file_type();
-        let Some(kind) = kind.ok().filter(|kind| is_ours && !kind.is_symlink()) else {
-            continue;
-        };
-        let path = entry.path();
-        if !kind.is_dir() && !kind.is_file() {
-            continue;
+        if name.to_str().is_some_and(|name| is_temporary(name, prefix)) {
+            let _ = remove_if_abandoned(&entry.path());
         }
-        let Ok(lock) = open_here(File::options().read(true).to_owned(), &path) else {
-            continue;
-        };
-        if lock.try_lock().is_ok() {
-            let _ = if kind.is_dir() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            };
+    }
+}
+
+/// Whether a name is a temporary one that begins with `prefix`.
+pub(crate) fn is_temporary(name: &str, prefix: &str) -> bool {
+    let random = name.strip_prefix(prefix);
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// Removes a file or directory with a temporary name, if no living process holds its lock.
+fn remove_if_abandoned(path: &Path) -> io::Result<()> {
+    let kind = fs::symlink_metadata(path)?.file_type();
+    if kind.is_dir() || kind.is_file() {
+        let lock = lock_abandoned(path)?;
+        if lock.is_some() {
+            return remove(path);
         }
+    }
+    Ok(())
+}
+
+/// Locks a file or directory that a process may have abandoned. `None` if a living one holds its lock.
+///
+/// # Errors
+/// It cannot be opened, or it is a symbolic link.
+pub(crate) fn lock_abandoned(path: &Path) -> io::Result<Option<File>> {
+    let lock = open_here(File::options().read(true).to_owned(), path)?;
+    Ok(lock.try_lock().is_ok().then_some(lock))
+}
+
+/// Removes a file, or a directory with all that is in it.
+///
+/// # Errors
+/// It cannot be removed.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+/// Whether an open file is the one at `path`: another process may have removed or replaced it since it was opened.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(opened), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        opened.ino() == found.ino() && opened.dev() == found.dev()
+    }
+    #[cfg(not(unix))]
+    {
+        opened.file_type() == found.file_type()
     }
 }
 
@@ -275,6 +317,22 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
         );
     }
     Ok(dir)
+}
+
+/// The directory of [`private_directory`], if there is one that it would return. It is not created.
+pub(crate) fn existing_private_directory(parent: &Path, name: &str) -> Option<PathBuf> {
+    #[cfg(unix)]
+    let name = &format!("{name}-{}", rustix::process::geteuid().as_raw());
+    let dir = parent.join(name);
+    let found = fs::symlink_metadata(&dir).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return None;
+        }
+    }
+    found.is_dir().then_some(dir)
 }
 
 /// A directory in `parent`, the directory for temporary files. It is created if there is none.

@@ -9,6 +9,7 @@
 //! | read | all images read | some images cannot be decoded | none can be decoded |
 //! | stance | all answered | a line of --jsonl is broken; its answer is null | an empty topic or text; no line of --jsonl can be answered |
 //! | merge | merged | – | the shards contain no document |
+//! | cache clear | removed, or nothing to remove | something is still there: in use, or it cannot be removed | nothing has the name; nobody can be asked |
 //! | models fetch | all there | some files could not be fetched | none could be fetched |
 //! | verify | all runs are valid | a run is not valid, or a topic is broken | a file cannot be read |
 //! | evaluate | measures printed | a line of a run or of judgements is broken; a run has no line | no judgement; a file cannot be read |

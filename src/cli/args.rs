@@ -11,6 +11,7 @@ use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::evidence::ocr::Script;
 use crate::nn::conv::{Numeric, NumericMode};
+use crate::task::metadata::Config;
 use crate::trec::TextTask;
 use crate::weights::Models;
 
@@ -19,8 +20,19 @@ use crate::weights::Models;
 pub(super) const INPUT: &str = "inputDataset";
 const OUTPUT: &str = "outputDir";
 
-/// The environment variable that names the configuration.
-const CONFIG: &str = "RIPOSTE_CONFIG";
+/// The environment variables of the options that riposte.toml has defaults for.
+pub(super) const THREADS: &str = "RIPOSTE_THREADS";
+pub(super) const CACHE: &str = "RIPOSTE_CACHE";
+pub(super) const TAG: &str = "RIPOSTE_TAG";
+
+/// Where what riposte computes is stored.
+#[derive(Args, Clone, Debug)]
+pub(super) struct CacheArgs {
+    /// Directory for evidence, indexes and what else is stored, where no other option names a place. By default riposte in the user's cache
+    /// directory
+    #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE)]
+    pub(super) dir: Option<PathBuf>,
+}
 
 /// The options that `images` and `extract` share.
 #[derive(Args)]
@@ -31,6 +43,8 @@ pub(super) struct ExtractionArgs {
     /// Evidence store, by default a file for this collection in the user's cache directory
     #[arg(long, value_name = "FILE")]
     pub(super) evidence: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
     /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
@@ -56,7 +70,7 @@ pub(super) struct ExtractionArgs {
     #[arg(long)]
     pub(super) rehash: bool,
     /// Number of threads, by default one per core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = THREADS)]
     pub(super) threads: Option<usize>,
     /// Try the documents again in which riposte died, each first in a process of its own
     #[arg(long)]
@@ -100,7 +114,7 @@ pub(super) struct ImagesArgs {
     #[arg(long)]
     pub(super) overlap: bool,
     /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
-    #[arg(long, value_name = "TAG", value_parser = parse::tag)]
+    #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
     #[arg(long, value_name = "FILE")]
@@ -122,10 +136,9 @@ pub(super) struct ImagesArgs {
 /// The options of the metadata beside a run.
 #[derive(Args)]
 pub(super) struct MetadataArgs {
-    /// Configuration: who makes the run and where the program is published, for ir-metadata.yml. By default riposte/config.toml in the user's
-    /// configuration directory, if there is one
-    #[arg(long, value_name = "FILE", env = CONFIG)]
-    pub(super) config: Option<PathBuf>,
+    /// What the configuration says of the run's makers.
+    #[arg(skip)]
+    pub(super) config: Config,
     /// Do not write ir-metadata.yml beside the run
     #[arg(long)]
     pub(super) no_metadata: bool,
@@ -137,8 +150,10 @@ pub(super) struct IndexingArgs {
     /// Directory for text indexes and model outputs, by default the user's cache directory
     #[arg(long, value_name = "DIR")]
     pub(super) index: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
     /// Number of indexing threads, by default one per core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = THREADS)]
     pub(super) threads: Option<usize>,
     /// Print only notes, faults and errors
     #[arg(short, long)]
@@ -170,7 +185,7 @@ pub(super) struct TextArgs {
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: Vec<String>,
     /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
-    #[arg(long, value_name = "TAG", value_parser = parse::tag)]
+    #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Write the explanations of the top documents' scores to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
@@ -231,9 +246,11 @@ pub(super) struct AskArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) index: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) cache: CacheArgs,
+    #[command(flatten)]
     pub(super) models: ModelsArgs,
     /// Number of threads, by default one per core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = THREADS)]
     pub(super) threads: Option<usize>,
     /// Print only the answer, notes, faults and errors
     #[arg(short, long)]

@@ -27,6 +27,7 @@ use crate::collection::read_bytes;
 use crate::evidence::store::Store;
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
 use crate::task::debate;
+use crate::task::metadata::Config;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
 use crate::trec::debate::{self as sheets, DebateSheet};
@@ -158,6 +159,7 @@ impl Run<'_> {
             extraction: ExtractionArgs {
                 input: args.input.clone(),
                 evidence: args.evidence.clone(),
+                cache: args.cache.clone(),
                 models: args.models.clone(),
                 ocr: None,
                 script: ScriptArg::Latin,
@@ -219,7 +221,7 @@ impl Run<'_> {
 
     fn metadata(&self) -> MetadataArgs {
         MetadataArgs {
-            config: None,
+            config: Config::default(),
             no_metadata: true,
         }
     }
@@ -227,6 +229,7 @@ impl Run<'_> {
     fn indexing(&self) -> IndexingArgs {
         IndexingArgs {
             index: self.args.index.clone(),
+            cache: self.args.cache.clone(),
             threads: self.args.threads,
             quiet: self.args.quiet,
             verbose: false,
@@ -280,7 +283,11 @@ impl Run<'_> {
         let explained = explained.map_err(|error| anyhow::anyhow!("{EXPLANATIONS}: {error}"))?;
         let explained: HashMap<&DocId, &ExplainedImage> =
             explained.iter().map(|one| (&one.image, one)).collect();
-        let evidence = evidence_store(self.args.evidence.as_deref(), &self.args.input)?;
+        let evidence = evidence_store(
+            self.args.evidence.as_deref(),
+            &self.args.input,
+            &self.args.cache,
+        )?;
         let store = match evidence.is_file() {
             true => Some(Store::open_to_read(&evidence)?),
             // where nothing can be written, the run's evidence was temporary
@@ -330,7 +337,11 @@ impl Run<'_> {
         let (lines, _) = run::read_texts(&self.read(RUN_FILE)?);
         let approach = TextApproach::find(task, &self.args.approach)?;
         let collection = open_collection(task, &self.args.input)?;
-        let base = index_base(&self.args.input, self.args.index.as_deref())?;
+        let base = index_base(
+            &self.args.input,
+            self.args.index.as_deref(),
+            &self.args.cache,
+        )?;
         let effort = effort(self.args.threads)?;
         let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, &mut |_| ())?;
         let corpus = indexes.first().context("the approach has no index")?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
-use super::args::INPUT;
+use super::args::{CacheArgs, INPUT};
 use super::evaluate::edition;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run,
@@ -56,6 +56,8 @@ pub(super) struct ExportEvidenceArgs {
     /// Evidence store, by default the one that `images` uses
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Output directory, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -211,7 +213,7 @@ fn note<'a>(kind: &str, ids: impl Iterator<Item = &'a TopicId>, what: &str) {
 fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let evidence = match (&args.evidence, &args.input) {
         (Some(file), _) => file.clone(),
-        (None, Some(input)) => evidence_store(None, input)?,
+        (None, Some(input)) => evidence_store(None, input, &args.cache)?,
         (None, None) => bail!("name a collection (-i) or an evidence store (--evidence)"),
     };
     ensure!(

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use etcetera::BaseStrategy;
-use sha2::{Digest, Sha256};
 
+use super::args::{CACHE, CacheArgs};
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
+use crate::task::cache;
 use crate::trec::escaped;
 use crate::trec::qrels::{self, GradedQrels, Qrels};
 use crate::trec::topic::Topic;
@@ -130,45 +131,41 @@ fn place_of(file: &Path) -> PathBuf {
 }
 
 /// The evidence store that was asked for, or else the default one of the collection.
-pub(crate) fn evidence_store(file: Option<&Path>, collection: &Path) -> Result<PathBuf> {
+pub(crate) fn evidence_store(
+    file: Option<&Path>,
+    collection: &Path,
+    cache: &CacheArgs,
+) -> Result<PathBuf> {
     match file {
         Some(file) => Ok(file.to_owned()),
-        None => default_store(collection, "--evidence"),
+        None => default_store(collection, "--evidence", cache),
     }
 }
 
-/// Maximum number of bytes of a collection's name in the names of files in the cache.
-const MAX_NAME_BYTES: usize = 120;
-
 /// The path of an SQLite file for what is computed about a collection. Its name depends on the path of the collection. It is in the
-/// user's cache directory or, if that cannot be written (in a sandbox), in a directory of the user's own among the temporary files.
-/// Messages tell the user to choose another path with `option`.
-pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> {
+/// directory that the user has chosen or else in the user's cache directory or, if that cannot be written (in a sandbox), in a directory of the
+/// user's own among the temporary files. Messages tell the user to choose another path with `option`. `riposte cache clear` leaves alone what
+/// belongs to this collection until the process ends.
+pub(crate) fn default_store(collection: &Path, option: &str, cache: &CacheArgs) -> Result<PathBuf> {
     let path = collection
         .canonicalize()
         .with_context(|| format!("cannot find {}", collection.display()))?;
-    let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-    let name = path
-        .file_name()
-        .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
-    // names of indexes and of SQLite's own files are longer, and a file name has at most 255 bytes
-    let name = name.get(..name.floor_char_boundary(MAX_NAME_BYTES));
-    let file = format!("{}-{hash}.sqlite", name.unwrap_or_default());
+    let dir = writable_cache(cache.dir.as_deref(), option)?;
+    Ok(cache::store(&dir, &path))
+}
+
+/// The directory for what is stored, which can be written.
+fn writable_cache(chosen: Option<&Path>, option: &str) -> Result<PathBuf> {
     let is_writable =
         |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
-    let cache = match etcetera::choose_base_strategy() {
-        Ok(strategy) => Some(strategy.cache_dir()),
-        // a user without a home directory, as in a container, may still have set this variable
-        Err(_) => std::env::var_os("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute()),
-    };
-    if let Some(cache) = cache {
-        let cache = cache.join("riposte");
-        if is_writable(&cache) {
-            return Ok(cache.join(file));
-        }
+    match cache_directory(chosen) {
+        Some(dir) if is_writable(&dir) => return Ok(dir),
+        // another place would not be what the user has asked for
+        Some(dir) if chosen.is_some() => bail!(
+            "the cache directory {} cannot be written (--cache, {CACHE} or riposte.toml names it)",
+            dir.display()
+        ),
+        _ => {}
     }
     let temporary = disk::private_directory(&std::env::temp_dir(), "riposte").with_context(|| {
         format!("the cache directory cannot be written, and nothing can take its place: choose another place with {option}")
@@ -177,7 +174,22 @@ pub(crate) fn default_store(collection: &Path, option: &str) -> Result<PathBuf> 
         "note: the cache directory cannot be written; using {}, which may be deleted ({option} chooses another place)",
         temporary.display()
     );
-    Ok(temporary.join(file))
+    Ok(temporary)
+}
+
+/// The directory for what is stored: the one that the user has chosen, or else riposte in the user's cache directory. `None` if the user has none.
+pub(super) fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
+    if let Some(dir) = chosen {
+        return Some(dir.to_owned());
+    }
+    let cache = match etcetera::choose_base_strategy() {
+        Ok(strategy) => Some(strategy.cache_dir()),
+        // a user without a home directory, as in a container, may still have set this variable
+        Err(_) => std::env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute()),
+    };
+    cache.map(|dir| dir.join("riposte"))
 }
 
 /// Writes a file completely or, after an error, not at all.

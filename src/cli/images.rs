@@ -69,7 +69,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         .flatten()
         .map(PathBuf::as_path)
         .collect();
-    let config = metadata::config(&args.metadata)?;
+    let config = metadata::config(&args.metadata);
     let files = metadata::files(edition.run_file(), config.as_ref());
     let more = [("--explain", &args.explain), ("--debate", &args.debate)];
     let more = more
@@ -226,7 +226,7 @@ fn open_arguments(
     effort: Effort,
     printer: &mut EventPrinter,
 ) -> Result<(ArgumentSource, u8)> {
-    let base = index_base(file, None)?;
+    let base = index_base(file, None, &options.cache)?;
     let arguments = ArgumentSource::open(file, &base, effort, &mut |event| printer.print(event))?;
     if options.verbose {
         print_all_verified(&arguments.indexes);
@@ -388,7 +388,7 @@ impl ExtractionArgs {
 
 fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
     let options = args.extraction_options();
-    let evidence = || evidence_store(args.evidence.as_deref(), &args.input);
+    let evidence = || evidence_store(args.evidence.as_deref(), &args.input, &args.cache);
     let models = args.models.open()?;
     Extraction::prepare(models, options, &evidence, &mut |event| {
         printer.print(event)

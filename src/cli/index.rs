@@ -44,7 +44,7 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
         approach.name
     );
     let collection = open_collection(task, &args.input)?;
-    let base = index_base(&args.input, indexing.index.as_deref())?;
+    let base = index_base(&args.input, indexing.index.as_deref(), &indexing.cache)?;
     let encoder = match &approach.dense {
         Some(dense) => {
             let models = args.models.open()?;
@@ -132,7 +132,7 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
         args.indexing.index.is_none(),
         "--index is for texts: the index of images is stored beside the file that --evidence names"
     );
-    let evidence = evidence_store(args.evidence.as_deref(), &args.input)?;
+    let evidence = evidence_store(args.evidence.as_deref(), &args.input, &args.indexing.cache)?;
     ensure!(
         evidence.is_file(),
         "there is no evidence store {}: run `riposte extract` to compute the evidence",

@@ -415,7 +415,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
 /// # Errors
 /// The store that was asked for does not exist, or a store cannot be opened.
 fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<Store>> {
-    let evidence = evidence_store(args.evidence.as_deref(), &args.input)?;
+    let evidence = evidence_store(args.evidence.as_deref(), &args.input, &args.indexing.cache)?;
     if evidence.is_file() || args.evidence.is_some() {
         return Store::open_to_read(&evidence).map(Some);
     }
@@ -473,7 +473,7 @@ fn open_indexes(args: &InspectArgs, task: TextTask) -> Result<TextIndexes> {
     let indexing = &args.indexing;
     let approach = TextApproach::find(task, "riposte")?;
     let collection = open_collection(task, &args.input)?;
-    let base = index_base(&args.input, indexing.index.as_deref())?;
+    let base = index_base(&args.input, indexing.index.as_deref(), &indexing.cache)?;
     let mut printer = EventPrinter::new(indexing.quiet);
     let on_event = &mut |event| printer.print(event);
     let effort = effort(indexing.threads)?;

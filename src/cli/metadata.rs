@@ -1,31 +1,16 @@
 //! `ir-metadata.yml` beside a run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
-use etcetera::BaseStrategy;
 
 use super::args::MetadataArgs;
 use super::files::write_atomically;
 use crate::task::metadata::{self, Config, Description};
 
 /// What the user has configured; `None` if no metadata are wanted.
-///
-/// # Errors
-/// The file cannot be read, or is no configuration.
-pub(super) fn config(args: &MetadataArgs) -> Result<Option<Config>> {
-    if args.no_metadata {
-        return Ok(None);
-    }
-    let own = || -> Option<PathBuf> {
-        let strategy = etcetera::choose_base_strategy().ok()?;
-        let file = strategy.config_dir().join("riposte").join("config.toml");
-        file.is_file().then_some(file)
-    };
-    match args.config.clone().or_else(own) {
-        Some(file) => Config::read(&file).map(Some),
-        None => Ok(Some(Config::default())),
-    }
+pub(super) fn config(args: &MetadataArgs) -> Option<Config> {
+    (!args.no_metadata).then(|| args.config.clone())
 }
 
 /// The names of the files that are written to a run's directory: that of the run, and that of its metadata.

@@ -10,6 +10,8 @@ macro_rules! say {
 mod approaches;
 mod args;
 mod ask;
+mod cache;
+mod config;
 mod edition;
 mod evaluate;
 mod export;
@@ -23,30 +25,38 @@ mod parse;
 mod probe;
 mod progress;
 mod quality;
+mod shell;
 mod stance;
 mod texts;
 mod verify;
+mod version;
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::weights::{self, Models};
 use args::{
     ApproachesArgs, AskArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs,
-    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, ModelsCommand, QualityArgs, ReadArgs,
-    StanceArgs, Task, TextArgs, VerifyArgs,
+    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, MetadataArgs, ModelsCommand, QualityArgs,
+    ReadArgs, StanceArgs, Task, TextArgs, VerifyArgs,
 };
+use cache::CacheCommand;
+use config::{ConfigArgs, Configuration, ConfigurationArgs};
 use export::ExportCommand;
+use shell::{CompletionsArgs, ManArgs};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
 #[command(name = "riposte", version, arg_required_else_help = true)]
 struct Cli {
+    #[command(flatten)]
+    configuration: ConfigurationArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -89,11 +99,90 @@ enum Command {
     /// Write a run or the evidence in formats that other programs read
     #[command(subcommand)]
     Export(ExportCommand),
+    /// Print which configuration is used, and the values in force
+    Config(ConfigArgs),
+    /// List or remove what is stored in the cache directory
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Print a script that completes commands, options and values in a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
+}
+
+impl Command {
+    /// Whether a configuration can matter to the command. Those that shells and packages call work whatever it contains.
+    fn reads_configuration(&self) -> bool {
+        !matches!(self, Command::Completions(_) | Command::Man(_))
+    }
+
+    /// The options of the metadata, if the command writes some.
+    fn metadata(&mut self) -> Option<&mut MetadataArgs> {
+        match self {
+            Command::Images(args) => Some(&mut args.metadata),
+            Command::Controversial(args) => Some(&mut args.texts.metadata),
+            Command::Comparative(args) => Some(&mut args.texts.metadata),
+            Command::Rank(args) => Some(&mut args.metadata),
+            _ => None,
+        }
+    }
+}
+
+/// The command line, with all that is known only when the program runs.
+fn command_line() -> clap::Command {
+    without_empty_variables(Cli::command()).long_version(version::long())
+}
+
+/// The command, which takes an environment variable that is set to nothing for one that is not set, as those who set it mean it.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        if value.is_some_and(|value| value.is_empty()) {
+            arg.env(Resettable::Reset)
+        } else {
+            arg
+        }
+    });
+    command.mut_subcommands(without_empty_variables)
+}
+
+/// What was typed and what the configuration adds, the options of the command that was typed, and the configuration.
+///
+/// # Errors
+/// The configuration cannot be used.
+fn read_command_line() -> Result<(Command, ArgMatches, Option<Configuration>)> {
+    let matches = command_line().get_matches();
+    let typed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let mut found = None;
+    if typed.command.reads_configuration() {
+        found = Configuration::find(&typed.configuration)?;
+    }
+    let Some(configuration) = found else {
+        return Ok((typed.command, innermost(&matches), None));
+    };
+    // parsed again with the defaults of the file: what was typed and the environment go before defaults
+    let matches = configuration.with_defaults(command_line()).get_matches();
+    let typed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let (mut command, options) = (typed.command, innermost(&matches));
+    if let Some(args) = command.metadata() {
+        args.config = configuration.metadata(&options);
+    }
+    configuration.announce(&options);
+    Ok((command, options, Some(configuration)))
+}
+
+/// The options of the subcommand that was typed, or of its subcommand.
+fn innermost(matches: &ArgMatches) -> ArgMatches {
+    match matches.subcommand() {
+        Some((_, inside)) => innermost(inside),
+        None => matches.clone(),
+    }
 }
 
 /// Runs the command that was typed. Returns the exit code.
 pub fn run() -> Result<u8> {
-    match Cli::parse().command {
+    let (command, options, configuration) = read_command_line()?;
+    match command {
         Command::Images(args) => images::images(&args),
         Command::Controversial(args) => texts::controversial(&args),
         Command::Comparative(args) => texts::comparative(&args),
@@ -111,6 +200,10 @@ pub fn run() -> Result<u8> {
         Command::Evaluate(args) => evaluate::evaluate(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Export(command) => export::export(&command),
+        Command::Config(args) => config::config(&args, configuration.as_ref(), &options),
+        Command::Cache(command) => cache::cache(&command),
+        Command::Completions(args) => shell::completions(&args, command_line()),
+        Command::Man(args) => shell::man(&args, command_line()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The values of options that are not plain numbers or names.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
 
 use crate::evidence::Channel;
@@ -30,6 +32,25 @@ pub(super) fn level(text: &str) -> Result<(String, f64)> {
     match parsed {
         Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
         _ => bail!("a level is NAME=GRADE, with a number as the grade"),
+    }
+}
+
+/// A time span such as 30d: a number of hours, days or weeks.
+pub(super) fn age(text: &str) -> Result<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let hours = match text.get(digits.len()..) {
+        Some("h") => Some(1),
+        Some("d") => Some(24),
+        Some("w") => Some(7 * 24),
+        _ => None,
+    };
+    let number: Option<u64> = digits.parse().ok();
+    let seconds = number
+        .zip(hours)
+        .and_then(|(number, hours)| number.checked_mul(hours * 3600));
+    match seconds {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => bail!("a time span is a number of hours, days or weeks, such as 12h, 30d or 8w"),
     }
 }
 

@@ -70,6 +70,8 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
     let mut command = Command::new(program);
+    // it has everything from here
+    command.arg("--no-config");
     command.arg("extract").arg("--input").arg(&args.input);
     command.arg("--evidence").arg(evidence);
     if let Some(models) = &args.models.dir {
@@ -169,7 +171,7 @@ fn end_of(status: ExitStatus) -> End {
 pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let collection = ImageCollection::open(&options.input)?;
-    let evidence = evidence_store(options.evidence.as_deref(), &options.input)?;
+    let evidence = evidence_store(options.evidence.as_deref(), &options.input, &options.cache)?;
     let models = options.models.open()?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {

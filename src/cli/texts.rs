@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
+use super::args::{CacheArgs, ComparativeArgs, ControversialArgs, TextArgs};
 use super::files::{
     check_distinct, check_run_writable, check_writable, default_store, read_topics,
     write_atomically,
@@ -57,14 +57,14 @@ pub fn rank(args: &TextArgs) -> Result<u8> {
 
 /// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
 /// has chosen.
-pub(crate) fn index_base(input: &Path, index: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn index_base(input: &Path, index: Option<&Path>, cache: &CacheArgs) -> Result<PathBuf> {
     match index {
         Some(dir) => {
             std::fs::create_dir_all(dir)
                 .with_context(|| format!("cannot create the directory {}", dir.display()))?;
             Ok(dir.join("texts.sqlite"))
         }
-        None => default_store(input, "--index"),
+        None => default_store(input, "--index", cache),
     }
 }
 
@@ -141,7 +141,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
     let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
-    let config = metadata::config(&args.metadata)?;
+    let config = metadata::config(&args.metadata);
     let files = metadata::files(RUN_FILE, config.as_ref());
     let read = args.topics.as_deref();
     let more = [("--explain", args.explain.as_deref()), ("--debate", debate)];
@@ -151,7 +151,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         .collect();
     let run_files = check_run_outputs(&places, &files, &more, read.as_slice())?;
     let mut printer = EventPrinter::new(indexing.quiet);
-    let base = index_base(&args.input, indexing.index.as_deref())?;
+    let base = index_base(&args.input, indexing.index.as_deref(), &indexing.cache)?;
     let models = args.models.open()?;
     let effort = effort(indexing.threads)?;
     let mut code = u8::from(!faults.is_empty());
@@ -328,7 +328,7 @@ fn ask(
     let tag = args.tag.clone();
     let tag = tag.unwrap_or_else(|| default_tag(&approach.name));
     let explain = args.explain.as_deref();
-    let config = metadata::config(&args.metadata)?;
+    let config = metadata::config(&args.metadata);
     let files = metadata::files(RUN_FILE, config.as_ref());
     let read = args.topics.as_deref();
     let named = explain.map(|path| ("--explain", path));
@@ -337,7 +337,11 @@ fn ask(
         let outputs = [("--output", run_file.as_path())].into_iter().chain(named);
         check_distinct(&outputs.collect::<Vec<_>>(), &[key_file])?;
     }
-    let base = index_base(&args.input, args.indexing.index.as_deref())?;
+    let base = index_base(
+        &args.input,
+        args.indexing.index.as_deref(),
+        &args.indexing.cache,
+    )?;
     let quiet = args.indexing.quiet;
     let mut printer = EventPrinter::new(quiet);
     let request = ServiceRequest {

@@ -4,7 +4,7 @@
 //! The file has no time of day, so that the same command on the same machine writes the same bytes.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,37 @@ pub const FILE: &str = "ir-metadata.yml";
 /// The version of the schema.
 const SCHEMA: &str = "1.0";
 
-/// What riposte cannot know: who makes the run, and where the program is published. The user gives it in a TOML file.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What riposte cannot know: who makes the run, and where the program is published. The user gives it in riposte.toml.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    #[serde(default)]
     pub actor: Actor,
-    #[serde(default)]
     pub implementation: Source,
-    #[serde(default)]
     pub data: Collection,
+    /// Where this was read; `None` if there is no configuration.
+    pub file: Option<ConfigFile>,
+}
+
+/// The configuration file that a command has read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigFile {
+    /// The file's name, without the directory, which may tell who the user is.
+    pub name: String,
+    pub sha256: String,
+    /// The options whose values are the file's.
+    pub options: BTreeMap<String, String>,
+}
+
+impl ConfigFile {
+    fn describe(&self) -> Mapping {
+        let options = self.options.iter();
+        let options =
+            options.map(|(option, value)| (option.as_str().into(), value.as_str().into()));
+        map([
+            ("file", self.name.as_str().into()),
+            ("sha256", self.sha256.as_str().into()),
+            ("options", Value::Mapping(options.collect())),
+        ])
+    }
 }
 
 /// Who makes the run, as ir_metadata names it.
@@ -64,18 +85,6 @@ pub struct Collection {
     pub name: Option<String>,
     pub source: Option<String>,
     pub ir_datasets: Option<String>,
-}
-
-impl Config {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// It cannot be read, or has a key that is not known.
-    pub fn read(path: &Path) -> Result<Self> {
-        let reading = || format!("cannot read the configuration in {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(reading)?;
-        toml::from_str(&text).with_context(reading)
-    }
 }
 
 /// A run that is described.
@@ -190,10 +199,14 @@ impl Description<'_> {
         }
         let command = self.command.iter().map(|word| quoted(word));
         let command = command.collect::<Vec<_>>().join(" ");
-        map([
+        let mut implementation = map([
             ("executable", map([("cmd", command.into())]).into()),
             ("source", source.into()),
-        ])
+        ]);
+        if let Some(file) = &config.file {
+            implementation.insert("configuration".into(), file.describe().into());
+        }
+        implementation
     }
 
     fn test_collection(&self, config: &Config) -> Mapping {
@@ -372,10 +385,17 @@ mod tests {
 
     #[test]
     fn the_file_has_all_parts_and_is_read_again() {
-        let config: Config = toml::from_str(
-            "[actor]\nteam = \"Jeanne\"\n[implementation]\nrepository = \"https://example.org/r\"\n",
-        )
-        .unwrap();
+        let file = ConfigFile {
+            name: "riposte.toml".to_owned(),
+            sha256: "ab12".to_owned(),
+            options: BTreeMap::from([("threads".to_owned(), "2".to_owned())]),
+        };
+        let config = Config {
+            actor: toml::from_str("team = \"Jeanne\"").unwrap(),
+            implementation: toml::from_str("repository = \"https://example.org/r\"").unwrap(),
+            data: Collection::default(),
+            file: Some(file),
+        };
         let text = described(&[]).write(&config).unwrap();
         let read: Value = yaml_serde::from_str(&text).unwrap();
         for part in [
@@ -398,6 +418,9 @@ mod tests {
             "riposte images -i 'my data'"
         );
         assert_eq!(read["data"]["test collection"]["directory"], "sample");
+        let configuration = &read["implementation"]["configuration"];
+        assert_eq!(configuration["file"], "riposte.toml");
+        assert_eq!(configuration["options"]["threads"], "2");
         assert_eq!(read["actor"]["role"], "experimenter");
         let described = Described::parse(&text).unwrap();
         assert_eq!(described.missing, [""; 0]);

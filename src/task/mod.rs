@@ -2,6 +2,7 @@
 
 pub mod approach;
 pub(crate) mod arguments;
+pub mod cache;
 pub mod comparative;
 pub mod controversial;
 pub(crate) mod debate;

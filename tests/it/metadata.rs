@@ -84,7 +84,7 @@ fn a_run_that_used_the_narrative_is_a_manual_one() {
 #[test]
 fn the_configuration_is_found_and_a_wrong_one_is_refused_before_the_work() {
     let dir = WorkDir::new();
-    write(&dir.path("config/riposte/config.toml"), CONFIG);
+    write(&dir.path("config/riposte/riposte.toml"), CONFIG);
     run(&dir, &["--approach", "minsc", "--tag", "mine"]);
     let yaml = dir.read("out/ir-metadata.yml");
     for part in [

@@ -18,7 +18,7 @@ use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
 use super::guarded::guarded;
-use crate::disk::{TemporaryDir, is_link, open_lock, parent, remove_abandoned};
+use crate::disk::{TemporaryDir, is_at, is_link, open_lock, parent, remove_abandoned};
 
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
 pub const META: &str = "meta.json";
@@ -361,29 +361,35 @@ impl Lock {
     ) -> Result<Self> {
         let name = name(dir)?;
         let path = parent(dir).join(format!(".{name}.lock"));
-        let opened = fs::create_dir_all(parent(dir)).and_then(|()| open_lock(&path));
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if is_link(&error) => return Err(error.into()),
-            Err(_) => return Ok(Lock { _file: None }),
-        };
-        let locked = match try_lock(&file) {
-            Err(TryLockError::WouldBlock) => {
-                waiting();
-                // a signal can interrupt the waiting
-                let is_interrupted = |result: &io::Result<()>| matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted);
-                let mut locked = lock(&file);
-                while is_interrupted(&locked) {
-                    locked = lock(&file);
+        loop {
+            let opened = fs::create_dir_all(parent(dir)).and_then(|()| open_lock(&path));
+            let file = match opened {
+                Ok(file) => file,
+                Err(error) if is_link(&error) => return Err(error.into()),
+                Err(_) => return Ok(Lock { _file: None }),
+            };
+            let locked = match try_lock(&file) {
+                Err(TryLockError::WouldBlock) => {
+                    waiting();
+                    // a signal can interrupt the waiting
+                    let is_interrupted = |result: &io::Result<()>| matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted);
+                    let mut locked = lock(&file);
+                    while is_interrupted(&locked) {
+                        locked = lock(&file);
+                    }
+                    locked.is_ok()
                 }
-                locked.is_ok()
+                Err(TryLockError::Error(_)) => false,
+                Ok(()) => true,
+            };
+            // `riposte cache clear` may have removed the file while this waited for its lock, and then nobody else sees this lock
+            if locked && !is_at(&file, &path) {
+                continue;
             }
-            Err(TryLockError::Error(_)) => false,
-            Ok(()) => true,
-        };
-        Ok(Lock {
-            _file: locked.then_some(file),
-        })
+            return Ok(Lock {
+                _file: locked.then_some(file),
+            });
+        }
     }
 }
 

@@ -29,6 +29,7 @@ use tantivy::Term;
 
 pub use build::{Effort, Event};
 pub(crate) use disk::Verified;
+pub(crate) use disk::is_only_index;
 pub use disk::remove;
 pub use kind::{Document, Kind, TextCollection};
 pub(crate) use kind::{IMAGE_FIELDS, Meta, SHORT_WORDS};

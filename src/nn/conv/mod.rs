@@ -37,6 +37,28 @@ use std::fmt;
 pub(crate) use buffers::{Buffer, BufferPool, FeatureMap};
 pub(crate) use classifier::Classifier;
 pub(crate) use parts::{Extent, Parts, compile};
+pub(crate) use quantised::int8_instructions;
+
+/// The name of the instructions that floats are computed with on this machine, here and by rten.
+pub(crate) fn float_instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if rten_simd::is_avx512_supported() {
+            return "AVX-512";
+        }
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+        {
+            return "AVX2 and FMA";
+        }
+    }
+    if cfg!(target_arch = "aarch64") {
+        "NEON"
+    } else {
+        "no vector instructions"
+    }
+}
 
 /// The numbers that a network's products are computed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -47,7 +47,23 @@ enum Instructions {
     Portable,
 }
 
+/// The name of the instructions that products are computed with in int8; `None` where they are computed in floats.
+pub(crate) fn int8_instructions() -> Option<&'static str> {
+    Instructions::detect().map(Instructions::name)
+}
+
 impl Instructions {
+    fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => "AVX-512 VNNI",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "AVX-VNNI",
+            #[cfg(test)]
+            Instructions::Portable => "none",
+        }
+    }
+
     /// The fastest that this machine has; None where int8 would not be faster than floats.
     fn detect() -> Option<Instructions> {
         #[cfg(target_arch = "x86_64")]

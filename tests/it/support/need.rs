@@ -66,6 +66,24 @@ impl Thing for Peer<'_> {
     }
 }
 
+/// A program on the path, by its name: a shell or a formatter of manual pages.
+pub struct Program(pub &'static str);
+
+impl Thing for Program {
+    type Found = PathBuf;
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn find(&self) -> Result<PathBuf, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut files = std::env::split_paths(&path).map(|dir| dir.join(self.0));
+        let found = files.find(|file| file.is_file());
+        found.ok_or_else(|| format!("{} is not installed", self.0))
+    }
+}
+
 /// The directory of an installed WordNet.
 pub struct InstalledWordNet;
 

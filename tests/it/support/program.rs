@@ -18,6 +18,9 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
         .env("XDG_CACHE_HOME", home.join("cache"))
         .env("XDG_CONFIG_HOME", home.join("config"))
         .env_remove("RIPOSTE_CONFIG")
+        .env_remove("RIPOSTE_THREADS")
+        .env_remove("RIPOSTE_CACHE")
+        .env_remove("RIPOSTE_TAG")
         .stdin(Stdio::null());
     command
 }

@@ -1,0 +1,241 @@
+//! `cache`: lists and removes what riposte has stored in the cache directory.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Result, bail, ensure};
+use clap::{Args, Subcommand};
+use indicatif::{HumanBytes, HumanDuration};
+use serde_json::json;
+
+use super::args::CacheArgs;
+use super::files::cache_directory;
+use super::{parse, print};
+use crate::disk;
+use crate::task::cache::{self, Entry, Listed, Removal};
+use crate::trec::escaped;
+
+#[derive(Subcommand)]
+pub(super) enum CacheCommand {
+    /// List what is stored: kind, size, when it was last used, collection and name
+    List(ListArgs),
+    /// Remove what is stored; what another process uses stays, and so does what is not riposte's
+    Clear(ClearArgs),
+}
+
+#[derive(Args)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Print each entry as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct ClearArgs {
+    /// What is removed, by default everything: names as `riposte cache list` prints them, names or paths of collections, or kinds (such as "index")
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Remove only what was not used for this time, such as 12h, 30d or 8w
+    #[arg(long, value_name = "AGE", value_parser = parse::age)]
+    older_than: Option<Duration>,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove without a question
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// `riposte cache`. The exit code of `clear` is 1 if something that was to be removed is still there.
+pub fn cache(command: &CacheCommand) -> Result<u8> {
+    match command {
+        CacheCommand::List(args) => list(args),
+        CacheCommand::Clear(args) => clear(args),
+    }
+}
+
+/// The directories in which things are stored, with what is in them: the chosen one, or else the user's cache directory and the one that takes its place where it
+/// cannot be written.
+fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, Listed)>> {
+    let mut directories: Vec<PathBuf> = cache_directory(args.dir.as_deref()).into_iter().collect();
+    if args.dir.is_none() {
+        directories.extend(disk::existing_private_directory(
+            &std::env::temp_dir(),
+            "riposte",
+        ));
+    }
+    let listed = |dir: PathBuf| {
+        let listed = cache::list(&dir)?;
+        Ok((dir, listed))
+    };
+    directories.into_iter().map(listed).collect()
+}
+
+fn list(args: &ListArgs) -> Result<u8> {
+    let directories = directories(&args.cache)?;
+    let now = SystemTime::now();
+    for (dir, listed) in &directories {
+        if args.json {
+            for entry in &listed.entries {
+                print(&format_args!("{}\n", to_json(entry)))?;
+            }
+            continue;
+        }
+        let bytes = listed.entries.iter().map(|entry| entry.bytes).sum();
+        print(&format_args!(
+            "{}: {}\n",
+            escaped(&dir.to_string_lossy()),
+            if listed.entries.is_empty() {
+                "nothing is stored".to_owned()
+            } else {
+                HumanBytes(bytes).to_string()
+            }
+        ))?;
+        for entry in &listed.entries {
+            print(&format_args!("{}\n", line(entry, now)))?;
+        }
+        if !listed.others.is_empty() {
+            let names = listed.others.join(", ");
+            print(&format_args!(
+                "  not riposte's, and never removed: {}\n",
+                escaped(&names)
+            ))?;
+        }
+    }
+    Ok(0)
+}
+
+/// A line of the table.
+fn line(entry: &Entry, now: SystemTime) -> String {
+    let age = entry.used.map(|used| now.duration_since(used));
+    let used = match age {
+        Some(Ok(age)) => format!("{} ago", HumanDuration(age)),
+        _ => "just now".to_owned(),
+    };
+    let collection = match &entry.collection {
+        Some(collection) if collection.exists() => format!("{}  ", collection.display()),
+        Some(collection) => format!("{} (gone)  ", collection.display()),
+        None => String::new(),
+    };
+    let state = if entry.in_use { "  in use" } else { "" };
+    format!(
+        "  {:<16} {:>11}  {used:<15}  {}{}{state}",
+        entry.kind.word(),
+        HumanBytes(entry.bytes).to_string(),
+        escaped(&collection),
+        escaped(&entry.name())
+    )
+}
+
+fn to_json(entry: &Entry) -> serde_json::Value {
+    let since_1970 = entry
+        .used
+        .and_then(|used| used.duration_since(SystemTime::UNIX_EPOCH).ok());
+    json!({
+        "kind": entry.kind.word(),
+        "name": entry.name(),
+        "path": entry.path,
+        "collection": entry.collection,
+        "bytes": entry.bytes,
+        "used": since_1970.map(|time| time.as_secs()),
+        "in_use": entry.in_use,
+    })
+}
+
+fn clear(args: &ClearArgs) -> Result<u8> {
+    let now = SystemTime::now();
+    let mut directories = directories(&args.cache)?;
+    // a misspelt name is found before anything is removed
+    for name in &args.names {
+        let mut all = directories.iter().flat_map(|(_, listed)| &listed.entries);
+        ensure!(
+            all.any(|entry| entry.is_named(name)),
+            "nothing in the cache is named {name}: `riposte cache list` prints all names"
+        );
+    }
+    let is_old = |entry: &Entry| match (args.older_than, entry.used) {
+        (None, _) => true,
+        (Some(age), Some(used)) => now.duration_since(used).is_ok_and(|time| time >= age),
+        (Some(_), None) => false,
+    };
+    for (_, listed) in &mut directories {
+        listed.entries.retain(|entry| {
+            let is_named = args.names.is_empty() || args.names.iter().any(|n| entry.is_named(n));
+            is_named && is_old(entry)
+        });
+    }
+    let chosen = || directories.iter().flat_map(|(_, listed)| &listed.entries);
+    let bytes: u64 = chosen().map(|entry| entry.bytes).sum();
+    if chosen().next().is_none() {
+        say!("nothing to remove");
+        return Ok(0);
+    }
+    let summary = format!("{} entries, {}", chosen().count(), HumanBytes(bytes));
+    if args.dry_run {
+        for entry in chosen() {
+            print(&format_args!("{}\n", line(entry, now)))?;
+        }
+        print(&format_args!("would remove {summary}\n"))?;
+        return Ok(0);
+    }
+    if !args.yes {
+        for entry in chosen() {
+            say!("{}", line(entry, now));
+        }
+        if !confirm(&format!("Remove {summary}?"))? {
+            say!("nothing is removed");
+            return Ok(0);
+        }
+    }
+    let mut freed = 0;
+    let mut removed = 0;
+    let mut code = 0;
+    for (dir, listed) in &directories {
+        for (entry, removal) in cache::clear(dir, &listed.entries) {
+            match removal {
+                Removal::Removed => {
+                    freed += entry.bytes;
+                    removed += 1;
+                }
+                Removal::InUse => {
+                    say!("{}: in use by another process, so it stays", name(entry));
+                    code = 1;
+                }
+                Removal::Failed(error) => {
+                    say!("{}: it cannot be removed: {error}", name(entry));
+                    code = 1;
+                }
+            }
+        }
+    }
+    print(&format_args!(
+        "removed {removed} entries, {}\n",
+        HumanBytes(freed)
+    ))?;
+    Ok(code)
+}
+
+fn name(entry: &Entry) -> String {
+    escaped(&entry.path.to_string_lossy()).to_string()
+}
+
+/// Asks on the terminal.
+///
+/// # Errors
+/// There is no terminal, or it cannot be read.
+fn confirm(question: &str) -> Result<bool> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        bail!("nothing is removed: give --yes, because nobody can be asked here");
+    }
+    let _ = write!(std::io::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    stdin.read_line(&mut answer)?;
+    let answer = answer.trim();
+    Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
+}

@@ -1,0 +1,366 @@
+//! riposte.toml: defaults of options, and what the metadata of runs say of their makers. What is typed goes before the environment, and the
+//! environment before this file.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::args::{CACHE, CacheArgs, TAG, THREADS};
+use super::files::cache_directory;
+use super::{parse, print};
+use crate::collection::read_bytes;
+use crate::disk::hex;
+use crate::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
+use crate::task::recipe;
+use crate::trec::escaped;
+use crate::weights::Models;
+
+/// The name of the file, in the working directory and in riposte's directory among the user's configurations.
+const FILE: &str = "riposte.toml";
+
+/// The file's name in the user's configuration directory when it had metadata alone.
+const FORMER_FILE: &str = "config.toml";
+
+/// The environment variable that names the file.
+const VARIABLE: &str = "RIPOSTE_CONFIG";
+
+/// Maximum size of a configuration in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The options that a configuration has defaults for, by their names on the command line and in the file, each with its environment variable.
+const OPTIONS: [(&str, &str); 3] = [("threads", THREADS), ("cache", CACHE), ("tag", TAG)];
+
+/// The options of all commands.
+#[derive(Args)]
+pub(super) struct ConfigurationArgs {
+    /// Configuration, instead of riposte.toml in the working directory or else in riposte's directory among the user's configurations.
+    /// $RIPOSTE_CONFIG names one, too
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Configuration"
+    )]
+    config: Option<PathBuf>,
+    /// Use no configuration
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "config",
+        help_heading = "Configuration"
+    )]
+    no_config: bool,
+}
+
+/// The options of `riposte config`: those that a configuration has defaults for.
+#[derive(Args)]
+pub(super) struct ConfigArgs {
+    /// Number of threads
+    #[arg(long, value_name = "N", env = THREADS)]
+    threads: Option<usize>,
+    #[command(flatten)]
+    cache: CacheArgs,
+    /// Tag of runs
+    #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
+    tag: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The contents of the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    #[serde(default, deserialize_with = "threads")]
+    threads: Option<usize>,
+    cache: Option<PathBuf>,
+    #[serde(default, deserialize_with = "tag")]
+    tag: Option<String>,
+    #[serde(default)]
+    actor: Actor,
+    #[serde(default)]
+    implementation: Source,
+    #[serde(default)]
+    data: Collection,
+}
+
+fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    // an i64, so that a negative number is refused in the same words
+    let threads = i64::deserialize(from)?;
+    match usize::try_from(threads) {
+        Ok(threads) if threads > 0 => Ok(Some(threads)),
+        _ => Err(de::Error::custom("threads must be at least 1")),
+    }
+}
+
+fn tag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    parse::tag(&text).map(Some).map_err(de::Error::custom)
+}
+
+/// A configuration that was read.
+pub(super) struct Configuration {
+    path: PathBuf,
+    sha256: String,
+    contents: Contents,
+}
+
+impl Configuration {
+    /// Finds and reads the configuration. `None` if there is none, or none is wanted.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is unknown or wrong.
+    pub fn find(args: &ConfigurationArgs) -> Result<Option<Configuration>> {
+        if args.no_config {
+            return Ok(None);
+        }
+        let named = std::env::var_os(VARIABLE)
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from);
+        let working = || Some(PathBuf::from(FILE)).filter(|file| file.exists());
+        let own = || {
+            let strategy = etcetera::choose_base_strategy().ok()?;
+            let dir = strategy.config_dir().join("riposte");
+            let file = Some(dir.join(FILE)).filter(|file| file.exists());
+            let former = dir.join(FORMER_FILE);
+            if file.is_none() && former.exists() {
+                say!(
+                    "note: {} is not read: it is called {FILE} now",
+                    former.display()
+                );
+            }
+            file
+        };
+        let file = args.config.clone().or(named).or_else(working).or_else(own);
+        file.map(|file| Configuration::read(&file)).transpose()
+    }
+
+    fn read(path: &Path) -> Result<Configuration> {
+        let reading = || format!("cannot use the configuration in {}", path.display());
+        let bytes = read_bytes(path, MAX_BYTES).with_context(reading)?;
+        let sha256 = hex(&Sha256::digest(&bytes));
+        let text = String::from_utf8(bytes).with_context(reading)?;
+        let mut contents: Contents = recipe::read(&text).with_context(reading)?;
+        if let Some(cache) = &contents.cache {
+            contents.cache = Some(absolute(cache, path).with_context(reading)?);
+        }
+        Ok(Configuration {
+            path: path.to_owned(),
+            sha256,
+            contents,
+        })
+    }
+
+    /// The command, with the defaults of the file for each option that it or one of its subcommands has.
+    pub fn with_defaults(&self, command: Command) -> Command {
+        let defaults = self.options().into_iter();
+        let command = defaults.fold(command, |command, (name, value)| {
+            if command.get_arguments().any(|arg| arg.get_id() == name) {
+                command.mut_arg(name, |arg| arg.default_value(value))
+            } else {
+                command
+            }
+        });
+        command.mut_subcommands(|subcommand| self.with_defaults(subcommand))
+    }
+
+    fn options(&self) -> Vec<(&'static str, OsString)> {
+        let Contents {
+            threads,
+            cache,
+            tag,
+            ..
+        } = &self.contents;
+        let values = [
+            threads.map(|threads| threads.to_string().into()),
+            cache.clone().map(PathBuf::into_os_string),
+            tag.clone().map(OsString::from),
+        ];
+        let names = OPTIONS.into_iter().map(|(name, _)| name);
+        let named = names.zip(values);
+        named
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    /// The options of the command that was typed whose values are those of the file.
+    fn used(&self, command: &ArgMatches) -> BTreeMap<String, String> {
+        let options = self.options().into_iter();
+        let used = options.filter(|(name, _)| {
+            let has_it = matches!(command.try_contains_id(name), Ok(true));
+            has_it && command.value_source(name) == Some(ValueSource::DefaultValue)
+        });
+        used.map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    /// What the metadata of a run say of its makers and of this configuration. `command` is the command that was typed.
+    pub fn metadata(&self, command: &ArgMatches) -> Config {
+        let name = self.path.file_name().unwrap_or_default();
+        let mut options = self.used(command);
+        if let Some(cache) = options.get_mut("cache") {
+            // directories may tell who the user is
+            let name = Path::new(cache).file_name().unwrap_or_default();
+            *cache = name.to_string_lossy().into_owned();
+        }
+        Config {
+            actor: self.contents.actor.clone(),
+            implementation: self.contents.implementation.clone(),
+            data: self.contents.data.clone(),
+            file: Some(ConfigFile {
+                name: name.to_string_lossy().into_owned(),
+                sha256: self.sha256.clone(),
+                options,
+            }),
+        }
+    }
+
+    /// Says that the configuration is used, unless the command was told to be quiet or uses nothing of it.
+    pub fn announce(&self, command: &ArgMatches) {
+        // Ok: the command can be told to be quiet
+        let quiet = command.try_get_one::<bool>("quiet");
+        let mut uses: Vec<String> = self
+            .used(command)
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        if matches!(command.try_contains_id("no_metadata"), Ok(true)) {
+            uses.push("metadata".to_owned());
+        }
+        if matches!(quiet, Ok(Some(false))) && !uses.is_empty() {
+            let said = format!("configuration {}: {}", self.path.display(), uses.join(", "));
+            say!("{}", escaped(&said));
+        }
+    }
+}
+
+/// A path in a configuration: relative paths begin at the file's directory, and ~ is the user's home directory.
+///
+/// # Errors
+/// The path is empty, or the user has no home directory.
+fn absolute(path: &Path, file: &Path) -> Result<PathBuf> {
+    ensure!(!path.as_os_str().is_empty(), "cache is empty");
+    if let Ok(inside) = path.strip_prefix("~") {
+        return Ok(etcetera::home_dir()?.join(inside));
+    }
+    let dir = std::path::absolute(file)?;
+    match dir.parent() {
+        // without the dots in between
+        Some(dir) => Ok(dir.join(path).components().collect()),
+        None => bail!("{} is in no directory", file.display()),
+    }
+}
+
+/// `riposte config`: prints the file that is used, and the values in force with their sources.
+pub(super) fn config(
+    args: &ConfigArgs,
+    configuration: Option<&Configuration>,
+    command: &ArgMatches,
+) -> Result<u8> {
+    let file = configuration.map(|found| found.path.display().to_string());
+    let used = configuration.map(|found| found.used(command));
+    let used = used.unwrap_or_default();
+    let cache = cache_directory(args.cache.dir.as_deref());
+    let values = [
+        args.threads.map(|threads| threads.to_string()),
+        cache.map(|dir| dir.display().to_string()),
+        args.tag.clone(),
+    ];
+    let source = |name: &str, variable: &str| match command.value_source(name) {
+        Some(ValueSource::CommandLine) => "the command line".to_owned(),
+        Some(ValueSource::EnvVariable) => format!("${variable}"),
+        _ if used.contains_key(name) => file.clone().unwrap_or_default(),
+        _ => "by default".to_owned(),
+    };
+    let mut rows: Vec<(&str, Option<String>, String)> = OPTIONS
+        .into_iter()
+        .zip(values)
+        .map(|((name, variable), value)| (name, value, source(name, variable)))
+        .collect();
+    let models = Models::at(None).map(|models| models.dir().display().to_string());
+    let from = match std::env::var_os(crate::weights::DIRECTORY_VARIABLE) {
+        Some(dir) if !dir.is_empty() => format!("${}", crate::weights::DIRECTORY_VARIABLE),
+        _ => "by default".to_owned(),
+    };
+    rows.push(("models", models.ok(), from));
+    let metadata = configuration.map(|found| &found.contents);
+    let described = metadata.map(|contents| {
+        json!({
+            "actor": contents.actor,
+            "implementation": {"repository": contents.implementation.repository},
+            "data": {
+                "name": contents.data.name,
+                "source": contents.data.source,
+                "ir_datasets": contents.data.ir_datasets,
+            },
+        })
+    });
+    if args.json {
+        let values = rows.into_iter();
+        let values: serde_json::Map<String, serde_json::Value> = values
+            .map(|(name, value, source)| {
+                (name.to_owned(), json!({"value": value, "source": source}))
+            })
+            .collect();
+        let object = json!({"file": file, "values": values, "metadata": described});
+        print(&format_args!("{object}\n"))?;
+        return Ok(0);
+    }
+    let named = file.as_deref().unwrap_or("none");
+    print(&format_args!("configuration  {}\n", escaped(named)))?;
+    for (name, value, source) in rows {
+        let value = value.unwrap_or_else(|| unset(name).to_owned());
+        print(&format_args!(
+            "{name:<14} {}  ({})\n",
+            escaped(&value),
+            escaped(&source)
+        ))?;
+    }
+    for (section, fields) in described
+        .iter()
+        .filter_map(|value| value.as_object())
+        .flatten()
+    {
+        for (key, value) in fields.as_object().into_iter().flatten() {
+            if !value.is_null() {
+                let key = format!("{section}.{key}");
+                print(&format_args!("{key:<14} {}\n", escaped(&value.to_string())))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// What an option without a value means.
+fn unset(name: &str) -> &'static str {
+    match name {
+        "threads" => "one per core",
+        "tag" => "riposte, or riposte-NAME for another approach",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_begin_at_the_file_or_at_home() {
+        let file = Path::new("/project/riposte.toml");
+        let at = |path: &str| absolute(Path::new(path), file).unwrap();
+        assert_eq!(at("cache"), Path::new("/project/cache"));
+        assert_eq!(at("/fast/cache"), Path::new("/fast/cache"));
+        assert_eq!(at("~/cache"), etcetera::home_dir().unwrap().join("cache"));
+        assert_eq!(at("~cache"), Path::new("/project/~cache"));
+        assert!(absolute(Path::new(""), file).is_err());
+    }
+}

@@ -1,0 +1,382 @@
+//! `riposte cache`: what is stored is listed, and only that is removed.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+
+use crate::index_files::arguments;
+use crate::messages::write_topic;
+use crate::support::files::{json_lines, text, write};
+use crate::support::program::{WorkDir, code, rank_arguments, riposte, stderr, stdout, succeed};
+use crate::support::sample;
+
+/// A directory whose cache has the evidence and the index of a copy of the sample's first image, in `images`, and the index of passages, in `texts`.
+fn filled() -> WorkDir {
+    let passage = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n";
+    let dir = WorkDir::with(&[("texts/passages.jsonl", passage.as_bytes())]);
+    let (code, _, said) = dir.run(&format!("extract -i {} --limit 1 -q", text(sample())));
+    assert_eq!(code, 0, "{said}");
+    for line in [
+        format!("index -i {}", text(sample())),
+        "index -i texts".to_owned(),
+    ] {
+        let (code, _, said) = dir.run(&line);
+        assert_eq!(code, 0, "{said}");
+    }
+    // the hashes of a collection's files are stored once these have not changed for some seconds
+    write(
+        &dir.path("cache/riposte/.contents-0123456789ab.json"),
+        "{\"files\":[],\"checksum\":\"0123\"}\n",
+    );
+    dir
+}
+
+fn listed(dir: &WorkDir) -> Vec<Value> {
+    let (code, out, said) = dir.run("cache list --json");
+    assert_eq!((code, said.as_str()), (0, ""));
+    json_lines(&out)
+}
+
+/// The kinds of entries, each with the last component of its collection's path.
+fn kinds(dir: &WorkDir) -> BTreeSet<(String, String)> {
+    let entries = listed(dir).into_iter();
+    entries
+        .map(|entry| {
+            let collection = Path::new(entry["collection"].as_str().unwrap_or_default());
+            let name = collection.file_name().unwrap_or_default();
+            let kind = entry["kind"].as_str().unwrap().to_owned();
+            (kind, name.to_string_lossy().into_owned())
+        })
+        .collect()
+}
+
+fn pairs(all: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+    let all = all.iter();
+    all.map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned()))
+        .collect()
+}
+
+fn names(dir: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+const STORED: [(&str, &str); 4] = [
+    ("evidence", "sample"),
+    ("index", "sample"),
+    ("index", "texts"),
+    ("content hashes", ""),
+];
+
+#[test]
+fn what_is_stored_is_listed_with_its_collection_and_size() {
+    let dir = WorkDir::new();
+    assert_eq!(listed(&dir), [Value::Null; 0]);
+    assert!(dir.run("cache list").1.contains("nothing is stored"));
+    let dir = filled();
+    assert_eq!(kinds(&dir), pairs(&STORED));
+    for entry in listed(&dir) {
+        let path = entry["path"].as_str().unwrap();
+        assert!(Path::new(path).exists() && path.ends_with(entry["name"].as_str().unwrap()));
+        assert!(entry["bytes"].as_u64().unwrap() > 0, "{entry}");
+        assert_eq!(entry["in_use"], false);
+        let used = SystemTime::UNIX_EPOCH + Duration::from_secs(entry["used"].as_u64().unwrap());
+        assert!(
+            used.elapsed()
+                .is_ok_and(|age| age < Duration::from_secs(600))
+        );
+    }
+    let (_, table, _) = dir.run("cache list");
+    for part in ["evidence", "index", text(sample()), "ago", "KiB"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    // a collection that is gone is still named
+    fs::rename(dir.path("texts"), dir.path("moved")).unwrap();
+    assert!(dir.run("cache list").1.contains("texts (gone)"));
+}
+
+#[test]
+fn what_is_named_is_removed_and_the_rest_stays() {
+    let dir = filled();
+    let (code, _, said) = dir.run("cache clear");
+    assert!(code == 2 && said.contains("give --yes"), "{said}");
+    let (code, out, _) = dir.run("cache clear --dry-run");
+    assert!(code == 0 && out.contains("would remove 4 entries"), "{out}");
+    let (code, _, said) = dir.run("cache clear --yes misspelt");
+    assert!(code == 2 && said.contains("named misspelt"), "{said}");
+    assert_eq!(kinds(&dir), pairs(&STORED));
+    let (code, out, _) = dir.run("cache clear --yes --older-than 1h");
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!(kinds(&dir), pairs(&STORED));
+
+    // by the path of a collection, by its name, by a kind, and by the name of a file
+    assert_eq!(dir.run("cache clear --yes texts").0, 0);
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1], STORED[3]]));
+    assert_eq!(dir.run("cache clear --yes index").0, 0);
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[3]]));
+    let hashes = listed(&dir)
+        .into_iter()
+        .find(|e| e["kind"] == "content hashes")
+        .unwrap();
+    let line = format!("cache clear --yes {}", hashes["name"].as_str().unwrap());
+    assert_eq!(dir.run(&line).0, 0);
+    assert_eq!(kinds(&dir), pairs(&[STORED[0]]));
+    let (code, out, _) = dir.run("cache clear --yes sample");
+    assert!(code == 0 && out.starts_with("removed 1 entries"), "{out}");
+    assert_eq!(names(&dir.path("cache/riposte")), BTreeSet::new());
+}
+
+#[test]
+fn what_was_not_used_for_a_time_is_removed() {
+    let dir = filled();
+    let long_ago = SystemTime::now() - Duration::from_secs(40 * 86_400);
+    let age = |path: &Path| {
+        let file = File::options().read(true).open(path).unwrap();
+        file.set_modified(long_ago).unwrap();
+    };
+    let cache = dir.path("cache/riposte");
+    for entry in listed(&dir).iter().filter(|e| e["kind"] == "index") {
+        let path = Path::new(entry["path"].as_str().unwrap());
+        names(path).iter().for_each(|name| age(&path.join(name)));
+        age(path);
+    }
+    // the collections were used since
+    assert!(
+        dir.run("cache clear --yes --older-than 30d")
+            .2
+            .contains("nothing to remove")
+    );
+    let records = names(&cache)
+        .into_iter()
+        .filter(|name| name.starts_with(".collection-texts"));
+    records.for_each(|name| age(&cache.join(name)));
+    let (code, out, said) = dir.run("cache clear --yes --older-than 5w");
+    assert!(
+        code == 0 && out.starts_with("removed 1 entries"),
+        "{out}{said}"
+    );
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1], STORED[3]]));
+    for wrong in ["30", "d", "30m", "-3d", "99999999999999999999d"] {
+        let line = format!("cache clear --yes --older-than={wrong}");
+        assert_eq!(dir.run(&line).0, 2, "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_locked_stays() {
+    let dir = filled();
+    let cache = dir.path("cache/riposte");
+    let of = |start: &str, end: &str| {
+        let found = names(&cache)
+            .into_iter()
+            .find(|n| n.starts_with(start) && n.ends_with(end));
+        File::open(cache.join(found.unwrap())).unwrap()
+    };
+    // an extraction holds the lock of the store, and any command that of the collection
+    let store = of("sample-", ".sqlite.lock");
+    store.lock().unwrap();
+    let texts = of(".collection-texts-", "");
+    texts.lock_shared().unwrap();
+    let in_use = listed(&dir)
+        .into_iter()
+        .filter(|entry| entry["in_use"] == true);
+    assert_eq!(in_use.count(), 2);
+    let (code, out, said) = dir.run("cache clear --yes");
+    assert!(
+        code == 1 && out.starts_with("removed 2 entries"),
+        "{out}{said}"
+    );
+    assert_eq!(
+        said.matches("in use by another process").count(),
+        2,
+        "{said}"
+    );
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[2]]));
+    // not only closed: a process that another test starts at this moment has them open, too
+    store.unlock().unwrap();
+    texts.unlock().unwrap();
+    // a transaction of SQLite's
+    let file = names(&cache)
+        .into_iter()
+        .find(|n| n.ends_with(".sqlite"))
+        .unwrap();
+    let connection = rusqlite::Connection::open(cache.join(&file)).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (code, _, said) = dir.run("cache clear --yes sample");
+    assert!(code == 1 && said.contains(&file), "{said}");
+    drop(connection);
+    assert_eq!(dir.run("cache clear --yes").0, 0);
+    assert_eq!(names(&cache), BTreeSet::new());
+}
+
+/// What a command uses stays until its end, even where it holds no lock on the file itself.
+#[cfg(unix)]
+#[test]
+fn what_a_running_command_uses_stays() {
+    let (input, _) = arguments(20_000);
+    let dir = WorkDir::new();
+    let out = dir.path("out");
+    write_topic(input.path());
+    let mut first = rank_arguments(&dir.path(""), input.path(), &out);
+    let mut child = first.args(["--approach", "bm25"]).spawn().unwrap();
+    let cache = dir.path("cache/riposte");
+    let start = Instant::now();
+    let is_locked = || {
+        let found = fs::read_dir(&cache).into_iter().flatten().flatten();
+        let mut found =
+            found.filter(|e| e.file_name().to_string_lossy().starts_with(".collection-"));
+        found.any(|entry| File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err()))
+    };
+    while !is_locked() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no lock");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let signal = |name: &str| {
+        let mut kill = std::process::Command::new("kill");
+        succeed(kill.args([name, &child.id().to_string()]));
+    };
+    signal("-STOP");
+    let before = names(&cache);
+    let cleared = riposte(&dir.path(""), &["cache", "clear", "--yes"])
+        .output()
+        .unwrap();
+    let after = names(&cache);
+    signal("-CONT");
+    assert!(child.wait().unwrap().success());
+    // a stopped process may have stored nothing yet; whatever it has stored is still there
+    let hashes = |name: &String| name.starts_with(".contents-");
+    let kept: BTreeSet<_> = before.into_iter().filter(|name| !hashes(name)).collect();
+    assert!(
+        after.is_superset(&kept),
+        "{kept:?} {after:?} {}",
+        stderr(&cleared)
+    );
+    assert!(code(&cleared) <= 1);
+    let run = fs::read(out.join("run.txt")).unwrap();
+    assert!(!run.is_empty());
+    // and what was built meanwhile can be used and removed
+    let mut second = rank_arguments(&dir.path(""), input.path(), &out);
+    succeed(second.args(["--approach", "bm25"]));
+    assert_eq!(fs::read(out.join("run.txt")).unwrap(), run);
+    assert_eq!(dir.run("cache clear --yes").0, 0);
+    let mut third = rank_arguments(&dir.path(""), input.path(), &out);
+    succeed(third.args(["--approach", "bm25"]));
+    assert_eq!(fs::read(out.join("run.txt")).unwrap(), run);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_ripostes_stays_and_no_link_is_followed() {
+    use std::os::unix::fs::symlink;
+    let dir = filled();
+    let cache = dir.path("cache/riposte");
+    let at = |name: &str| cache.join(name);
+    write(&dir.path("precious/work.sqlite"), "years of work");
+    write(&at("thesis.sqlite"), "years of work");
+    write(&at(".hidden"), "");
+    write(&at(".contents-aaaaaaaaaaaa.json"), "[]");
+    // names of riposte's with other contents
+    write(&at("mine-0123456789ab.sqlite"), "years of work");
+    let other = rusqlite::Connection::open(at("other-0123456789ab.sqlite")).unwrap();
+    other
+        .execute_batch("CREATE TABLE photographs (name TEXT)")
+        .unwrap();
+    drop(other);
+    write(&at("mixed-0123456789ab-01234567.index/meta.json"), "{}");
+    write(
+        &at("mixed-0123456789ab-01234567.index/thesis.txt"),
+        "years of work",
+    );
+    write(
+        &at("letters-0123456789ab.answers/letter.txt"),
+        "years of work",
+    );
+    // links with such names, to a file and to directories
+    symlink(
+        dir.path("precious/work.sqlite"),
+        at("link-0123456789ab.sqlite"),
+    )
+    .unwrap();
+    symlink(dir.path("precious"), at("link-0123456789ab-01234567.index")).unwrap();
+    symlink(dir.path("precious"), at("link-0123456789ab.answers")).unwrap();
+    symlink(dir.path("precious"), at(".riposte-abc123")).unwrap();
+    symlink(
+        dir.path("precious/work.sqlite"),
+        at(".collection-link-0123456789ab"),
+    )
+    .unwrap();
+    let foreign: BTreeSet<String> = [
+        "thesis.sqlite",
+        ".hidden",
+        ".contents-aaaaaaaaaaaa.json",
+        "mine-0123456789ab.sqlite",
+        "other-0123456789ab.sqlite",
+        "mixed-0123456789ab-01234567.index",
+        "letters-0123456789ab.answers",
+        "link-0123456789ab.sqlite",
+        "link-0123456789ab-01234567.index",
+        "link-0123456789ab.answers",
+        ".riposte-abc123",
+        ".collection-link-0123456789ab",
+    ]
+    .map(str::to_owned)
+    .into();
+    assert_eq!(kinds(&dir), pairs(&STORED));
+    let (_, table, _) = dir.run("cache list");
+    let (_, others) = table
+        .split_once("not riposte's, and never removed: ")
+        .unwrap();
+    let others: BTreeSet<String> = others.trim_end().split(", ").map(str::to_owned).collect();
+    assert_eq!(others, foreign);
+    let (code, out, said) = dir.run("cache clear --yes");
+    assert!(
+        code == 0 && out.starts_with("removed 4 entries"),
+        "{out}{said}"
+    );
+    assert_eq!(names(&cache), foreign);
+    assert_eq!(dir.read("precious/work.sqlite"), "years of work");
+    assert_eq!(names(&at("mixed-0123456789ab-01234567.index")).len(), 2);
+    // one of them cannot be named either
+    assert_eq!(dir.run("cache clear --yes thesis.sqlite").0, 2);
+}
+
+#[test]
+fn what_killed_processes_have_left_is_removed_unless_its_writer_lives() {
+    let dir = WorkDir::new();
+    let cache = dir.path("chosen");
+    let at = |name: &str| cache.join(name);
+    let index = ".texts-0123456789ab-01234567.index";
+    write(&at(".riposte-AAAAAA"), "x");
+    write(&at(".riposte-BBBBBB/pictures/1.webp"), "x");
+    write(&at(&format!("{index}.building-CCCCCC/meta.json")), "x");
+    write(&at(&format!("{index}.lock")), "");
+    write(&at("texts-0123456789ab.sqlite.lock"), "");
+    write(&at(".riposte-DDDDDD"), "x");
+    let living = File::open(at(".riposte-DDDDDD")).unwrap();
+    living.lock().unwrap();
+    let run = |line: &str| {
+        let args: Vec<&str> = line.split(' ').chain(["--cache", text(&cache)]).collect();
+        let output = riposte(&dir.path(""), &args).output().unwrap();
+        (code(&output), stdout(&output), stderr(&output))
+    };
+    let entries = json_lines(&run("cache list --json").1);
+    assert_eq!(entries.len(), 6);
+    assert!(entries.iter().all(|entry| entry["kind"] == "left over"));
+    let (code, out, said) = run("cache clear --yes");
+    assert!(
+        code == 1 && out.starts_with("removed 5 entries"),
+        "{out}{said}"
+    );
+    assert_eq!(
+        names(&cache),
+        BTreeSet::from([".riposte-DDDDDD".to_owned()])
+    );
+    living.unlock().unwrap();
+    assert_eq!(run("cache clear --yes").0, 0);
+    assert_eq!(names(&cache), BTreeSet::new());
+}

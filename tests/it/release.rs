@@ -1,0 +1,206 @@
+//! What a release is made of: the scripts in packaging/, and the workflow that calls them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use yaml_serde::Value;
+
+use crate::support::files::{name, text};
+use crate::support::need::{Program, need};
+use crate::support::program::{stderr, stdout, succeed};
+use crate::support::root;
+
+fn script(script: &str, args: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command
+        .arg(root().join("packaging").join(script))
+        .args(args);
+    command.current_dir(root()).output().unwrap()
+}
+
+#[test]
+fn a_tag_is_the_version_or_is_refused() {
+    let version = env!("CARGO_PKG_VERSION");
+    let of_tag = |tag: &str| script("version.sh", &[tag]);
+    assert_eq!(stdout(&script("version.sh", &[])), format!("{version}\n"));
+    assert!(of_tag(&format!("v{version}")).status.success());
+    for tag in [version, "v9.9.9", &format!("v{version}-rc1"), ""] {
+        let refused = of_tag(tag);
+        assert!(!refused.status.success(), "{tag}");
+        assert!(stderr(&refused).contains("is not v"), "{tag}");
+    }
+}
+
+/// The archive of this machine, as the workflow packs it: what is unpacked runs, and the checksum is right.
+#[test]
+fn the_archive_has_everything_and_the_same_bytes_again() {
+    let Some(_) = need(Program("tar")) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let target = format!(
+        "{}-unknown-{}",
+        std::env::consts::ARCH,
+        std::env::consts::OS
+    );
+    let pack = |to: &str| {
+        let out = dir.path().join(to);
+        let output = script(
+            "archive.sh",
+            &[env!("CARGO_BIN_EXE_riposte"), &target, text(&out)],
+        );
+        assert!(
+            output.status.success(),
+            "{}{}",
+            stdout(&output),
+            stderr(&output)
+        );
+        out
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("riposte-{version}-{target}");
+    let (first, second) = (pack("first"), pack("second"));
+    let archive = |out: &Path| std::fs::read(out.join(format!("{name}.tar.gz"))).unwrap();
+    assert!(archive(&first) == archive(&second), "two archives differ");
+    let sum = std::fs::read_to_string(first.join(format!("{name}.tar.gz.sha256"))).unwrap();
+    let digest = riposte::disk::sha256_of(archive(&first).as_slice()).unwrap();
+    assert_eq!(sum, format!("{digest}  {name}.tar.gz\n"));
+    succeed(
+        Command::new("tar")
+            .args(["-xzf", &format!("{name}.tar.gz")])
+            .current_dir(&first),
+    );
+    let inside = first.join(&name);
+    for part in [
+        "README.md",
+        "CHANGELOG.md",
+        "installing.md",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "licences/LICENSE-KStem",
+        "licences/LICENSE-vaderSentiment",
+        "licences/LICENSE-weights.md",
+        "man/man1/riposte.1",
+        "man/man1/riposte-cache-clear.1",
+        "completions/riposte.bash",
+        "completions/_riposte",
+        "completions/riposte.fish",
+        "completions/riposte.elv",
+        "completions/_riposte.ps1",
+    ] {
+        let bytes = std::fs::metadata(inside.join(part)).map_or(0, |found| found.len());
+        assert!(bytes > 100, "{part} has {bytes} bytes");
+    }
+    let said = stdout(&succeed(Command::new(inside.join("riposte")).arg("-V")));
+    assert_eq!(said, format!("riposte {version}\n"));
+}
+
+/// The steps of all jobs of a workflow, with the name of the job.
+fn steps(workflow: &Value) -> Vec<(String, &Value)> {
+    let jobs = workflow["jobs"].as_mapping().unwrap();
+    let jobs = jobs.iter().map(|(name, job)| (name.as_str().unwrap(), job));
+    jobs.flat_map(|(name, job)| {
+        let steps = job["steps"].as_sequence().unwrap().iter();
+        steps.map(move |step| (name.to_owned(), step))
+    })
+    .collect()
+}
+
+/// GitHub cannot be asked here. This is what would make a release wrong without a failure.
+#[test]
+fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
+    let file = root().join(".github/workflows/release.yml");
+    let source = std::fs::read_to_string(&file).unwrap();
+    let workflow: Value = yaml_serde::from_str(&source).unwrap();
+    assert_eq!(workflow["on"]["push"]["tags"][0], "v*");
+    assert!(workflow["on"]["push"].get("branches").is_none());
+    // nothing may write but the last job, and that only the release
+    assert_eq!(workflow["permissions"]["contents"], "read");
+    for (name, job) in workflow["jobs"].as_mapping().unwrap() {
+        let name = name.as_str().unwrap();
+        let needs = job.get("needs");
+        assert_eq!(needs.is_none(), name == "version", "{name} has to wait");
+        assert!(job["timeout-minutes"].is_number(), "{name}");
+        assert_eq!(job.get("permissions").is_some(), name == "draft", "{name}");
+    }
+    let rust = include_str!("../../Cargo.toml");
+    let rust = rust
+        .split("rust-version = \"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let built_with = workflow["env"]["RUST"].as_str().unwrap();
+    assert!(
+        built_with.starts_with(rust),
+        "{built_with} is not the Rust of Cargo.toml, {rust}"
+    );
+    let mut runs = String::new();
+    for (job, step) in steps(&workflow) {
+        if let Some(action) = step.get("uses") {
+            let action = action.as_str().unwrap();
+            let (_, pin) = action.split_once('@').unwrap();
+            let is_commit = pin.len() == 40 && pin.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_commit, "{job}: {action} can change");
+        }
+        if let Some(run) = step.get("run") {
+            let run = run.as_str().unwrap();
+            // values of the event are never part of a command
+            assert!(!run.contains("${{"), "{job}: {run}");
+            runs.push_str(run);
+            runs.push('\n');
+        }
+    }
+    for call in [
+        "sh packaging/version.sh \"$TAG\"",
+        "sh packaging/archive.sh \"$PROGRAM\" \"$TARGET\" dist",
+        "sh packaging/deb.sh dist",
+        "cargo build --release --locked -p riposte",
+        "sha256sum -c",
+        "--draft",
+    ] {
+        assert!(runs.contains(call), "{call}");
+    }
+    let systems = workflow["jobs"]["archive"]["strategy"]["matrix"]["include"].as_sequence();
+    let systems = systems.unwrap().iter();
+    let systems: Vec<&str> = systems.map(|one| one["target"].as_str().unwrap()).collect();
+    for system in ["linux-gnu", "apple-darwin", "windows-msvc"] {
+        assert!(
+            systems.iter().any(|target| target.ends_with(system)),
+            "{systems:?}"
+        );
+    }
+}
+
+/// The files that the Debian package takes from the repository are there, and each of the rest is written by packaging/extras.sh or the build.
+#[test]
+fn the_debian_package_names_files_that_exist() {
+    let manifest: toml::Table = toml::from_str(include_str!("../../Cargo.toml")).unwrap();
+    let deb = &manifest["package"]["metadata"]["deb"];
+    let dir = tempfile::tempdir().unwrap();
+    let extras = dir.path().join("extras");
+    let made = script("extras.sh", &[env!("CARGO_BIN_EXE_riposte"), text(&extras)]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let mut seen = 0;
+    for asset in deb["assets"].as_array().unwrap() {
+        let source = asset[0].as_str().unwrap();
+        seen += 1;
+        let place = match source.strip_prefix("out/packaging/") {
+            // packaging/deb.sh writes it
+            Some("changelog.gz") => continue,
+            Some(inside) => extras.join(inside),
+            None if source == "target/release/riposte" => continue,
+            None => root().join(source),
+        };
+        let parent = place.parent().unwrap();
+        let (start, end) = name(&place).split_once('*').unwrap_or((name(&place), ""));
+        let mut files = std::fs::read_dir(parent).unwrap().flatten();
+        let found = files.any(|file| {
+            let file = file.file_name().to_string_lossy().into_owned();
+            file.starts_with(start) && file.ends_with(end)
+        });
+        assert!(found, "{source}");
+    }
+    assert!(seen > 8);
+}
