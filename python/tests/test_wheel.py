@@ -35,8 +35,12 @@ def wheel(tmp_path_factory) -> Path:
         "CARGO_TARGET_DIR": str(out / "target"),
     }
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", "-w", out, REPOSITORY / "python"]
+    before = os.stat(os.environ["RIPOSTE_BINARY"])
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    after = os.stat(os.environ["RIPOSTE_BINARY"])
+    # other tests are running it
+    assert (after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns), "the program under test was moved or replaced"
     (built,) = out.glob("*.whl")
     return built
 

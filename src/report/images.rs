@@ -26,9 +26,8 @@ use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Stance, TopicId};
-pub(crate) use debate::Debate;
 use topic::PageBuilder;
-pub(crate) use view::{ImagesTopic, Thumbnail};
+pub(crate) use view::{Debate, ImagesTopic, Thumbnail};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {

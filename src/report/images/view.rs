@@ -5,7 +5,6 @@ use super::super::chart::Scatter;
 use super::super::pictures::Source;
 use super::super::tree::Row;
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
-use super::debate::{Debate, LikeView};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::trec::{Explanation, Stance};
@@ -180,6 +179,68 @@ pub(crate) struct LookAlikeView {
     pub source: Option<Source>,
     pub bits: u32,
     pub position: String,
+}
+
+/// The content of a debate sheet.
+#[derive(Debug)]
+pub(crate) struct Debate {
+    /// How the arguments were chosen, in words.
+    pub facts: Vec<String>,
+    /// For the claim, and against it.
+    pub sides: Vec<DebateSide>,
+}
+
+/// A side of a debate, which is printed on a sheet of its own.
+#[derive(Debug)]
+pub(crate) struct DebateSide {
+    pub stance: Stance,
+    pub class: &'static str,
+    /// The claim, or the one against it; empty for an open question.
+    pub claim: String,
+    pub arguments: Vec<ArgumentView>,
+    /// The images of the list that illustrate none of the arguments.
+    pub others: Vec<Card>,
+}
+
+/// An argument of a debate.
+#[derive(Debug)]
+pub(crate) struct ArgumentView {
+    /// The fragment of its address, without `#`.
+    pub anchor: String,
+    /// Its place on its side, from 1.
+    pub number: usize,
+    pub id: String,
+    /// What the argument was written about; empty if it does not say.
+    pub conclusion: String,
+    pub quote: Vec<Span>,
+    /// Where it was ranked, its stance, and how often it is repeated, in words.
+    pub facts: Vec<String>,
+    pub images: Vec<IllustrationView>,
+}
+
+/// An image below an argument.
+#[derive(Debug)]
+pub(crate) struct IllustrationView {
+    pub card: Card,
+    pub words: Vec<Span>,
+    /// Where the words are, and how alike both sentences are.
+    pub place: String,
+    pub likeness: String,
+}
+
+/// The argument that an image is most like.
+#[derive(Debug)]
+pub(crate) struct LikeView {
+    /// The address of the argument.
+    pub href: String,
+    pub id: String,
+    pub class: &'static str,
+    pub sentence: Vec<Span>,
+    pub words: Vec<Span>,
+    pub place: String,
+    pub likeness: String,
+    /// Why the likeness may mislead, if it may.
+    pub doubt: Option<String>,
 }
 
 /// The maximum number of lines that are marked in an image.
