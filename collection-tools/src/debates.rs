@@ -77,7 +77,7 @@ fn of_topic(subject: &Topic, count: usize, random: &mut Random) -> Vec<Value> {
 /// An argument of the args.me corpus. An argument for the claim of the topic is PRO that claim or CON its opposite.
 fn argument(subject: &Topic, text: &str, number: usize, is_pro: Option<bool>) -> Value {
     let (claim, counter_claim) = claims(&subject.title);
-    let concludes_claim = number % 2 == 0;
+    let concludes_claim = number.is_multiple_of(2);
     let conclusion = match is_pro {
         // a question takes no side
         None => subject.title.clone(),

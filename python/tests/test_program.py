@@ -34,7 +34,7 @@ def python(*args: str, **options) -> subprocess.Popen:
 
 
 def test_run_returns_what_riposte_prints():
-    done = riposte.run(["--version"])
+    done = riposte.run(["-V"])
     assert (done.stdout, done.stderr, done.returncode) == (f"riposte {VERSION}\n", "", 0)
 
 
@@ -109,7 +109,7 @@ def test_the_usual_places_are_searched():
 
 
 def test_python_m_riposte_is_the_program(tmp_path):
-    out, err = (version := python("--version")).communicate()
+    out, err = (version := python("-V")).communicate()
     assert (out, err, version.returncode) == (f"riposte {VERSION}\n", "", 0)
     out, err = (wrong := python("frobnicate")).communicate()
     assert wrong.returncode == 2 and "frobnicate" in err

@@ -89,9 +89,9 @@ def test_it_contains_what_it_should_and_is_small(wheel):
 
 
 def test_it_ranks_the_sample_in_a_fresh_environment(installed, tmp_path):
-    version = in_environment(installed, "-m", "riposte", "--version")
+    version = in_environment(installed, "-m", "riposte", "-V")
     assert (version.stdout, version.returncode) == (f"riposte {VERSION}\n", 0), version.stderr
-    assert in_environment(installed.with_name("riposte"), "--version").stdout == version.stdout
+    assert in_environment(installed.with_name("riposte"), "-V").stdout == version.stdout
     sample, out = REPOSITORY / "sample", tmp_path / "out"
     images = in_environment(installed, "-m", "riposte", "images", "-q", "-i", sample, "-o", out, "--evidence", tmp_path / "e.sqlite")
     assert images.returncode == 0, images.stderr
@@ -102,7 +102,7 @@ def test_it_ranks_the_sample_in_a_fresh_environment(installed, tmp_path):
 
 
 def test_the_package_finds_the_program_of_its_environment(installed):
-    code = "import riposte; print(riposte.find_binary(), riposte.__version__, riposte.run(['--version']).stdout.strip(), sep='\\n')"
+    code = "import riposte; print(riposte.find_binary(), riposte.__version__, riposte.run(['-V']).stdout.strip(), sep='\\n')"
     said = in_environment(installed, "-c", code)
     assert said.stdout.splitlines() == [str(installed.with_name("riposte")), VERSION, f"riposte {VERSION}"], said.stderr
     pyterrier = in_environment(installed, "-c", "import riposte; riposte.pt")
