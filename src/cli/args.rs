@@ -28,8 +28,8 @@ pub(super) const TAG: &str = "RIPOSTE_TAG";
 /// Where what riposte computes is stored.
 #[derive(Args, Clone, Debug)]
 pub(super) struct CacheArgs {
-    /// Directory for evidence, indexes and what else is stored, where no other option names a place. By default riposte in the user's cache
-    /// directory
+    /// Directory for evidence, indexes and everything else that is stored, where no other option names a place. By default riposte in the
+    /// user's cache directory
     #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE)]
     pub(super) dir: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ pub(super) struct ExtractionArgs {
     /// List every fault, and print more details
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// Whether what was done is not described at the end; there is no such option
+    /// Whether the summary at the end is left out. Not an option of the command line
     #[arg(skip)]
     pub(super) brief: bool,
 }
@@ -128,7 +128,7 @@ pub(super) struct ImagesArgs {
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
-    /// Whether the collection's own candidates are ignored, which are for its own topics; there is no such option
+    /// Whether the collection's file of candidates is ignored, which is for its own topics. Not an option of the command line
     #[arg(skip)]
     pub(super) all_images: bool,
 }
@@ -161,7 +161,7 @@ pub(super) struct IndexingArgs {
     /// List every fault, and print how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// Whether what was done is not described at the end; there is no such option
+    /// Whether the summary at the end is left out. Not an option of the command line
     #[arg(skip)]
     pub(super) brief: bool,
 }
@@ -208,53 +208,6 @@ pub(super) struct ControversialArgs {
     /// Write the debate sheet of each topic to FILE, one JSON object per line: its strongest arguments for and against the claim
     #[arg(long, value_name = "FILE")]
     pub(super) debate: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(super) struct AskArgs {
-    /// Question, such as "Should the voting age be lowered?"
-    #[arg(value_name = "QUESTION", required = true)]
-    pub(super) question: Vec<String>,
-    /// Directory of the collection: images, arguments, passages or other documents. With images and args-me.json, both answer
-    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
-    pub(super) input: PathBuf,
-    /// Arguments in the args.me format, which answer together with the images
-    #[arg(long, value_name = "FILE")]
-    pub(super) arguments: Option<PathBuf>,
-    /// Task whose documents answer, by default inferred from the collection
-    #[arg(long, value_enum)]
-    pub(super) task: Option<Task>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
-    #[arg(long, value_name = "NAME", default_value = "riposte")]
-    pub(super) approach: String,
-    /// Number of images on each side, or of texts; there are at most 10 images, and 5 arguments on a side
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) number: u32,
-    /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
-    #[arg(short, long, value_name = "DIR")]
-    pub(super) output: Option<PathBuf>,
-    /// Write the report, and open it in the browser
-    #[arg(long)]
-    pub(super) open: bool,
-    /// Print the answer as a JSON object
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Evidence store of the images, by default a file for this collection in the user's cache directory
-    #[arg(long, value_name = "FILE")]
-    pub(super) evidence: Option<PathBuf>,
-    /// Directory for text indexes and model outputs, by default the user's cache directory
-    #[arg(long, value_name = "DIR")]
-    pub(super) index: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) cache: CacheArgs,
-    #[command(flatten)]
-    pub(super) models: ModelsArgs,
-    /// Number of threads, by default one per core
-    #[arg(long, value_name = "N", env = THREADS)]
-    pub(super) threads: Option<usize>,
-    /// Print only the answer, notes, faults and errors
-    #[arg(short, long)]
-    pub(super) quiet: bool,
 }
 
 #[derive(Args)]
@@ -379,25 +332,6 @@ pub(super) struct MergeArgs {
     /// Evidence stores of shards
     #[arg(value_name = "SHARD", required = true)]
     pub(super) shards: Vec<PathBuf>,
-}
-
-#[derive(Subcommand)]
-pub(super) enum ModelsCommand {
-    /// Download models and verify them
-    Fetch {
-        /// Models or roles (such as ocr or clip), by default the default models
-        #[arg(value_name = "NAME|ROLE")]
-        names: Vec<String>,
-        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-        #[arg(long, value_name = "DIR")]
-        models: Option<PathBuf>,
-    },
-    /// List the models, what each is for, and whether it is installed
-    List {
-        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-        #[arg(long, value_name = "DIR")]
-        models: Option<PathBuf>,
-    },
 }
 
 #[derive(Args)]

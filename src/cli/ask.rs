@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::args::{
-    AskArgs, ClipPrecision, ComparativeArgs, ControversialArgs, ExtractionArgs, ImagesArgs,
-    IndexingArgs, InspectArgs, MetadataArgs, ScriptArg, Task, TextArgs,
+    CacheArgs, ClipPrecision, ComparativeArgs, ControversialArgs, ExtractionArgs, INPUT,
+    ImagesArgs, IndexingArgs, InspectArgs, MetadataArgs, ModelsArgs, ScriptArg, THREADS, Task,
+    TextArgs,
 };
 use super::files::{decode, evidence_store, write_atomically};
 use super::inspect::{DEBATE_FILE, EXPLANATIONS};
@@ -25,7 +27,7 @@ use super::{images, inspect, print, task_of, texts};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::evidence::store::Store;
-use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
+use crate::report::words::Marker;
 use crate::task::debate;
 use crate::task::metadata::Config;
 use crate::task::text_approach::TextApproach;
@@ -36,7 +38,55 @@ use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::{DocId, Explanation, Stance, TextTask, objects};
 use answer::{Answer, Argument, Image, Side, Text};
 
-/// The id of the topic. It is none that a collection has, so that what belongs to its own topics (ranks in a crawl) is not taken for this one.
+#[derive(Args)]
+pub(super) struct AskArgs {
+    /// Question, such as "Should the voting age be lowered?"
+    #[arg(value_name = "QUESTION", required = true)]
+    pub(super) question: Vec<String>,
+    /// Directory of the collection: images, arguments, passages or other documents. With images and args-me.json, both answer
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
+    pub(super) input: PathBuf,
+    /// Arguments in the args.me format, which answer together with the images
+    #[arg(long, value_name = "FILE")]
+    pub(super) arguments: Option<PathBuf>,
+    /// Task whose documents answer, by default inferred from the collection
+    #[arg(long, value_enum)]
+    pub(super) task: Option<Task>,
+    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    pub(super) approach: String,
+    /// Number of images on each side, or of texts; there are at most 10 images, and 5 arguments on a side
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) number: u32,
+    /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the report, and open it in the browser
+    #[arg(long)]
+    pub(super) open: bool,
+    /// Print the answer as a JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Evidence store of the images, by default a file for this collection in the user's cache directory
+    #[arg(long, value_name = "FILE")]
+    pub(super) evidence: Option<PathBuf>,
+    /// Directory for text indexes and model outputs, by default the user's cache directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) index: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+    /// Number of threads, by default one per core
+    #[arg(long, value_name = "N", env = THREADS)]
+    pub(super) threads: Option<usize>,
+    /// Print only the answer, notes, faults and errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// The id of the topic. No collection has a topic of this id, so nothing that a collection says of its own topics (ranks in a crawl) counts for
+/// the question.
 const TOPIC: &str = "asked";
 
 /// The file of the topic, and the directory of the report, beside the run.
@@ -49,7 +99,7 @@ const QUESTION: usize = 1000;
 /// The name of the file of arguments that answers together with images.
 const ARGUMENTS: &str = "args-me.json";
 
-/// The maximum size of what a run has written.
+/// The maximum size in bytes of a file that a run has written.
 const MAX_BYTES: u64 = 512 << 20;
 
 /// `riposte ask`. The exit code is that of the run.
@@ -252,7 +302,7 @@ impl Run<'_> {
             edition: "2022".to_owned(),
             evidence: self.args.evidence.clone(),
             indexing: IndexingArgs {
-                // the answer has the place of the report
+                // the path of the report is no part of the answer
                 quiet: true,
                 ..self.indexing()
             },
@@ -295,7 +345,7 @@ impl Run<'_> {
         };
         let collection = ImageCollection::open(&self.args.input)?;
         let sheet = self.sheet()?;
-        let mut words = Words::new(self.question);
+        let mut words = Marker::new(self.question);
         let mut sides = Vec::new();
         for stance in Stance::BOTH {
             let of_side = lines.iter().filter(|line| line.stance == stance);
@@ -345,7 +395,7 @@ impl Run<'_> {
         let effort = effort(self.args.threads)?;
         let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, &mut |_| ())?;
         let corpus = indexes.first().context("the approach has no index")?;
-        let mut words = Words::new(self.question);
+        let mut words = Marker::new(self.question);
         let objects = objects::from_title(self.question);
         let text = |line: &TextRunLine| -> Result<Text> {
             let document = corpus.document(&line.doc)?;
@@ -356,7 +406,7 @@ impl Run<'_> {
                 id: line.doc.0.clone(),
                 score: line.score,
                 stance: line.stance.map(|stance| stance.word()),
-                text: words.best(sentences.collect(), |text| text),
+                text: best(&mut words, sentences.collect(), |text| text),
                 url: document.url,
             })
         };
@@ -385,7 +435,7 @@ fn image(
     explained: Option<&ExplainedImage>,
     store: Option<&Store>,
     collection: &ImageCollection,
-    words: &mut Words,
+    words: &mut Marker,
 ) -> Result<Image> {
     let probability = |stance: Stance| {
         let score = explained?.score(stance)?;
@@ -399,8 +449,8 @@ fn image(
     let found = evidence.as_ref().map(debate::image_sentences);
     let (mut text, mut place) = (String::new(), None);
     if let Some(sentences) = found.filter(|sentences| !sentences.is_empty()) {
-        let best = words.best(sentences, |sentence| &sentence.text);
-        (text, place) = (best.text, Some(best.place));
+        let found = best(words, sentences, |sentence| &sentence.text);
+        (text, place) = (found.text, Some(found.place));
     }
     let entries = collection.entries();
     let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
@@ -415,7 +465,7 @@ fn image(
         score: line.score,
         pro: probability(Stance::Pro),
         con: probability(Stance::Con),
-        words: debate::shortened(&text),
+        words: debate::quotation(&text),
         place: place.map(str::to_owned),
         file: files.first().map(|file| file.display().to_string()),
         page: page.map(|page| page.url.clone()),
@@ -438,42 +488,16 @@ fn arguments_of(sheet: &DebateSheet, stance: Stance) -> Vec<Argument> {
     arguments.map(argument).collect()
 }
 
-/// The words of a question, by which a snippet is chosen.
-struct Words {
-    analyzer: tantivy::tokenizer::TextAnalyzer,
-    terms: Vec<String>,
-}
-
-impl Words {
-    fn new(question: &str) -> Words {
-        let mut analyzer = Analyzer {
-            stop: StopList::built_in("long"),
-            stemmer: Stemmer::Snowball,
-            ..Analyzer::default()
+/// The text that has the most different words of the question; the first of several, and an empty one if there is none.
+fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
+    let mut best: Option<(usize, T)> = None;
+    for text in texts {
+        let count = words.count(text_of(&text));
+        if best.as_ref().is_none_or(|(most, _)| count > *most) {
+            best = Some((count, text));
         }
-        .build();
-        let mut terms = analyzer::terms(&mut analyzer, question);
-        terms.sort_unstable();
-        terms.dedup();
-        Words { analyzer, terms }
     }
-
-    /// The text with the most different words of the question; the first of several, and an empty one of none.
-    fn best<T: Default>(&mut self, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
-        let mut best: Option<(usize, T)> = None;
-        for text in texts {
-            let found = analyzer::terms(&mut self.analyzer, text_of(&text));
-            let count = self
-                .terms
-                .iter()
-                .filter(|term| found.contains(term))
-                .count();
-            if best.as_ref().is_none_or(|(most, _)| count > *most) {
-                best = Some((count, text));
-            }
-        }
-        best.map(|(_, text)| text).unwrap_or_default()
-    }
+    best.map(|(_, text)| text).unwrap_or_default()
 }
 
 /// Opens a page in the user's browser: the program that $BROWSER names, or else the one of the system.
@@ -496,7 +520,7 @@ fn show(page: &Path) -> Result<()> {
     let mut child = started.with_context(|| {
         format!("cannot start {name} to open the report; $BROWSER names another program")
     })?;
-    // a browser that is running already takes the page and ends; another one stays, and is not waited for
+    // if a browser is running already, this process hands it the page and ends; otherwise it is the browser, and is not waited for
     std::thread::sleep(std::time::Duration::from_millis(300));
     match child.try_wait() {
         Ok(Some(status)) if !status.success() && !cfg!(windows) => {

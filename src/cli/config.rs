@@ -1,5 +1,5 @@
-//! riposte.toml: defaults of options, and what the metadata of runs say of their makers. What is typed goes before the environment, and the
-//! environment before this file.
+//! riposte.toml: defaults of options, and what the metadata of runs say of their makers. A typed option goes before the
+//! environment, and the environment before this file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ use crate::weights::Models;
 /// The name of the file, in the working directory and in riposte's directory among the user's configurations.
 const FILE: &str = "riposte.toml";
 
-/// The file's name in the user's configuration directory when it had metadata alone.
+/// The name of the file in earlier builds, where it had only what the metadata of runs say of their makers.
 const FORMER_FILE: &str = "config.toml";
 
 /// The environment variable that names the file.
@@ -192,7 +192,7 @@ impl Configuration {
             .collect()
     }
 
-    /// The options of the command that was typed whose values are those of the file.
+    /// Those options of the typed command whose values come from the file.
     fn used(&self, command: &ArgMatches) -> BTreeMap<String, String> {
         let options = self.options().into_iter();
         let used = options.filter(|(name, _)| {

@@ -32,7 +32,7 @@ mod verify;
 mod version;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
@@ -42,9 +42,9 @@ use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use crate::weights::{self, Models};
 use args::{
-    ApproachesArgs, AskArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs,
-    ImagesArgs, IndexArgs, InspectArgs, MergeArgs, MetadataArgs, ModelsCommand, QualityArgs,
-    ReadArgs, StanceArgs, Task, TextArgs, VerifyArgs,
+    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs, ImagesArgs,
+    IndexArgs, InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, Task,
+    TextArgs, VerifyArgs,
 };
 use cache::CacheCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
@@ -72,7 +72,7 @@ enum Command {
     /// Rank any text collection in the layout of BEIR or TIREx for its queries, and write the ranking to run.txt
     Rank(TextArgs),
     /// Answer a question of one's own: the best images and arguments for and against, or the best texts
-    Ask(AskArgs),
+    Ask(ask::AskArgs),
     /// Build or update the index of a collection, and describe it
     Index(IndexArgs),
     /// Compute the evidence about the images of a collection, without ranking them
@@ -133,7 +133,7 @@ fn command_line() -> clap::Command {
     without_empty_variables(Cli::command()).long_version(version::long())
 }
 
-/// The command, which takes an environment variable that is set to nothing for one that is not set, as those who set it mean it.
+/// The command, for which an environment variable that is set to nothing is not set: those who set it so mean that.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let value = arg.get_env().and_then(std::env::var_os);
@@ -205,6 +205,25 @@ pub fn run() -> Result<u8> {
         Command::Completions(args) => shell::completions(&args, command_line()),
         Command::Man(args) => shell::man(&args, command_line()),
     }
+}
+
+#[derive(Subcommand)]
+enum ModelsCommand {
+    /// Download models and verify them
+    Fetch {
+        /// Models or roles (such as ocr or clip), by default the default models
+        #[arg(value_name = "NAME|ROLE")]
+        names: Vec<String>,
+        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+        #[arg(long, value_name = "DIR")]
+        models: Option<PathBuf>,
+    },
+    /// List the models, what each is for, and whether it is installed
+    List {
+        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+        #[arg(long, value_name = "DIR")]
+        models: Option<PathBuf>,
+    },
 }
 
 /// `riposte models`.

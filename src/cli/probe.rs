@@ -70,7 +70,7 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
     let mut command = Command::new(program);
-    // it has everything from here
+    // the process gets all that it needs as arguments
     command.arg("--no-config");
     command.arg("extract").arg("--input").arg(&args.input);
     command.arg("--evidence").arg(evidence);

@@ -55,7 +55,7 @@ fn hidden(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// The words that options can have as values, besides those that are their type.
+/// Words that options take as values, and that are known only when the program runs.
 struct Words {
     images: Vec<String>,
     controversial: Vec<String>,
@@ -212,14 +212,14 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     let title = name.to_uppercase().replace('-', "\\-");
     let head = format!("{PREAMBLE}.TH \"{title}\" 1 \"\" \"riposte {version}\" \"riposte\"\n");
     let page = String::from_utf8(page).context("a manual page")?;
-    // each section is written with the preamble, and possible values with a break more than mandoc takes
+    // the generator writes its preamble before each section, and after possible values a line break that mandoc warns of
     let page = page
         .replace(PREAMBLE, "")
         .replace("\n.br\n\n.br\n", "\n.sp\n");
     Ok((head + &page).into_bytes())
 }
 
-/// What the generator writes first: an apostrophe that copies as one.
+/// The generator's preamble, which makes an apostrophe that can be copied as one.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// Writes a section of terms with their descriptions.

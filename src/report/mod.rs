@@ -10,7 +10,7 @@ mod pages;
 pub mod pictures;
 pub mod texts;
 mod tree;
-mod words;
+pub(crate) mod words;
 
 use std::collections::HashMap;
 use std::fs;

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use tantivy::tokenizer::TextAnalyzer;
 
-use crate::index::analyzer::{Analyzer, Stemmer, StopList};
+use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
+pub(crate) use crate::topic::words::shortened;
 
 /// A measure or probability, with three decimals.
 pub(crate) fn three_decimals(value: f64) -> String {
@@ -43,16 +44,6 @@ pub fn slug(id: &str) -> String {
     format!("{plain}.{hash}")
 }
 
-/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else {
-        return text.to_owned();
-    };
-    let start = &text[..end];
-    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
-    format!("{} …", start[..cut].trim_end())
-}
-
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -76,13 +67,17 @@ impl Marker {
             ..Analyzer::default()
         }
         .build();
-        let mut terms = HashSet::new();
-        let mut stream = analyzer.token_stream(query);
-        stream.process(&mut |token| {
-            terms.insert(token.text.clone());
-        });
-        drop(stream);
+        let terms = analyzer::terms(&mut analyzer, query).into_iter().collect();
         Marker { analyzer, terms }
+    }
+
+    /// The number of different words of the topic in a text.
+    pub fn count(&mut self, text: &str) -> usize {
+        let found = analyzer::terms(&mut self.analyzer, text).into_iter();
+        found
+            .filter(|term| self.terms.contains(term))
+            .collect::<HashSet<_>>()
+            .len()
     }
 
     /// Splits a text into pieces. Together they are the whole text.
@@ -138,6 +133,13 @@ mod tests {
             })
             .collect();
         assert_eq!(shown.concat(), "The [zoo], [closing] <b>soon</b>");
+    }
+
+    #[test]
+    fn different_words_of_the_topic_are_counted() {
+        let mut marker = Marker::new("Should zoos be closed?");
+        assert_eq!(marker.count("The zoo should close; zoos are closing."), 2);
+        assert_eq!(marker.count("It should be."), 0);
     }
 
     proptest! {

@@ -32,7 +32,7 @@ const MAX_HASHES_BYTES: u64 = 1 << 20;
 /// The beginning of the names of files with the hashes of a text collection's files.
 const HASHES: &str = ".contents-";
 
-/// The hexadecimal digits of a hash of a collection's path, of one of an analyzer or encoder, and of one of a service's request.
+/// Numbers of hexadecimal digits in names: of the hash of a collection's path, of an analyzer or encoder, and of a request to a service.
 const STEM_DIGITS: usize = 12;
 const PART_DIGITS: usize = 8;
 const ANSWER_DIGITS: usize = 32;
@@ -124,8 +124,8 @@ fn stem_of(collection: &Path) -> String {
     format!("{}-{hash}", name.unwrap_or_default())
 }
 
-/// The path of an SQLite file in `dir` for what is computed about the collection at this path, which has no symbolic links. Until this process
-/// ends, [`clear`] leaves alone what is stored of the collection.
+/// The path of the SQLite file in `dir` for the collection at this path, which must be free of symbolic links. Until this process ends,
+/// [`clear`] removes nothing that is stored of the collection.
 pub fn store(dir: &Path, collection: &Path) -> PathBuf {
     let stem = stem_of(collection);
     // a cache without records can be used, too: they only protect it, and say what it is for
@@ -268,7 +268,7 @@ pub fn list(dir: &Path) -> Result<Listed> {
             for entry in entries.with_context(reading)? {
                 match entry.with_context(reading)?.file_name().into_string() {
                     Ok(name) => _ = names.insert(name),
-                    // riposte's own names are text
+                    // all names that riposte gives are UTF-8
                     Err(name) => listed.others.push(name.to_string_lossy().into_owned()),
                 }
             }
@@ -565,7 +565,7 @@ fn remove(entry: &Entry) -> Removal {
     let Ok(_locks) = lock_entry(entry) else {
         return Removal::InUse;
     };
-    // a journal after its file, which would be damaged without it
+    // a journal after its file: without its journal, the file would be damaged
     let paths = [&entry.path].into_iter().chain(&entry.beside);
     for path in paths {
         match disk::remove(path) {
@@ -586,7 +586,7 @@ fn remove_last_record(dir: &Path, stem: &str) {
         _ => false,
     };
     if !names.any(is_of_stem) {
-        // it only takes space
+        // a record that stays only takes space
         let _ = fs::remove_file(record(dir, stem));
     }
 }

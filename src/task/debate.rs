@@ -18,7 +18,7 @@ use crate::reading::pieces::beginning;
 use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
 use crate::topic::question;
-use crate::topic::words::sentences;
+use crate::topic::words::{sentences, shortened};
 use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, Illustration};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
@@ -154,8 +154,9 @@ fn choose_arguments(
 /// An argument with its rank and its score.
 type Ranked = (usize, f64, FoundArgument);
 
-/// The arguments that are about the topic. Where a collection has few of them, the top of a ranking has others too. The conclusion or the
-/// beginning of the text must be as like the topic's title as [`LEAST_LIKENESS`] and [`LEAST_SHARE`] say; without sentence vectors all are kept.
+/// The arguments that are about the topic. Where a collection has few of them, the top of a ranking has others too. The cosine of
+/// the conclusion or of the beginning of the text to the topic's title must reach [`LEAST_LIKENESS`] and [`LEAST_SHARE`]; without sentence vectors all
+/// are kept.
 fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<Ranked>> {
     let mut texts = vec![topic.title.as_str()];
     for (_, _, argument) in &found {
@@ -187,8 +188,8 @@ struct ArgumentText {
 }
 
 impl ArgumentText {
-    /// Quotes an argument from the sentence on that is most about the claim and takes the side most clearly: that with the largest sum of the
-    /// cosine to the claim and the balance of its stance.
+    /// Quotes an argument, beginning with the sentence that is most about the claim and takes the side most clearly: that with the largest sum
+    /// of the cosine to the claim and the balance of its stance.
     fn read(
         claim: &str,
         argument: &FoundArgument,
@@ -225,7 +226,7 @@ impl ArgumentText {
         let quote = match clearest {
             Some((from, _)) => quoted(&sentences[from..]),
             // a text without a sentence of several words
-            None => shortened(&argument.premise),
+            None => quotation(&argument.premise),
         };
         if support.iter().any(|support| *support >= MIN_BALANCE) {
             let mut support = support.iter();
@@ -256,19 +257,12 @@ fn quoted(sentences: &[String]) -> String {
             break;
         }
     }
-    shortened(&quote)
+    quotation(&quote)
 }
 
-/// A text on one line, with an ellipsis where it is cut.
-pub(crate) fn shortened(text: &str) -> String {
-    let line = one_line(text);
-    match line.char_indices().nth(QUOTED_CHARACTERS) {
-        Some((end, _)) => {
-            let cut = line[..end].rfind(' ').unwrap_or(end);
-            format!("{} …", &line[..cut])
-        }
-        None => line,
-    }
+/// A text on one line, as it is quoted.
+pub(crate) fn quotation(text: &str) -> String {
+    shortened(&one_line(text), QUOTED_CHARACTERS)
 }
 
 fn one_line(text: &str) -> String {
@@ -298,7 +292,7 @@ pub(crate) fn compared_sentences(text: &str) -> Vec<String> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ImageSentence {
     pub text: String,
-    /// Where it is: "text in the image", "caption".
+    /// Where the sentence is: "text in the image", "caption".
     pub place: &'static str,
 }
 
@@ -352,9 +346,9 @@ fn illustrate(
         let like = nearest(&|side| side == line.stance).map(|nearest| Illustration {
             argument: nearest.argument.id.clone(),
             likeness: nearest.likeness,
-            words: shortened(&nearest.image.text),
+            words: quotation(&nearest.image.text),
             place: nearest.image.place.to_owned(),
-            sentence: shortened(nearest.sentence),
+            sentence: quotation(nearest.sentence),
             other_side,
         });
         images.push(DebateImage {

@@ -97,6 +97,16 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
+/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let start = &text[..end];
+    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
+    format!("{} …", start[..cut].trim_end())
+}
+
 /// The sentences of a text, in order. Those without a word are left out.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();

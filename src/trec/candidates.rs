@@ -94,7 +94,7 @@ impl Candidates {
     }
 }
 
-/// The first known id that begins with this one or, if there is none, the one before it in the order, if this one begins with that.
+/// The first known id that begins with this one. If there is none, the known id just before it in the order, if this one begins with that.
 fn find<'a>(id: &DocId, known: &[&'a DocId]) -> Option<&'a DocId> {
     let at = known.partition_point(|other| *other < id);
     let next = known.get(at).filter(|other| other.0.starts_with(&id.0));

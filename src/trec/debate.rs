@@ -41,7 +41,7 @@ pub struct DebateArgument {
     /// What the argument argues for, in its own words; empty if it says nothing about that.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
-    /// The sentences of it that take its side most clearly.
+    /// Its sentences that take its side most clearly.
     pub quote: String,
     /// Near-duplicates of it further down the ranking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

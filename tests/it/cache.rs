@@ -177,7 +177,7 @@ fn what_is_locked_stays() {
             .find(|n| n.starts_with(start) && n.ends_with(end));
         File::open(cache.join(found.unwrap())).unwrap()
     };
-    // an extraction holds the lock of the store, and any command that of the collection
+    // an extraction holds the lock of the store, and every command holds that of the collection
     let store = of("sample-", ".sqlite.lock");
     store.lock().unwrap();
     let texts = of(".collection-texts-", "");
@@ -197,7 +197,7 @@ fn what_is_locked_stays() {
         "{said}"
     );
     assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[2]]));
-    // not only closed: a process that another test starts at this moment has them open, too
+    // unlocked, not only closed: a process that another test starts at this moment has the files open, too
     store.unlock().unwrap();
     texts.unlock().unwrap();
     // a transaction of SQLite's
@@ -341,7 +341,7 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
     assert_eq!(names(&cache), foreign);
     assert_eq!(dir.read("precious/work.sqlite"), "years of work");
     assert_eq!(names(&at("mixed-0123456789ab-01234567.index")).len(), 2);
-    // one of them cannot be named either
+    // and none of them can be named
     assert_eq!(dir.run("cache clear --yes thesis.sqlite").0, 2);
 }
 

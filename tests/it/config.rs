@@ -267,7 +267,7 @@ fn evidence_goes_to_the_cache_of_the_configuration() {
     };
     assert!(stores().is_some());
     assert!(!dir.path("cache").exists(), "the user's cache directory");
-    // the same place for commands that read it
+    // commands that read it look in the same place
     let exported = run(
         &dir,
         &[],

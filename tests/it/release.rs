@@ -106,7 +106,7 @@ fn steps(workflow: &Value) -> Vec<(String, &Value)> {
     .collect()
 }
 
-/// GitHub cannot be asked here. This is what would make a release wrong without a failure.
+/// GitHub cannot run the workflow here. These are mistakes that would make a wrong release without failing.
 #[test]
 fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
     let file = root().join(".github/workflows/release.yml");
@@ -114,7 +114,7 @@ fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
     let workflow: Value = yaml_serde::from_str(&source).unwrap();
     assert_eq!(workflow["on"]["push"]["tags"][0], "v*");
     assert!(workflow["on"]["push"].get("branches").is_none());
-    // nothing may write but the last job, and that only the release
+    // only the last job may write, and only the release
     assert_eq!(workflow["permissions"]["contents"], "read");
     for (name, job) in workflow["jobs"].as_mapping().unwrap() {
         let name = name.as_str().unwrap();

@@ -84,7 +84,7 @@ fn zsh_and_fish_can_read_their_scripts() {
     }
 }
 
-/// What a shell that is not installed would read.
+/// Also for shells that are not installed here: what their scripts have to name.
 #[test]
 fn each_script_names_the_commands_the_options_and_the_values() {
     let dir = WorkDir::new();
@@ -200,7 +200,7 @@ fn each_command_has_a_page_that_names_its_options() {
     assert_eq!(shown, own);
 }
 
-/// The examples are commands that riposte takes: a misspelt option would be refused with the usage.
+/// riposte accepts the commands of the examples: a misspelt option would be an error.
 #[test]
 fn the_examples_are_commands_that_riposte_takes() {
     let dir = WorkDir::new();

@@ -3,7 +3,7 @@
 The package carries the program `riposte` and calls it. It computes nothing itself, so whatever Python ranks is what the command line ranks.
 
 - `riposte.run` runs the program; `python -m riposte` is the program.
-- `riposte.pt` has PyTerrier transformers: `pip install 'riposte[pyterrier]'`.
+- `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs what they need).
 - `riposte.datasets` writes data sets of ir_datasets as riposte reads them.
 - `riposte.evidence` reads the evidence about images as data frames.
 

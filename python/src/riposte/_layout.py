@@ -47,7 +47,7 @@ def task_of(directory: Path) -> str:
 
 
 def others_than(names: set[str], directory: Path) -> list[str]:
-    """The names of what riposte would read in a directory as a collection or as topics, but for these names."""
+    """The names of what riposte would read in a directory as a collection or as topics, except these names."""
     if not directory.is_dir():
         return []
     found = [file.name for task in _FILES for file in files_of(task, directory)]

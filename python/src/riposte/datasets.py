@@ -106,7 +106,7 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
             _write_lines(map(_query, dataset.queries_iter()), made / "queries.jsonl")
         dimensions = _write_qrels(dataset.qrels_iter(), made) if dataset.has_qrels() else []
         for path in (directory / file for file in present):
-            # what the data set does not have must not stay either: it belongs to another one
+            # a file of an earlier data set must not stay where this one has no such file
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for file in made.iterdir():
             os.replace(file, directory / file.name)

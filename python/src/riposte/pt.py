@@ -10,6 +10,7 @@ never started. Needs the packages python-terrier and pandas.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import itertools
 import json
@@ -424,9 +425,9 @@ def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
     """The id and the fields of each document of a collection, in the order of its files. A line that cannot be read is passed over, as riposte
     does, which names it when it builds the index."""
     for path in _layout.files_of(index.task, index.path):
-        opened = gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else open(path, encoding="utf-8-sig")
-        with opened as file:
-            if index.task == "controversial":
+        open_file = gzip.open if path.suffix == ".gz" else open
+        if index.task == "controversial":
+            with open_file(path, "rb") as file:
                 for argument in _arguments(file):
                     premises = argument.get("premises") or []
                     yield (
@@ -437,7 +438,8 @@ def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
                             "premise_stance": next((premise["stance"] for premise in premises if premise.get("stance")), None),
                         },
                     )
-                continue
+            continue
+        with open_file(path, "rt", encoding="utf-8-sig") as file:
             for line in file:
                 try:
                     document = json.loads(line)
@@ -448,30 +450,18 @@ def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield str(id), {"text": text, "title": document.get("title"), "url": document.get("chatNoirUrl")}
 
 
-def _arguments(file: IO[str]) -> Iterator[dict[str, Any]]:
+def _arguments(file: IO[bytes]) -> Iterator[dict[str, Any]]:
     """The arguments of a file `{"arguments": [{…}, …]}`, which is not read as a whole. Raises a ValueError where it cannot be read further."""
-    block = 1 << 20
-    text = file.read(block)
-    while "[" not in text and (more := file.read(block)):
-        text += more
-    at = text.find("[") + 1
-    decoder = json.JSONDecoder()
-    while True:
-        while text[at : at + 1].isspace() or text[at : at + 1] == ",":
-            at += 1
-        if text[at : at + 1] == "]":
-            return
-        try:
-            argument, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            # the rest of the argument may be in the next block
-            text, at = text[at:], 0
-            more = file.read(max(block, len(text)))
-            if not more:
-                raise ValueError(f"{file.name} cannot be read further than the argument that begins {text[:60]!r}: {error.msg}") from None
-            text += more
-        else:
-            yield argument
+    import ijson
+
+    # a byte order mark, which is no JSON
+    start = file.read(3)
+    if start != codecs.BOM_UTF8:
+        file.seek(0)
+    try:
+        yield from ijson.items(file, "arguments.item")
+    except ijson.JSONError as error:
+        raise ValueError(f"{file.name} cannot be read further: {error}") from None
 
 
 class StanceAnnotator(_Transformer):

@@ -68,7 +68,7 @@ pub(super) struct Image {
     pub file: Option<String>,
     /// The address of the first page that shows it.
     pub page: Option<String>,
-    /// The argument that it illustrates, and how like they are.
+    /// The argument that it illustrates, and how similar both are.
     pub argument: Option<String>,
     pub likeness: Option<f64>,
 }
@@ -98,7 +98,7 @@ impl Answer {
 }
 
 impl Side {
-    /// A side without an answer.
+    /// A side with its claim alone.
     pub fn new(question: &str, side: Stance) -> Side {
         let (claim, counter_claim) = question::claims(question);
         Side {

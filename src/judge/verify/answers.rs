@@ -11,7 +11,7 @@ const ARGUMENTS: [u32; 27] = [
     5, 4, 7, 5, 2, 4, 7, 3, 4, 4, 4, 2, 4, 3, 6, 4, 7, 4, 4, 5, 7, 5, 8, 7, 8, 2, 6,
 ];
 
-/// The only topic of 2025 whose arguments do not begin with 1: it has its fourth one alone.
+/// The only topic of 2025 whose arguments do not begin with 1: it has only its fourth one.
 const ONE_ARGUMENT: u32 = 9;
 
 const KEYS: &str =

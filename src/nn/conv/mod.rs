@@ -39,7 +39,7 @@ pub(crate) use classifier::Classifier;
 pub(crate) use parts::{Extent, Parts, compile};
 pub(crate) use quantised::int8_instructions;
 
-/// The name of the instructions that floats are computed with on this machine, here and by rten.
+/// The name of the machine's instructions for floats, which this runtime and rten use.
 pub(crate) fn float_instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {

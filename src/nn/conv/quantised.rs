@@ -47,7 +47,7 @@ enum Instructions {
     Portable,
 }
 
-/// The name of the instructions that products are computed with in int8; `None` where they are computed in floats.
+/// The name of the machine's instructions for products in int8; `None` where products are computed in floats.
 pub(crate) fn int8_instructions() -> Option<&'static str> {
     Instructions::detect().map(Instructions::name)
 }
