@@ -17,6 +17,9 @@ sys.dont_write_bytecode = True
 os.environ.setdefault("RIPOSTE_BINARY", str(REPOSITORY / "target/release/riposte"))
 #: The user's own directory, where cargo is.
 HOME = os.environ.get("HOME", "")
+#: Where Java is, and the models, for the tests that ask for them.
+JAVA_HOME = os.environ.get("JAVA_HOME", "")
+MODELS = os.environ.get("RIPOSTE_TEST_MODELS", "")
 _home = tempfile.TemporaryDirectory(prefix="riposte-tests-")
 for name in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "IR_DATASETS_HOME", "PYTERRIER_HOME", "RIPOSTE_MODELS", "WNSEARCHDIR"]:
     os.environ[name] = str(Path(_home.name, name.lower()))

@@ -70,9 +70,9 @@ def test_it_contains_what_it_should_and_is_small(wheel):
         (program,) = [info for info in archive.infolist() if info.filename.endswith("/scripts/riposte")]
         licence = archive.read(f"riposte-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
     info = f"riposte-{VERSION}.dist-info"
-    modules = ["__init__", "__main__", "_layout", "_program", "datasets", "evidence", "pt"]
+    modules = ["__init__", "__main__", "_layout", "_program", "_stream", "datasets", "evidence", "pt", "spark"]
     licences = ["APACHE", "KStem", "MIT", "models.md", "vaderSentiment"]
-    expected = [f"riposte/{name}.py" for name in modules] + ["riposte/py.typed", f"riposte-{VERSION}.data/scripts/riposte"]
+    expected = [f"riposte/{name}.py" for name in modules] + ["riposte/py.typed", *(f"riposte-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark"))]
     expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "sboms/riposte.cyclonedx.json")]
     expected += [f"{info}/licenses/licenses/LICENSE-{name}" for name in licences]
     assert sorted(names) == sorted(expected)
@@ -105,6 +105,8 @@ def test_the_package_finds_the_program_of_its_environment(installed):
     code = "import riposte; print(riposte.find_binary(), riposte.__version__, riposte.run(['-V']).stdout.strip(), sep='\\n')"
     said = in_environment(installed, "-c", code)
     assert said.stdout.splitlines() == [str(installed.with_name("riposte")), VERSION, f"riposte {VERSION}"], said.stderr
+    spark = in_environment(installed.with_name("riposte-spark"), "extract", "in", "out")
+    assert spark.returncode == 2 and spark.stderr == "riposte-spark: pyspark is not installed: pip install 'riposte[spark]'\n", spark.stderr
     pyterrier = in_environment(installed, "-c", "import riposte; riposte.pt")
     assert "ImportError: riposte.pt needs PyTerrier and pandas" in pyterrier.stderr
     shown = subprocess.run([sys.executable, "-m", "pip", "--python", installed, "show", "-f", "riposte"], capture_output=True, text=True, check=True)

@@ -265,6 +265,13 @@ pub(super) struct ExtractArgs {
     /// Compute these documents and store nothing: riposte calls itself so, to see whether it dies in them
     #[arg(long, value_name = "ID", value_delimiter = ',', hide = true)]
     pub(super) probe: Vec<String>,
+    /// Read documents as frames from stdin and write their evidence as frames to stdout (docs/scale.md); uses one thread by default, no collection and
+    /// no store
+    #[arg(long, conflicts_with_all = ["evidence", "shard", "probe", "limit", "rehash", "retry"])]
+    pub(super) stream: bool,
+    /// Write what is recorded of documents in which riposte died in this way, and compute nothing: for a program that has seen it die in them
+    #[arg(long, value_name = "HOW", requires = "stream", hide = true)]
+    pub(super) died: Option<String>,
 }
 
 #[derive(Args)]
@@ -329,7 +336,7 @@ pub(super) struct MergeArgs {
     /// Evidence store that receives the others, created if necessary
     #[arg(value_name = "FILE")]
     pub(super) into: PathBuf,
-    /// Evidence stores of shards
+    /// Evidence stores of shards, and directories of Parquet files that riposte-spark has written
     #[arg(value_name = "SHARD", required = true)]
     pub(super) shards: Vec<PathBuf>,
 }

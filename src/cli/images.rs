@@ -1,6 +1,7 @@
 //! `images`, `extract`, `read` and `merge`.
 
 use std::collections::BTreeMap;
+use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,10 +37,14 @@ use crate::task::image_run::{self, ImageRequest, uses_arguments};
 use crate::task::images::{ImageRanking, Settings};
 use crate::task::metadata::Description;
 use crate::task::models;
+use crate::task::stream::{self, StreamRequest};
 use crate::task::text_run::ensure_documents;
 use crate::trec::run::{self, AnswerLine, ImageRunLine};
 use crate::trec::{FaultKind, debate as sheets, escaped, explained};
 use crate::weights::Role;
+
+/// Size of the buffers of `extract --stream`.
+const STREAM_BUFFER: usize = 1 << 16;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -247,6 +252,9 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     if !args.probe.is_empty() {
         return probe::probe(args);
     }
+    if args.stream {
+        return stream(args);
+    }
     let options = &args.extraction;
     let collection = open(options)?;
     let mut printer = EventPrinter::new(options.quiet);
@@ -272,6 +280,25 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
         say!("evidence in {}", extraction.store.path().display());
     }
     Ok(print_faults(options, &summary))
+}
+
+/// `riposte extract --stream`: computes the evidence of the documents that come in on stdin. Returns the exit code.
+fn stream(args: &ExtractArgs) -> Result<u8> {
+    let options = &args.extraction;
+    let mut printer = EventPrinter::new(true);
+    let models = options.models.open()?;
+    let request = StreamRequest {
+        options: options.extraction_options(),
+        threads: options.threads.unwrap_or(1),
+        died: args.died.as_deref(),
+    };
+    // unlocked: the thread that reads may wait for a frame when this one ends after an error
+    let input = BufReader::with_capacity(STREAM_BUFFER, std::io::stdin());
+    let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
+    let faults = stream::stream(&models, request, input, output, &mut |event| {
+        printer.print(event)
+    })?;
+    Ok(u8::from(faults > 0))
 }
 
 /// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.

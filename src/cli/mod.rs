@@ -130,7 +130,14 @@ impl Command {
 
 /// The command line, with all that is known only when the program runs.
 fn command_line() -> clap::Command {
-    without_empty_variables(Cli::command()).long_version(version::long())
+    let command = Cli::command().mut_subcommand("extract", |extract| {
+        // a stream has no directory
+        extract.mut_arg("input", |input| {
+            let input = input.required(false).required_unless_present("stream");
+            input.default_value_if("stream", "true", Some("-"))
+        })
+    });
+    without_empty_variables(command).long_version(version::long())
 }
 
 /// The command, for which an environment variable that is set to nothing is not set: those who set it so mean that.

@@ -17,7 +17,7 @@ use crate::disk::Stamp;
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// A larger file is a fault. The largest page of the real crawl has 1 MB, the largest image 60 MB.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+pub(super) const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// More bytes of a document's texts (pages, XPaths, rankings, URLs) together are a fault: they are in memory at a time.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
@@ -159,7 +159,7 @@ impl ImageCollection {
             };
             for Member { path, is_dir } in inner {
                 let id = file_name(&path);
-                if !is_dir || id.len() < 17 || !is_id(&id, id.len()) {
+                if !is_dir || !is_document_id(&id) {
                     faults.push(fault(
                         FaultKind::Layout,
                         &path,
@@ -558,6 +558,11 @@ fn file_name(path: &Path) -> String {
         .unwrap_or(OsStr::new(""))
         .to_string_lossy()
         .into_owned()
+}
+
+/// Whether `name` is the name of a document's directory.
+pub(super) fn is_document_id(name: &str) -> bool {
+    name.len() >= 17 && is_id(name, name.len())
 }
 
 /// Whether `name` is "I" and lower-case hex digits, `length` characters in all.

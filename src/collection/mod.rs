@@ -3,6 +3,7 @@
 pub mod arguments;
 mod braces;
 pub mod documents;
+pub mod frames;
 pub mod images;
 mod lines;
 pub mod passages;

@@ -8,9 +8,11 @@
 mod clock;
 mod files;
 mod groups;
+mod single;
 mod suspects;
 mod worker;
 
+pub use single::{Single, single};
 pub use suspects::{attempt, pass_over, suspects};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -61,16 +63,25 @@ impl Tools {
     }
 
     /// The version of riposte, and the producers of all channels that can be computed.
-    fn signature(&self) -> String {
+    pub fn signature(&self) -> String {
+        format!(
+            "riposte {}; {}",
+            env!("CARGO_PKG_VERSION"),
+            self.all_producers()
+        )
+    }
+
+    /// The producers of all channels that can be computed.
+    pub fn all_producers(&self) -> String {
         let mut producers = BTreeMap::new();
-        let mut text = format!("riposte {}", env!("CARGO_PKG_VERSION"));
+        let mut texts = Vec::new();
         for channel in Channel::ALL {
             if let Some(producer) = self.producer(channel, &producers) {
-                text.push_str(&format!("; {channel}: {producer}"));
+                texts.push(format!("{channel}: {producer}"));
                 producers.insert(channel, producer);
             }
         }
-        text
+        texts.join("; ")
     }
 
     /// The producer of a channel, given the producers of the channels that it uses; `None` if its extractor is not available.

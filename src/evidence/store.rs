@@ -12,8 +12,10 @@ mod file;
 mod merge;
 mod parquet;
 mod passed_over;
+mod portable;
 mod repair;
 mod rows;
+mod rows_of_parquet;
 mod tables;
 
 use std::cell::OnceCell;
@@ -41,6 +43,7 @@ pub use file::ShardFile;
 pub(crate) use file::read_only_uri;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
+pub use portable::Scratch;
 pub use rows::{EvidenceFields, StoredWords};
 pub(crate) use rows::{blob_of, vector_of};
 use rows::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
@@ -72,19 +72,7 @@ impl Extraction {
         on_event: &mut OnEvent,
     ) -> Result<Self> {
         let mut model_status = BTreeMap::new();
-        let tools = find_tools(&models, options, &mut model_status)?;
-        for channel in options.required {
-            if !tools.has(*channel) {
-                let why = model_status.get(channel);
-                let why = why.map_or("it is off", String::as_str);
-                bail!("--require {channel}: {why}");
-            }
-        }
-        for (channel, why) in &model_status {
-            if !tools.has(*channel) {
-                on_event(Event::Note(format!("{channel} is off: {why}")));
-            }
-        }
+        let tools = find_wanted_tools(&models, options, &mut model_status, on_event)?;
         let store = open_store_or_read(&evidence()?, on_event)?;
         if store.is_read_only() {
             on_event(Event::Note(format!(
@@ -389,6 +377,32 @@ fn open_when_free(
     })
 }
 
+/// As [`find_tools`]. Notes say which channels are off.
+///
+/// # Errors
+/// A required channel is off, or a model is damaged.
+pub(super) fn find_wanted_tools(
+    models: &Models,
+    options: ExtractionOptions,
+    model_status: &mut BTreeMap<Channel, String>,
+    on_event: &mut OnEvent,
+) -> Result<Tools> {
+    let tools = find_tools(models, options, model_status)?;
+    for channel in options.required {
+        if !tools.has(*channel) {
+            let why = model_status.get(channel);
+            let why = why.map_or("it is off", String::as_str);
+            bail!("--require {channel}: {why}");
+        }
+    }
+    for (channel, why) in model_status {
+        if !tools.has(*channel) {
+            on_event(Event::Note(format!("{channel} is off: {why}")));
+        }
+    }
+    Ok(tools)
+}
+
 fn find_tools(
     models: &Models,
     options: ExtractionOptions,
@@ -424,11 +438,17 @@ fn find_tools(
     })
 }
 
-/// Copies the evidence and the model outputs of `shard` that `store` lacks. The shard is not written.
+/// Copies the evidence and the model outputs of `shard` that `store` lacks. The shard is not written. It is a store or a directory of
+/// Parquet files, which have no model outputs.
 ///
 /// # Errors
 /// One of the stores cannot be read or written.
 pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
+    if shard.is_dir() {
+        let (from, into) = (shard.display(), store.path().display());
+        let merging = format!("cannot merge {from} into {into}");
+        return store.merge_parquet(shard).context(merging);
+    }
     let file = ShardFile::new(shard, store.path())?;
     let merged = store.merge(file.path())?;
     let mut outputs = crate::reading::outputs::OutputStore::open(store.path())?;

@@ -17,6 +17,7 @@ pub mod rank;
 pub mod recipe;
 pub(crate) mod service_run;
 pub mod stance;
+pub(crate) mod stream;
 pub mod text_approach;
 pub(crate) mod text_indexes;
 pub(crate) mod text_run;

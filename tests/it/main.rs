@@ -63,6 +63,7 @@ mod stages;
 mod stale;
 mod store;
 mod store_files;
+mod stream;
 mod support;
 mod suspects;
 mod texts;

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::need::{Peer, need};
+use riposte::weights::Models;
+
+use crate::support::need::{Model, Peer, Program, need};
 use crate::support::program::{stdout, succeed};
 use crate::support::root;
 
@@ -21,6 +23,7 @@ fn passes(file: &str) {
         .current_dir(root().join("python"))
         .env("RIPOSTE_BINARY", env!("CARGO_BIN_EXE_riposte"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("RIPOSTE_TEST_MODELS", Models::at(None).unwrap().dir())
         .env_remove("RIPOSTE_CONFIG");
     let said = stdout(&succeed(&mut command));
     assert!(
@@ -47,6 +50,24 @@ fn data_sets_of_ir_datasets_are_written() {
 #[test]
 fn evidence_is_read_as_data_frames() {
     passes("test_evidence.py");
+}
+
+#[test]
+fn evidence_computed_on_spark_is_that_of_one_machine() {
+    if need(Peer("pyarrow, pyspark")).is_some() && need(Program("java")).is_some() {
+        passes("test_spark.py");
+    }
+}
+
+#[test]
+fn models_are_shipped_to_executors_of_spark() {
+    let models = ["ppocr-v4", "all-minilm-l6-v2"].map(|name| need(Model(name)));
+    if models.iter().all(Option::is_some)
+        && need(Peer("pyarrow, pyspark")).is_some()
+        && need(Program("java")).is_some()
+    {
+        passes("test_spark_models.py");
+    }
 }
 
 #[test]

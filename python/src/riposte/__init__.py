@@ -6,8 +6,9 @@ The package carries the program `riposte` and calls it. It computes nothing itse
 - `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs what they need).
 - `riposte.datasets` writes data sets of ir_datasets as riposte reads them.
 - `riposte.evidence` reads the evidence about images as data frames.
+- `riposte.spark` computes that evidence on Spark: `pip install 'riposte[spark]'`.
 
-The last three are imported when they are first used, so that `import riposte` needs nothing but Python.
+The last four are imported when they are first used, so that `import riposte` needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from ._program import RiposteError, RiposteWarning, find_binary, run
 
 if TYPE_CHECKING:
-    from . import datasets, evidence, pt
+    from . import datasets, evidence, pt, spark
 
-__all__ = ["RiposteError", "RiposteWarning", "datasets", "evidence", "find_binary", "pt", "run"]
+__all__ = ["RiposteError", "RiposteWarning", "datasets", "evidence", "find_binary", "pt", "run", "spark"]
 
 try:
     __version__ = version("riposte")
@@ -30,6 +31,6 @@ except PackageNotFoundError:  # imported from a checkout that is not installed
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "evidence", "pt"):
+    if name in ("datasets", "evidence", "pt", "spark"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'riposte' has no attribute {name!r}")

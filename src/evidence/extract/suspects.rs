@@ -85,15 +85,20 @@ pub fn pass_over(
 ) -> Result<()> {
     let (_, entry) = entry_of(collection, document)
         .with_context(|| format!("there is no document {}", document.0))?;
+    store.pass_over(&death(entry, &entry.dir, tools, how))
+}
+
+/// What is recorded of a document in which riposte dies. `shown` is its directory as a user is told.
+pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
     let listing = entry.list(&mut Vec::new());
-    store.pass_over(&PassedOver {
-        document: document.clone(),
+    PassedOver {
+        document: entry.id.clone(),
         content: entry.content(&listing),
         fingerprint: listing.fingerprint,
         producers: tools.signature(),
-        path: entry.dir.clone(),
+        path: shown.to_owned(),
         what: format!("riposte died in it: passed over; --retry tries it again ({how})"),
-    })
+    }
 }
 
 /// The faults of the documents that are passed over now, by index. `mine` are the indices of the documents in the extent.

@@ -107,8 +107,22 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// As for [`Worker::work`].
     pub(super) fn attempt(&mut self, index: usize, held: Option<&StoredDocument>) -> Result<()> {
-        let outcome = self.document(index, &self.entries[index], held)?;
-        self.embed(&mut [outcome])
+        self.alone(index, held).map(|_| ())
+    }
+
+    /// Computes what is missing of a document, CLIP's vector too. None if nothing is.
+    ///
+    /// # Errors
+    /// As for [`Worker::work`].
+    pub(super) fn alone(
+        &mut self,
+        index: usize,
+        held: Option<&StoredDocument>,
+    ) -> Result<Option<Record>> {
+        let mut outcome = [self.document(index, &self.entries[index], held)?];
+        self.embed(&mut outcome)?;
+        let [outcome] = outcome;
+        Ok(outcome.record)
     }
 
     fn finish(

@@ -25,7 +25,7 @@ pub struct Merged {
 }
 
 /// Tables with what is stored about a document beside its evidence. Stores of earlier versions lack some of them.
-const BESIDE: [&str; 2] = ["checksum", "file_state"];
+pub(super) const BESIDE: [&str; 2] = ["checksum", "file_state"];
 
 impl Store {
     /// Copies the documents that another store has and this one lacks, or of which it has fewer channels. The stores are of shards of
@@ -174,10 +174,10 @@ fn readable_ids(shard: &Connection) -> BTreeSet<String> {
 }
 
 /// The values of one row.
-type Values = Vec<Value>;
+pub(super) type Values = Vec<Value>;
 
 /// All rows of a document, by table.
-fn rows_of<'t>(
+pub(super) fn rows_of<'t>(
     shard: &Connection,
     tables: &[&'t str],
     document: &str,
@@ -195,7 +195,7 @@ fn rows_of<'t>(
 }
 
 /// Writes the rows of one document, and compares them with its checksums.
-fn write(c: &Connection, rows: Vec<(&str, Vec<Values>)>, document: &str) -> Result<()> {
+pub(super) fn write(c: &Connection, rows: Vec<(&str, Vec<Values>)>, document: &str) -> Result<()> {
     for (table, rows) in rows {
         for values in rows {
             let places = vec!["?"; values.len()].join(", ");

@@ -54,6 +54,16 @@ impl Kind {
             _ => None,
         }
     }
+
+    /// Its name for other programs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Integer => "integer",
+            Kind::Real => "real",
+            Kind::Vector => "vector",
+        }
+    }
 }
 
 impl Column {

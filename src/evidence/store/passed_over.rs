@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{Store, rows};
 use crate::evidence::Channel;
@@ -82,16 +82,7 @@ impl Store {
                 }
                 c.execute("DELETE FROM document WHERE document = ?", [id])?;
             }
-            c.prepare_cached("INSERT OR REPLACE INTO passed_over VALUES (?, ?, ?, ?, ?, ?)")?
-                .execute(params![
-                    id,
-                    document.fingerprint,
-                    document.content,
-                    document.producers,
-                    document.path.to_string_lossy(),
-                    document.what
-                ])?;
-            Ok(())
+            Ok(insert(c, document)?)
         })
     }
 
@@ -106,4 +97,17 @@ impl Store {
             Ok(())
         })
     }
+}
+
+pub(super) fn insert(c: &Connection, document: &PassedOver) -> rusqlite::Result<()> {
+    c.prepare_cached("INSERT OR REPLACE INTO passed_over VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![
+            document.document.0,
+            document.fingerprint,
+            document.content,
+            document.producers,
+            document.path.to_string_lossy(),
+            document.what
+        ])?;
+    Ok(())
 }

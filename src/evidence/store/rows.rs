@@ -139,6 +139,27 @@ fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
     }
 }
 
+impl Record {
+    /// The faults of all channels.
+    pub(crate) fn faults_mut(&mut self) -> impl Iterator<Item = &mut Fault> {
+        fn of<T>(made: &mut Option<ChannelOutput<T>>) -> &mut [Fault] {
+            made.as_mut()
+                .map_or(&mut [], |made| made.faults.as_mut_slice())
+        }
+        [
+            of(&mut self.pages),
+            of(&mut self.ocr),
+            of(&mut self.picture),
+            of(&mut self.clip),
+            of(&mut self.sentences),
+            of(&mut self.vader),
+            of(&mut self.afinn),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
 fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<()> {
     if record.pages.is_some() && !record.given.is_empty() {
         c.prepare_cached("INSERT INTO given_text VALUES (?, ?, ?)")?

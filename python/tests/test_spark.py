@@ -1,0 +1,349 @@
+"""Evidence that is computed on Spark, beside that which one machine computes. Spark runs in processes of its own, as a user starts it."""
+
+import importlib.util
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import JAVA_HOME, REPOSITORY
+
+from riposte import spark
+from riposte._stream import FileOfDocument, Stream
+
+PROGRAM = os.environ["RIPOSTE_BINARY"]
+SAMPLE = REPOSITORY / "sample"
+#: Masters that give a task four tries: threads of one process, and processes to which everything has to be shipped.
+THREADS, PROCESSES = "local[2,4]", "local-cluster[2,1,1024]"
+
+#: Stands between Spark and the program, and notes each document that it passes on. It dies where it is told to.
+BETWEEN = """#!{python}
+import os, signal, struct, subprocess, sys, time
+real = ["{program}", *sys.argv[1:]]
+if "--died" in real:
+    os.execv(real[0], real)
+child = subprocess.Popen(real, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def pass_on(source, target):
+    head = source.read(8)
+    if len(head) < 8:
+        sys.exit(child.wait() if source is child.stdout else 0)
+    text = source.read(struct.unpack("<Q", head)[0])
+    target.write(head + text)
+    target.flush()
+    return text
+import json
+pass_on(child.stdout, sys.stdout.buffer)
+while True:
+    header = json.loads(pass_on(sys.stdin.buffer, child.stdin))
+    document = header["document"]
+    with open("{state}/begun", "a") as begun:
+        begun.write(document + "\\n")
+    if document in {poisoned}:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if document == "{unlucky}" and not os.path.exists("{state}/died"):
+        open("{state}/died", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep({pause})
+    for file in header["files"]:
+        if not file["omitted"]:
+            child.stdin.write(sys.stdin.buffer.read(file["size"]))
+    child.stdin.flush()
+    pass_on(child.stdout, sys.stdout.buffer)
+"""
+
+
+def between(state, poisoned=(), unlucky="", pause=0):
+    state.mkdir()
+    program = state / "between"
+    program.write_text(
+        BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, poisoned=set(poisoned) or "()", unlucky=unlucky, pause=pause)
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_work_of_spark():
+    """Removes what executors have left: Spark keeps it beside itself, with all that was shipped to them."""
+    yield
+    shutil.rmtree(Path(importlib.util.find_spec("pyspark").origin).parent / "work", ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    """The sample, and copies of its documents under other ids: 200 images."""
+    directory = tmp_path_factory.mktemp("collection")
+    shutil.copy(SAMPLE / "topics.xml", directory)
+    documents = sorted((SAMPLE / "images").glob("*/*"))
+    for number in range(200):
+        source = documents[number % len(documents)]
+        name = source.name if number < len(documents) else f"{source.name[:15]}{10 + number // len(documents)}"
+        shutil.copytree(source, directory / "images" / name[:3] / name)
+    assert len(list(directory.glob("images/*/*"))) == 200
+    return directory
+
+
+@pytest.fixture(scope="module")
+def alone(collection, tmp_path_factory):
+    """What one machine computes: the rows, and the run."""
+    home = tmp_path_factory.mktemp("alone")
+    return contents(riposte("extract", "-i", collection, home / "evidence.sqlite")), run_of(collection, home / "evidence.sqlite")
+
+
+def riposte(command, *args, code=0):
+    """Runs a command of the program; the last argument is the evidence store, which is returned."""
+    *args, store = map(str, args)
+    more = [store, *args] if command == "merge" else [*args, "--evidence", store, "--numeric", "float"]
+    done = subprocess.run([PROGRAM, "--no-config", command, *more], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return Path(store)
+
+
+def refused(directory, store):
+    """What the program says when it does not merge a directory."""
+    done = subprocess.run([PROGRAM, "--no-config", "merge", store, directory], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
+def run_of(collection, store):
+    out = store.parent / "out"
+    riposte("images", "-i", collection, "-o", out, store)
+    return (out / "run.txt").read_bytes()
+
+
+def contents(store):
+    """All rows of all tables. Times of files are left out: those of copies are not known."""
+    rows = []
+    with sqlite3.connect(store) as database:
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'text_hash' ORDER BY name").fetchall():
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})") if (table, row[1]) != ("file_state", "state")]
+            names = ", ".join(f'"{column}"' for column in columns)
+            rows += [(table, *row) for row in database.execute(f"SELECT {names} FROM {table} ORDER BY {names}")]
+    return rows
+
+
+def start(master, source, output, *args, program=PROGRAM):
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python/src"), "RIPOSTE_BINARY": program, "PYSPARK_PYTHON": sys.executable}
+    env.pop("JAVA_HOME")
+    if JAVA_HOME:
+        env["JAVA_HOME"] = JAVA_HOME
+    command = [sys.executable, "-m", "riposte.spark", "extract", str(source), str(output), "--partitions", "8", "--master", master, *args]
+    return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=Path(output).parent)
+
+
+def extract(*args, code=0, **more):
+    """Runs riposte-spark; what it said."""
+    process = start(*args, **more)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == code, said
+    return said
+
+
+def merged(output, store, code=0):
+    return contents(riposte("merge", output, store, code=code))
+
+
+def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_nothing(collection, alone, tmp_path):
+    output = tmp_path / "evidence"
+    assert "200 documents, 200 of them new or changed" in extract(THREADS, collection, output)
+    assert merged(output, tmp_path / "evidence.sqlite") == alone[0]
+    assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
+    files = sorted(output.iterdir())
+    assert len([file for file in files if file.suffix == ".parquet" and file.name.startswith("part-")]) == 8
+
+    assert "200 documents, 0 of them new or changed" in extract(THREADS, collection, output)
+    assert sorted(output.iterdir()) == files
+
+    # a document that has changed is computed anew, and its latest evidence counts
+    changed = tmp_path / "changed"
+    shutil.copytree(collection, changed, copy_function=shutil.copy2)
+    document = sorted(changed.glob("images/*/*"))[7]
+    (document / "image-url.txt").write_text("https://example.org/elsewhere.png")
+    said = extract(THREADS, changed, output)
+    assert "200 documents, 1 of them new or changed" in said and "1 documents computed, with 0 faults" in said
+    rows = merged(output, tmp_path / "again.sqlite")
+    assert rows == contents(riposte("extract", "-i", changed, tmp_path / "alone.sqlite")) != alone[0]
+
+
+def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
+    program = between(tmp_path / "state", pause=0.05)
+    process = start(PROCESSES, collection, tmp_path / "evidence", program=program)
+    begun = tmp_path / "state/begun"
+    until = time.monotonic() + 120
+    while time.monotonic() < until and (not begun.exists() or len(begun.read_text().splitlines()) < 60):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    executors = [pid for pid, command in descendants(process.pid) if "CoarseGrainedExecutorBackend" in command]
+    assert len(executors) == 2
+    os.kill(executors[0], signal.SIGKILL)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    # parts that the executor had begun, or done without a commit, are computed again
+    assert len(begun.read_text().splitlines()) > 200
+    assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
+    assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
+
+
+def descendants(pid):
+    """The processes that a process has started, and those that these have, with their command lines."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if parent == pid:
+                yield int(entry.name), command
+                yield from descendants(int(entry.name))
+
+
+def test_a_document_that_ends_the_program_is_a_fault(collection, alone, tmp_path):
+    poisoned = [path.name for path in sorted(collection.glob("images/*/*"))[20:200:90]]
+    program = between(tmp_path / "state", poisoned=poisoned)
+    said = extract(THREADS, collection, tmp_path / "evidence", program=program, code=1)
+    assert "200 documents computed, with 2 faults" in said
+    rows = merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")
+    assert [row for row in rows if row[0] != "passed_over"] == [row for row in alone[0] if row[1] not in poisoned]
+    passed_over = [row for row in rows if row[0] == "passed_over"]
+    assert [row[1] for row in passed_over] == poisoned
+    assert all("riposte died in it: passed over" in row[-1] and "signal: 11 (SIGSEGV)" in row[-1] for row in passed_over)
+    # it was tried twice: as one of many, and in a process of its own
+    begun = (tmp_path / "state/begun").read_text().splitlines()
+    assert [begun.count(document) for document in poisoned] == [2, 2] and len(begun) == 202
+    # one machine knows what that record means: it passes them over, too
+    done = riposte("extract", "-i", collection, tmp_path / "evidence.sqlite", code=1)
+    assert contents(done) == rows
+    # and so does the next run
+    assert "0 of them new" in extract(THREADS, collection, tmp_path / "evidence", program=program)
+
+
+def test_a_program_that_is_killed_is_started_again(collection, alone, tmp_path):
+    unlucky = sorted(collection.glob("images/*/*"))[50].name
+    program = between(tmp_path / "state", unlucky=unlucky)
+    said = extract(THREADS, collection, tmp_path / "evidence", program=program)
+    assert f"riposte died in {unlucky} (signal: 9 (SIGKILL)), and not when it was tried alone" in said
+    # in the task that failed, alone, and in the task's second attempt
+    assert (tmp_path / "state/begun").read_text().splitlines().count(unlucky) == 3
+    assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
+
+
+def test_documents_in_parquet_files_have_the_same_evidence(collection, alone, tmp_path):
+    documents = []
+    for directory in sorted(collection.glob("images/*/*")):
+        files = [{"path": str(file.relative_to(directory)), "content": file.read_bytes()} for file in directory.rglob("*") if file.is_file()]
+        documents.append({"document": directory.name, "dir": str(directory), "files": files})
+    (tmp_path / "documents").mkdir()
+    pq.write_table(pa.Table.from_pylist(documents), tmp_path / "documents/part-0.parquet")
+    extract(THREADS, tmp_path / "documents", tmp_path / "evidence")
+    assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
+
+
+def test_what_cannot_be_read_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "images").mkdir()
+    assert f"there is no image in {tmp_path}" in extract(THREADS, tmp_path, tmp_path / "evidence", code=2)
+    assert not (tmp_path / "evidence").exists()
+    (tmp_path / "notes").write_text("no Parquet file")
+    assert "riposte-spark: Spark could not do it" in extract(THREADS, SAMPLE, tmp_path / "notes", code=2)
+    # the job fails, and not only what the driver does before
+    program = between(tmp_path / "state", unlucky=sorted((SAMPLE / "images").glob("*/*"))[9].name)
+    said = extract("local[2]", SAMPLE, tmp_path / "evidence", program=program, code=2)
+    assert "riposte-spark: Spark could not do it" in said and "not when it was tried alone" in said
+    with pytest.raises(AssertionError, match="no Parquet file is in it"):
+        merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    """Rows of the first documents of the sample, as tasks write them, and their schema."""
+    stream = Stream([PROGRAM, "--no-config", "extract", "--stream", "--numeric", "float"])
+    rows = []
+    for directory in sorted((SAMPLE / "images").glob("*/*"))[:6]:
+        files = [FileOfDocument(str(f.relative_to(directory)), f.stat().st_size, f.read_bytes()) for f in directory.rglob("*") if f.is_file()]
+        answer = stream.compute(directory.name, str(directory), files)
+        row = {"id": directory.name, "run": 1, "producers": answer["producers"], "files": ""}
+        rows.append(row | spark._tables(answer, stream.greeting))
+    schema = spark._arrow_schema(stream.greeting)
+    stream.close()
+    return rows, schema
+
+
+def write(directory, rows, schema, name="part-0.parquet", **options):
+    directory.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema), directory / name, **{"compression": "zstd", **options})
+
+
+def test_files_are_merged_whatever_their_order_and_directories(evidence, tmp_path):
+    rows, schema = evidence
+    write(tmp_path / "one", rows, schema)
+    expected = merged(tmp_path / "one", tmp_path / "one.sqlite")
+    assert {row[1] for row in expected} == {row["id"] for row in rows}
+    # in directories of their own, one document twice with the same rows, beside files that Spark does not read either
+    write(tmp_path / "many/part=1", rows[3:], schema, row_group_size=1)
+    write(tmp_path / "many/part=2", rows[:4], schema, compression="none")
+    write(tmp_path / "many/_temporary/0", [rows[0] | {"run": 9}], schema)
+    for name in ["_SUCCESS", ".part-0.parquet.crc"]:
+        (tmp_path / "many" / name).write_text("x")
+    assert merged(tmp_path / "many", tmp_path / "many.sqlite") == expected
+    # a second time, nothing is added, and a later run counts
+    assert merged(tmp_path / "many", tmp_path / "many.sqlite") == expected
+    old = rows[0] | {"page": [], "files": "of an earlier run"}
+    write(tmp_path / "many/part=1", [old | {"run": 0}], schema, "part-1.parquet")
+    assert merged(tmp_path / "many", tmp_path / "later.sqlite") == expected
+
+
+def test_evidence_that_is_damaged_is_refused_and_none_of_it_merged(evidence, tmp_path):
+    rows, schema = evidence
+    title = [rows[5]["page"][0] | {"title": "another"}, *rows[5]["page"][1:]]
+    other = [row | {"document": rows[0]["id"]} for row in rows[5]["vader"]]
+    damaged = {
+        "the record of .* in the table page is damaged": rows[:5] + [rows[5] | {"page": title}],
+        "the table .* has no checksum": rows[:5] + [rows[5] | {"checksum": []}],
+        "a row is of another document": rows[:5] + [rows[5] | {"vader": other}],
+        "neither its evidence nor a death is recorded": rows[:5] + [rows[5] | {"document": []}],
+        "the same run has two rows of it, which differ": [*rows, rows[5] | {"page": title}],
+    }
+    for number, (what, changed) in enumerate(damaged.items()):
+        write(tmp_path / f"{number}", changed, schema)
+        said = refused(tmp_path / f"{number}", tmp_path / "evidence.sqlite")
+        assert re.search(what, said) and "part-0.parquet" in said, said
+    write(tmp_path / "columns", rows, pa.schema([field for field in schema if field.name != "vader"]))
+    assert "no list of rows in the column vader" in refused(tmp_path / "columns", tmp_path / "evidence.sqlite")
+    write(tmp_path / "other", [{"a": 1}], pa.schema([("a", pa.int64())]))
+    assert "it has no column id" in refused(tmp_path / "other", tmp_path / "evidence.sqlite")
+    write(tmp_path / "whole", rows, schema)
+    whole = (tmp_path / "whole/part-0.parquet").read_bytes()
+    expected = merged(tmp_path / "whole", tmp_path / "whole.sqlite")
+    chance = random.Random(1)
+    for number in range(60):
+        cut = bytearray(whole[: chance.randrange(len(whole))] if number < 20 else whole)
+        for _ in range(number % 20):
+            cut[chance.randrange(len(cut))] ^= 1 << chance.randrange(8)
+        (tmp_path / "bits").mkdir(exist_ok=True)
+        (tmp_path / "bits/part-0.parquet").write_bytes(cut)
+        store = tmp_path / f"bits{number}.sqlite"
+        done = subprocess.run([PROGRAM, "--no-config", "merge", store, tmp_path / "bits"], capture_output=True, text=True, timeout=20)
+        # a flipped bit can be in what is not read, such as statistics, or in what is not checked: the hash of all files
+        assert done.returncode in (0, 2), done.stderr
+        if done.returncode == 0:
+            assert without_files(contents(store)) == without_files(expected), number
+        else:
+            assert contents(store) == [] and "part-0.parquet" in done.stderr, done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "no Parquet file is in it" in refused(tmp_path / "empty", tmp_path / "evidence.sqlite")
+    assert contents(tmp_path / "evidence.sqlite") == []
+
+
+def without_files(rows):
+    return [row for row in rows if row[0] not in ("file_state", "passed_over")]

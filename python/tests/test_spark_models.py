@@ -1,0 +1,21 @@
+"""Evidence that models compute, on executors to which they are shipped. RIPOSTE_TEST_MODELS names the models."""
+
+import os
+import shutil
+
+from conftest import MODELS, REPOSITORY
+from test_spark import PROCESSES, contents, extract, merged, riposte, without_work_of_spark  # noqa: F401
+
+
+def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, monkeypatch):
+    assert MODELS, "RIPOSTE_TEST_MODELS names no models"
+    models = tmp_path / "models"
+    models.mkdir()
+    for name in ["ppocr-v4", "all-minilm-l6-v2"]:
+        shutil.copytree(os.path.join(MODELS, name), models / name)
+    monkeypatch.setenv("RIPOSTE_MODELS", str(models))
+    sample = REPOSITORY / "sample"
+    alone = contents(riposte("extract", "-i", sample, tmp_path / "alone.sqlite"))
+    assert {"ocr_line", "sentence"} <= {row[0] for row in alone}
+    extract(PROCESSES, sample, tmp_path / "evidence", "--require", "ocr,sentence")
+    assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone

@@ -1,0 +1,270 @@
+//! Documents of an image collection as frames of a stream, from a program that has the files elsewhere.
+//!
+//! A frame is the length of its header (8 bytes, little-endian), the header, and the bytes of the files in the order in which the header lists
+//! them. The header is JSON:
+//!
+//! ```json
+//! {"document": "I0a1b…", "dir": "/data/images/I0a/I0a1b…", "files": [{"path": "image.png", "size": 812}, …]}
+//! ```
+//!
+//! `dir` is where the files really are: faults name it. A file with `"omitted": true` has this size, but its bytes do not follow. It is for
+//! files that are too large to be read, and for those that nothing is computed from.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use super::images::{Entry, MAX_FILE_BYTES, is_document_id};
+use crate::trec::DocId;
+
+/// A longer header is refused. With the longest paths it lists more than ten thousand files.
+const MAX_HEADER_BYTES: u64 = 16 << 20;
+
+/// Maximum number of files in a frame. Documents of the real crawl have a few hundred.
+const MAX_FILES: usize = 50_000;
+
+/// Maximum length of a path in a frame, in bytes.
+const MAX_PATH_BYTES: usize = 1024;
+
+/// Maximum number of bytes that the files of a frame have together: they are on disk at a time.
+const MAX_FRAME_BYTES: u64 = 1 << 30;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    document: String,
+    #[serde(default)]
+    dir: Option<PathBuf>,
+    files: Vec<FileHeader>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileHeader {
+    path: String,
+    size: u64,
+    #[serde(default)]
+    omitted: bool,
+}
+
+/// A document whose files have been written to a directory. They are removed when this is dropped.
+#[derive(Debug)]
+pub struct FramedDocument {
+    /// The document, with the directory in which its files are now.
+    pub entry: Entry,
+    /// The directory that faults name.
+    pub shown: PathBuf,
+}
+
+impl Drop for FramedDocument {
+    fn drop(&mut self) {
+        // what cannot be removed only takes space until the directory of all frames is removed
+        let _ = fs::remove_dir_all(&self.entry.dir);
+    }
+}
+
+/// Reads the next frame, and writes its files into a directory within `into`. None at the end of the stream.
+///
+/// # Errors
+/// The stream is cut, is no stream of frames, or exceeds a bound; or the files cannot be written.
+pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocument>> {
+    let Some(length) = read_length(input)? else {
+        return Ok(None);
+    };
+    ensure!(
+        length <= MAX_HEADER_BYTES,
+        "a header of {length} bytes; the most is {MAX_HEADER_BYTES}: this is no stream of frames"
+    );
+    let mut bytes = Vec::new();
+    (&mut *input)
+        .take(length)
+        .read_to_end(&mut bytes)
+        .context("cannot read the header")?;
+    ensure!(
+        bytes.len() as u64 == length,
+        "the stream ends within a header"
+    );
+    let header: Header = serde_json::from_slice(&bytes).context("the header is not understood")?;
+    check(&header)?;
+    let id = header.document;
+    let dir = into.join(&id);
+    fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let document = FramedDocument {
+        shown: header
+            .dir
+            .unwrap_or_else(|| ["images", &id[..3], &id].iter().collect()),
+        entry: Entry { id: DocId(id), dir },
+    };
+    for file in &header.files {
+        copy(file, input, &document.entry.dir)
+            .with_context(|| format!("{}: {:?}", document.entry.id, file.path))?;
+    }
+    Ok(Some(document))
+}
+
+/// The length of the next header; None if the stream ends before it.
+fn read_length(input: &mut dyn Read) -> Result<Option<u64>> {
+    let mut bytes = [0; 8];
+    let mut read = 0;
+    while read < bytes.len() {
+        match input.read(&mut bytes[read..]) {
+            Ok(0) if read == 0 => return Ok(None),
+            Ok(0) => bail!("the stream ends within the length of a header"),
+            Ok(more) => read += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("cannot read the stream"),
+        }
+    }
+    Ok(Some(u64::from_le_bytes(bytes)))
+}
+
+fn check(header: &Header) -> Result<()> {
+    let id = &header.document;
+    ensure!(
+        is_document_id(id) && id.len() <= 255,
+        "{id:?} is not the id of an image: I and at least 16 hex digits"
+    );
+    let files = header.files.len();
+    ensure!(
+        files <= MAX_FILES,
+        "{id}: {files} files; the most is {MAX_FILES}"
+    );
+    let mut total = 0u64;
+    for file in &header.files {
+        let FileHeader { path, size, .. } = file;
+        let is_inside = Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        ensure!(
+            is_inside && !path.is_empty() && path.len() <= MAX_PATH_BYTES && !path.contains('\0'),
+            "{id}: {path:?} is not a path within the document's directory"
+        );
+        if !file.omitted {
+            ensure!(
+                *size <= MAX_FILE_BYTES,
+                "{id}: {path:?} has {size} bytes; the most is {MAX_FILE_BYTES}, and larger files are to be omitted"
+            );
+            total = total.saturating_add(*size);
+        }
+    }
+    ensure!(
+        total <= MAX_FRAME_BYTES,
+        "{id}: its files have {total} bytes; the most is {MAX_FRAME_BYTES}"
+    );
+    Ok(())
+}
+
+/// Writes a file of a frame.
+fn copy(header: &FileHeader, input: &mut dyn Read, dir: &Path) -> Result<()> {
+    let path = dir.join(&header.path);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).context("cannot create its directory")?;
+    }
+    // a path that the header repeats is an error here
+    let mut file = File::create_new(&path).context("cannot create it")?;
+    if header.omitted {
+        return file
+            .set_len(header.size)
+            .context("cannot give it its length");
+    }
+    let copied = io::copy(&mut (&mut *input).take(header.size), &mut file);
+    let copied = copied.context("cannot write it")?;
+    ensure!(copied == header.size, "the stream ends within it");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "I0123456789abcdef";
+
+    fn frame(header: &str, bytes: &[u8]) -> Vec<u8> {
+        let mut frame = (header.len() as u64).to_le_bytes().to_vec();
+        frame.extend(header.as_bytes());
+        frame.extend(bytes);
+        frame
+    }
+
+    fn files(files: &str) -> String {
+        format!(r#"{{"document": "{ID}", "files": [{files}]}}"#)
+    }
+
+    /// The error of the first frame.
+    fn refusal(stream: &[u8]) -> String {
+        let home = tempfile::tempdir().unwrap();
+        let error = read_frame(&mut &*stream, home.path()).unwrap_err();
+        // neither outside of the directory nor within it is anything left
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        format!("{error:#}")
+    }
+
+    #[test]
+    fn the_files_of_a_frame_are_written_and_removed_with_it() {
+        let home = tempfile::tempdir().unwrap();
+        let header = files(
+            r#"{"path": "image.png", "size": 3}, {"path": "pages/P1/page-url.txt", "size": 2}, {"path": "big", "size": 9, "omitted": true}"#,
+        );
+        let other = r#"{"document": "I0123456789abcdee", "dir": "/far/away", "files": []}"#;
+        let stream = [frame(&header, b"abcde"), frame(other, b"")].concat();
+        let mut stream = &stream[..];
+        let document = read_frame(&mut stream, home.path()).unwrap().unwrap();
+        let dir = document.entry.dir.clone();
+        assert_eq!(document.entry.id.0, ID);
+        assert_eq!(document.shown, Path::new("images/I01/I0123456789abcdef"));
+        assert_eq!(fs::read(dir.join("image.png")).unwrap(), b"abc");
+        assert_eq!(fs::read(dir.join("pages/P1/page-url.txt")).unwrap(), b"de");
+        assert_eq!(fs::metadata(dir.join("big")).unwrap().len(), 9);
+        drop(document);
+        assert!(!dir.exists());
+        let document = read_frame(&mut stream, home.path()).unwrap().unwrap();
+        assert_eq!(document.shown, Path::new("/far/away"));
+        assert!(read_frame(&mut stream, home.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_is_an_error_wherever_it_is_cut() {
+        let whole = frame(&files(r#"{"path": "image.png", "size": 3}"#), b"abc");
+        for end in 1..whole.len() {
+            let said = refusal(&whole[..end]);
+            assert!(said.contains("the stream ends within"), "{end}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused() {
+        for (stream, what) in [
+            (vec![0xff; 40], "this is no stream of frames"),
+            (frame("{", b""), "the header is not understood"),
+            (
+                frame(r#"{"document": "I0/../..", "files": []}"#, b""),
+                "not the id of an image",
+            ),
+            (
+                frame(r#"{"document": "Ié23456789abcdef0", "files": []}"#, b""),
+                "not the id of an image",
+            ),
+        ] {
+            let said = refusal(&stream);
+            assert!(said.contains(what), "{said}");
+        }
+        for path in ["../x", "/tmp/x", "", "a/../../b", "a\\u0000b"] {
+            let said = refusal(&frame(
+                &files(&format!(r#"{{"path": "{path}", "size": 0}}"#)),
+                b"",
+            ));
+            assert!(said.contains("not a path within"), "{said}");
+        }
+        let large = format!(r#"{{"path": "image.png", "size": {}}}"#, MAX_FILE_BYTES + 1);
+        assert!(refusal(&frame(&files(&large), b"")).contains("larger files are to be omitted"));
+        let many = vec![format!(r#"{{"path": "x", "size": {MAX_FILE_BYTES}}}"#); 5].join(",");
+        assert!(refusal(&frame(&files(&many), b"")).contains("its files have"));
+        let twice = files(r#"{"path": "x", "size": 1}, {"path": "x", "size": 1}"#);
+        assert!(refusal(&frame(&twice, b"ab")).contains("cannot create it"));
+        let within = files(r#"{"path": "x", "size": 1}, {"path": "x/y", "size": 1}"#);
+        assert!(refusal(&frame(&within, b"ab")).contains("cannot create"));
+    }
+}

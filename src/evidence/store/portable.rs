@@ -1,0 +1,144 @@
+//! All that is stored of one document, apart from a store: for a program that keeps it elsewhere and merges it into a store later.
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use serde_json::{Map, json};
+
+use super::checksum::{self, TABLES};
+use super::merge::{BESIDE, Values, rows_of};
+use super::parquet::{Column, Kind};
+use super::rows::write_record;
+use super::tables::{self, SCHEMA};
+use super::{PassedOver, Record, passed_over};
+
+/// The table of documents in which riposte died.
+pub(super) const PASSED_OVER: &str = "passed_over";
+
+/// A table, with its columns in the order in which SQLite has them.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub name: &'static str,
+    pub columns: Vec<Column>,
+}
+
+/// The tables with what is stored of a document. Checksums and file states come after the evidence, because writing evidence removes them.
+///
+/// # Errors
+/// SQLite fails.
+pub(super) fn layouts() -> Result<Vec<Layout>> {
+    layouts_of(&empty()?)
+}
+
+fn layouts_of(c: &Connection) -> Result<Vec<Layout>> {
+    let names = TABLES.iter().map(|table| table.name);
+    let names = names.chain(BESIDE).chain([PASSED_OVER]);
+    let mut declared =
+        c.prepare("SELECT name, type, \"notnull\" OR pk FROM pragma_table_info(?) ORDER BY cid")?;
+    let mut layout = |name: &'static str| {
+        let columns =
+            declared.query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let columns = columns.map(|column| {
+            let (column, kind, required): (String, String, bool) = column?;
+            Ok(Column {
+                kind: Kind::parse(&kind)
+                    .with_context(|| format!("{name}.{column} has the type {kind}"))?,
+                name: column,
+                nullable: !required,
+            })
+        });
+        Ok(Layout {
+            name,
+            columns: columns.collect::<Result<_>>()?,
+        })
+    };
+    names.map(&mut layout).collect()
+}
+
+/// A new store in memory.
+fn empty() -> Result<Connection> {
+    let c = Connection::open_in_memory()?;
+    c.execute_batch(&(SCHEMA.to_owned() + &tables::added() + &checksum::schema()))?;
+    Ok(c)
+}
+
+/// A store in memory which is empty again after each document: so the rows of a document are those that a store would have, checksums too.
+#[derive(Debug)]
+pub struct Scratch {
+    connection: Connection,
+    layouts: Vec<Layout>,
+}
+
+impl Scratch {
+    /// # Errors
+    /// SQLite fails.
+    pub fn new() -> Result<Scratch> {
+        let connection = empty()?;
+        let layouts = layouts_of(&connection)?;
+        Ok(Scratch {
+            connection,
+            layouts,
+        })
+    }
+
+    /// The names of all tables, each with its columns: `{"work": [{"name": "document", "type": "text", "nullable": false}, …], …}`
+    pub fn describe(&self) -> serde_json::Value {
+        let column = |column: &Column| {
+            let kind = column.kind.word();
+            json!({"name": column.name, "type": kind, "nullable": column.nullable})
+        };
+        let tables = self.layouts.iter().map(|table| {
+            let columns = table.columns.iter().map(column).collect();
+            (table.name.to_owned(), columns)
+        });
+        serde_json::Value::Object(tables.collect())
+    }
+
+    /// All rows of a new document, by table: `{"work": [["I0…", "page", "page/3"], …], …}`. Vectors are in base64.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub fn evidence(&mut self, record: &Record) -> Result<serde_json::Value> {
+        self.rows(&record.document, |c| write_record(c, record))
+    }
+
+    /// As [`Scratch::evidence`], of a document in which riposte died.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub fn passed_over(&mut self, document: &PassedOver) -> Result<serde_json::Value> {
+        self.rows(&document.document.0, |c| {
+            Ok(passed_over::insert(c, document)?)
+        })
+    }
+
+    fn rows(
+        &mut self,
+        document: &str,
+        write: impl FnOnce(&Connection) -> Result<()>,
+    ) -> Result<serde_json::Value> {
+        let names: Vec<&str> = self.layouts.iter().map(|table| table.name).collect();
+        // dropped without a commit, so it leaves nothing
+        let transaction = self.connection.transaction()?;
+        write(&transaction)?;
+        let tables = rows_of(&transaction, &names, document)?;
+        let tables = tables.into_iter().map(|(name, rows)| {
+            let rows: Vec<_> = rows.into_iter().map(json_row).collect();
+            (name.to_owned(), rows.into())
+        });
+        Ok(tables.collect::<Map<_, _>>().into())
+    }
+}
+
+fn json_row(values: Values) -> serde_json::Value {
+    let values = values.into_iter().map(|value| match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Integer(number) => number.into(),
+        Value::Real(number) => number.into(),
+        Value::Text(text) => text.into(),
+        Value::Blob(bytes) => BASE64_STANDARD.encode(bytes).into(),
+    });
+    values.collect()
+}

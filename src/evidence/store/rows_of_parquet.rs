@@ -1,0 +1,302 @@
+//! Copies evidence from a directory of Parquet files, as `riposte-spark` writes it: a row for each document, with a list of the rows of each
+//! table (docs/scale.md).
+
+use std::collections::HashMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use parquet::schema::types::{Type, TypePtr};
+use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
+
+use super::checksum::{TABLES, checksum_of};
+use super::merge::{BESIDE, Merged, Values, write};
+use super::parquet::{Column, Kind};
+use super::portable::{Layout, PASSED_OVER, layouts};
+use super::{Store, file};
+use crate::collection::regular;
+
+/// The column with the id of the document.
+const ID: &str = "id";
+
+/// The column with the number of the run that has computed the document. Of several rows of a document, that of the latest run counts.
+const RUN: &str = "run";
+
+/// How deep directories are looked into. Spark makes one for each column by which files are divided.
+const MAX_DEPTH: usize = 8;
+
+impl Store {
+    /// Copies the documents of all Parquet files in a directory that this store lacks, or of which it has fewer channels. All rows are compared
+    /// with their checksums. After an error, nothing is copied.
+    ///
+    /// # Errors
+    /// A file cannot be read or has other columns, a record is damaged, one run has two different rows of a document, or this store cannot be
+    /// written.
+    pub fn merge_parquet(&mut self, dir: &Path) -> Result<Merged> {
+        self.producers.take();
+        let path = self.path().to_owned();
+        let files = files(dir)?;
+        let layouts = layouts()?;
+        let mut latest: HashMap<String, i64> = HashMap::new();
+        for file in &files {
+            each_row(file, Some(&[ID, RUN]), &mut |row| {
+                let row = Document::new(row)?;
+                let run = latest.entry(row.id).or_insert(row.run);
+                *run = (*run).max(row.run);
+                Ok(())
+            })?;
+        }
+        let mut merged = Merged::default();
+        let mut seen: HashMap<String, i64> = HashMap::new();
+        let transaction = self.connection.transaction()?;
+        for file in &files {
+            each_row(file, None, &mut |row| {
+                let row = Document::new(row)?;
+                if latest.get(&row.id) != Some(&row.run) {
+                    return Ok(());
+                }
+                let id = row.id.clone();
+                let tables = tables(row, &layouts)?;
+                let sum = sum_of(&tables);
+                if let Some(former) = seen.insert(id.clone(), sum) {
+                    let what = "the same run has two rows of it, which differ";
+                    ensure!(former == sum, "{id}: {what}");
+                    return Ok(());
+                }
+                merged.found += 1;
+                merged.documents += usize::from(copy(&transaction, &id, tables)?);
+                Ok(())
+            })?;
+        }
+        let committed = transaction.commit();
+        committed.map_err(|error| file::explain(error.into(), &path, "cannot write to"))?;
+        Ok(merged)
+    }
+}
+
+/// The Parquet files in a directory and in those within it, sorted by path. Names that begin with a dot or an underscore are not looked at,
+/// as Spark does not.
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    list(dir, 0, &mut files)?;
+    files.sort();
+    if files.is_empty() {
+        bail!("{}: no Parquet file is in it", dir.display());
+    }
+    Ok(files)
+}
+
+fn list(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let listing = || format!("cannot list {}", dir.display());
+    ensure!(
+        depth < MAX_DEPTH,
+        "{}: directories within directories",
+        dir.display()
+    );
+    for entry in fs::read_dir(dir).with_context(listing)? {
+        let path = entry.with_context(listing)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        if path.is_dir() {
+            list(&path, depth + 1, files)?;
+        } else if path.extension().is_some_and(|end| end == "parquet") {
+            files.push(path);
+        } else {
+            bail!("{} is no Parquet file", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the rows of a file; `columns` are those that are read, by default all.
+fn each_row(
+    path: &Path,
+    columns: Option<&[&str]>,
+    each: &mut dyn FnMut(Row) -> Result<()>,
+) -> Result<()> {
+    let mut read = || -> Result<()> {
+        let reader = SerializedFileReader::new(regular::open(path)?)?;
+        let schema = reader.metadata().file_metadata().schema();
+        let projection = columns
+            .map(|columns| project(schema, columns))
+            .transpose()?;
+        for row in reader.get_row_iter(projection)? {
+            each(row?)?;
+        }
+        Ok(())
+    };
+    // the library was not written for files that somebody has damaged
+    let done = catch_unwind(AssertUnwindSafe(&mut read));
+    let done = done.unwrap_or_else(|_| Err(anyhow!("it is damaged (the message is above)")));
+    done.with_context(|| format!("cannot read the evidence in {}", path.display()))
+}
+
+/// The schema of some columns of a file.
+fn project(schema: &Type, columns: &[&str]) -> Result<Type> {
+    let field = |name: &&str| -> Result<TypePtr> {
+        let mut fields = schema.get_fields().iter();
+        let found = fields.find(|field| field.name() == *name);
+        let found = found.with_context(|| {
+            format!("it has no column {name}: riposte-spark has not written it")
+        })?;
+        Ok(Arc::clone(found))
+    };
+    let fields = columns.iter().map(field).collect::<Result<_>>()?;
+    let mut builder = Type::group_type_builder(schema.name()).with_fields(fields);
+    // the root is to be the same, and not every program gives it a repetition
+    let root = schema.get_basic_info();
+    if root.has_repetition() {
+        builder = builder.with_repetition(root.repetition());
+    }
+    Ok(builder.build()?)
+}
+
+/// A row of a file.
+struct Document {
+    id: String,
+    run: i64,
+    /// The other columns that are read.
+    columns: HashMap<String, Field>,
+}
+
+impl Document {
+    fn new(row: Row) -> Result<Document> {
+        let mut columns: HashMap<String, Field> = row.into_columns().into_iter().collect();
+        let id = match columns.remove(ID) {
+            Some(Field::Str(id)) if !id.is_empty() => id,
+            _ => bail!("a row has no {ID}"),
+        };
+        let run = match columns.remove(RUN) {
+            Some(Field::Int(run)) => i64::from(run),
+            Some(Field::Long(run)) => run,
+            _ => bail!("{id}: there is no number in the column {RUN}"),
+        };
+        Ok(Document { id, run, columns })
+    }
+}
+
+/// The rows of a document by table, each with the values of all columns in their order.
+type Tables = Vec<(&'static str, Vec<Values>)>;
+
+fn tables(mut document: Document, layouts: &[Layout]) -> Result<Tables> {
+    let id = &document.id;
+    let mut tables = Vec::new();
+    for Layout { name, columns } in layouts {
+        let rows = match document.columns.remove(*name) {
+            Some(Field::ListInternal(rows)) => rows,
+            _ => bail!("{id}: there is no list of rows in the column {name}"),
+        };
+        let rows = rows.elements().iter().map(|row| match row {
+            Field::Group(row) => values(row, columns, id),
+            _ => bail!("what is listed is no row"),
+        });
+        let rows: Result<Vec<Values>> = rows.collect();
+        tables.push((
+            *name,
+            rows.with_context(|| format!("{id}: the table {name}"))?,
+        ));
+    }
+    Ok(tables)
+}
+
+/// The values of a row of the document `id`.
+fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
+    ensure!(
+        row.len() == columns.len(),
+        "a row has {} columns, and this version of riposte knows {}",
+        row.len(),
+        columns.len()
+    );
+    let value = |column: &Column| -> Result<Value> {
+        let name = column.name.as_str();
+        let mut fields = row.get_column_iter();
+        let field = fields.find(|(other, _)| *other == name);
+        let (_, field) = field.with_context(|| format!("there is no column {name}"))?;
+        Ok(match (column.kind, field) {
+            (_, Field::Null) if column.nullable => Value::Null,
+            (Kind::Text, Field::Str(text)) => Value::Text(text.clone()),
+            (Kind::Integer, Field::Long(number)) => Value::Integer(*number),
+            (Kind::Real, Field::Double(number)) => Value::Real(*number),
+            (Kind::Vector, Field::Bytes(bytes)) => Value::Blob(bytes.data().to_vec()),
+            _ => bail!("the column {name} has another type, or no value"),
+        })
+    };
+    let values: Values = columns.iter().map(value).collect::<Result<_>>()?;
+    ensure!(
+        values.first() == Some(&Value::Text(id.to_owned())),
+        "a row is of another document"
+    );
+    Ok(values)
+}
+
+/// A checksum over all rows.
+fn sum_of(tables: &Tables) -> i64 {
+    let rows = tables.iter().flat_map(|(name, rows)| {
+        let name = ValueRef::Text(name.as_bytes());
+        rows.iter().flat_map(move |values| {
+            let values = values.iter().map(ValueRef::from);
+            std::iter::once(name).chain(values)
+        })
+    });
+    checksum_of(&rows.collect::<Vec<_>>())
+}
+
+/// Copies the rows of a document, if the store does not have as many channels of it. Returns whether it was copied.
+fn copy(c: &Connection, id: &str, tables: Tables) -> Result<bool> {
+    let rows_of = |wanted: &str| {
+        let table = tables.iter().find(|(name, _)| *name == wanted);
+        table.map_or(&[][..], |(_, rows)| rows.as_slice())
+    };
+    let is_stored = c
+        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
+        .exists([id])?;
+    if rows_of("document").is_empty() {
+        // riposte has died in it
+        let others = tables.iter().filter(|(name, _)| *name != PASSED_OVER);
+        let count: usize = others.map(|(_, rows)| rows.len()).sum();
+        let [values] = rows_of(PASSED_OVER) else {
+            bail!("{id}: neither its evidence nor a death is recorded");
+        };
+        ensure!(count == 0, "{id}: parts of its evidence are missing");
+        if !is_stored {
+            insert_passed_over(c, values)?;
+        }
+        return Ok(false);
+    }
+    let channels: i64 = c
+        .prepare_cached("SELECT count(*) FROM work WHERE document = ?")?
+        .query_row([id], |row| row.get(0))?;
+    if is_stored && channels >= rows_of("work").len() as i64 {
+        return Ok(false);
+    }
+    let sums = rows_of("checksum");
+    for table in TABLES {
+        let name = Value::Text(table.name.to_owned());
+        let has_sum = sums.iter().any(|values| values.get(1) == Some(&name));
+        ensure!(has_sum, "{id}: the table {} has no checksum", table.name);
+    }
+    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
+        c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
+            .execute([id])?;
+    }
+    // the triggers delete checksums and file states, so these come last
+    let tables = tables.into_iter().filter(|(name, _)| *name != PASSED_OVER);
+    write(c, tables.collect(), id)?;
+    Ok(true)
+}
+
+fn insert_passed_over(c: &Connection, values: &Values) -> Result<()> {
+    let places = vec!["?"; values.len()].join(", ");
+    c.prepare_cached(&format!(
+        "INSERT OR REPLACE INTO {PASSED_OVER} VALUES ({places})"
+    ))?
+    .execute(rusqlite::params_from_iter(values))?;
+    Ok(())
+}
