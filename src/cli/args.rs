@@ -333,10 +333,10 @@ pub(super) struct QualityArgs {
 
 #[derive(Args)]
 pub(super) struct MergeArgs {
-    /// Evidence store that receives the others, created if necessary
-    #[arg(value_name = "FILE")]
+    /// Evidence store that receives the others, created if necessary; or for an index, a new directory
+    #[arg(value_name = "INTO")]
     pub(super) into: PathBuf,
-    /// Evidence stores of shards, and directories of Parquet files that riposte-spark has written
+    /// Evidence stores of shards, and directories of Parquet files that riposte-spark has written: evidence, or one index
     #[arg(value_name = "SHARD", required = true)]
     pub(super) shards: Vec<PathBuf>,
 }

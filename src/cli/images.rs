@@ -37,6 +37,7 @@ use crate::task::image_run::{self, ImageRequest, uses_arguments};
 use crate::task::images::{ImageRanking, Settings};
 use crate::task::metadata::Description;
 use crate::task::models;
+use crate::task::shards::{self, Unpacked};
 use crate::task::stream::{self, StreamRequest};
 use crate::task::text_run::ensure_documents;
 use crate::trec::run::{self, AnswerLine, ImageRunLine};
@@ -358,8 +359,24 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
     })
 }
 
-/// `riposte merge`: copies the evidence of shards into one store.
+/// `riposte merge`: copies the evidence of shards into one store, or takes the shards of an index out of Parquet files.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
+    if let [packed] = args.shards.as_slice()
+        && shards::is_packed(packed)
+    {
+        let Unpacked {
+            task,
+            shards,
+            bytes,
+        } = shards::unpack(packed, &args.into)?;
+        print(&format_args!(
+            "{}: {shards} shards for {}, {:.1} MB\n",
+            escaped(&packed.to_string_lossy()),
+            task.word(),
+            bytes as f64 / 1e6
+        ))?;
+        return Ok(0);
+    }
     let mut printer = EventPrinter::new(true);
     let mut store = extraction::open_store(&args.into, &mut |event| printer.print(event))?;
     let mut code = 0;

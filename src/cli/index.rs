@@ -16,7 +16,7 @@ use crate::index::images;
 use crate::task::extraction::open_store;
 use crate::task::image_run::{index_directory, open_index};
 use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::{TextIndexes, directories, open_collection};
+use crate::task::text_indexes::{TextIndexes, directories, open_collection, shards_of};
 use crate::task::text_run::ensure_documents;
 use crate::task::texts::dense;
 use crate::task::{Event, models};
@@ -90,7 +90,9 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
         (Ok((model, wanted)), Some(corpus)) => {
             let file = wanted.file(&base);
             let on_event = &mut |event| printer.print(event);
-            let vectors = dense::open(corpus, &wanted, &file, Some(&model), on_event)?;
+            let shards = shards_of(&collection);
+            let vectors =
+                dense::open_files(corpus, &wanted, &file, &shards, Some(&model), on_event)?;
             let passages = vectors.map_or(0, |vectors| vectors.len());
             if args.json {
                 print(&format_args!(

@@ -25,6 +25,7 @@ mod parse;
 mod probe;
 mod progress;
 mod quality;
+mod shard;
 mod shell;
 mod stance;
 mod texts;
@@ -83,7 +84,7 @@ enum Command {
     Stance(StanceArgs),
     /// Rate texts as arguments on a topic, from 0 to 1, and print it as one JSON object per text
     Quality(QualityArgs),
-    /// Merge the evidence of shards into one store
+    /// Merge the evidence of shards into one store, or the shards of an index into one directory
     Merge(MergeArgs),
     /// List or download models
     #[command(subcommand)]
@@ -104,6 +105,9 @@ enum Command {
     /// List or remove what is stored in the cache directory
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Compute what riposte-spark needs of a text collection and of its shards
+    #[command(subcommand, hide = true)]
+    Shard(shard::ShardCommand),
     /// Print a script that completes commands, options and values in a shell
     Completions(CompletionsArgs),
     /// Write the manual pages
@@ -201,6 +205,7 @@ pub fn run() -> Result<u8> {
         Command::Stance(args) => stance::stance(&args),
         Command::Quality(args) => quality::quality(&args),
         Command::Merge(args) => images::merge(&args),
+        Command::Shard(command) => shard::shard(&command),
         Command::Models(command) => models(command),
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),

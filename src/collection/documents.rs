@@ -1,6 +1,7 @@
 //! Collections of any texts: those of BEIR, and those that TIREx and `ir_datasets` export. A file, plain or gzip, with a JSON object on each
 //! line: `{"_id", "title", "text"}`, `{"docno", "text"}` or `{"doc_id", "title", "text"}`.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -63,6 +64,13 @@ impl DocumentCollection {
     pub fn documents(&self) -> impl Iterator<Item = Result<TextDocument, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Document, RawDocument::document)
     }
+}
+
+/// Reads documents from a stream, each with the number of its line. Faults name no file.
+pub fn lines(
+    input: Box<dyn Read + Send>,
+) -> impl Iterator<Item = (u64, Result<TextDocument, Fault>)> {
+    JsonLines::of(input, FaultKind::Document, RawDocument::document).numbered()
 }
 
 /// The JSON of a document; other keys are ignored.

@@ -35,6 +35,26 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
         }
     }
 
+    /// A reader of a stream, which has no path.
+    pub(super) fn of(
+        input: Box<dyn Read + Send>,
+        kind: FaultKind,
+        document: fn(R) -> Result<D, String>,
+    ) -> Self {
+        JsonLines {
+            reader: Some(BufReader::with_capacity(1 << 18, input)),
+            ..JsonLines::new(Path::new(""), kind, document)
+        }
+    }
+
+    /// The documents and faults, each with the number of its line, from 1.
+    pub(super) fn numbered(mut self) -> impl Iterator<Item = (u64, Result<D, Fault>)> {
+        std::iter::from_fn(move || {
+            let next = self.next()?;
+            Some((self.line, next))
+        })
+    }
+
     fn fault(&self, what: impl Into<String>) -> Fault {
         source::fault(self.kind, &self.path, self.line, what)
     }

@@ -3,12 +3,15 @@
 pub mod arguments;
 mod braces;
 pub mod documents;
+pub mod entries;
 pub mod frames;
 pub mod images;
 mod lines;
+pub mod parquet;
 pub mod passages;
 pub mod portal;
 pub mod regular;
+pub mod shards;
 mod source;
 mod topics;
 

@@ -3,6 +3,7 @@
 //! There is a version of the collection that was expanded by DocT5Query, with the predicted queries at the end of `contents`.
 //! Predicted queries in a field of their own are read, too.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -80,6 +81,11 @@ impl PassageCollection {
     pub fn passages(&self) -> impl Iterator<Item = Result<Passage, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Passage, RawPassage::passage)
     }
+}
+
+/// Reads passages from a stream, each with the number of its line. Faults name no file.
+pub fn lines(input: Box<dyn Read + Send>) -> impl Iterator<Item = (u64, Result<Passage, Fault>)> {
+    JsonLines::of(input, FaultKind::Passage, RawPassage::passage).numbered()
 }
 
 #[derive(Deserialize)]

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// A debate portal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Portal {
     Debateorg,
     Debatewise,

@@ -1,9 +1,11 @@
 //! How many documents a ranking contains, and which are left out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::collection::portal::Portal;
 
 /// How many documents a ranking contains, and which documents are filtered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// Maximum number of documents.
     pub k: usize,
@@ -28,7 +30,7 @@ impl Default for Cut {
 }
 
 /// Some of the debate portals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortalSet(u8);
 
 impl PortalSet {

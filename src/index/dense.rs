@@ -14,12 +14,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::corpus::{Corpus, Lock};
 use super::cut::Cut;
 use crate::disk::hex;
 use crate::topic::passages::Passages;
+use crate::trec::DocId;
 use half_floats::convert;
 use store::{Store, VectorRow};
 
@@ -30,7 +32,7 @@ pub use search::{Near, Unit};
 const BATCH: usize = 128;
 
 /// Which vectors: of which texts, split how, and computed by which model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
     pub field: String,
@@ -66,6 +68,15 @@ pub struct Vectors {
     ends: Vec<u32>,
     /// For each document of the index its position in `documents`, or `u32::MAX`.
     positions: Vec<u32>,
+}
+
+/// A dense search, as it is handed to shards.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NearestRequest {
+    pub vectors: Wanted,
+    pub query: Vec<f32>,
+    pub unit: Unit,
+    pub cut: Cut,
 }
 
 /// What is stored, compared with what is wanted.
@@ -114,7 +125,26 @@ impl Vectors {
         encode: Option<Encode>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Option<Self>> {
-        let stored = Stored::read(corpus, &Store::open(file, wanted)?)?;
+        Vectors::open_with(corpus, wanted, file, &[], encode, on_event)
+    }
+
+    /// As [`Vectors::open`]. Vectors that are in one of the files of `shards` are neither computed nor stored again.
+    ///
+    /// # Errors
+    /// As [`Vectors::open`].
+    pub fn open_with(
+        corpus: &Corpus,
+        wanted: &Wanted,
+        file: &Path,
+        shards: &[PathBuf],
+        encode: Option<Encode>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Option<Self>> {
+        let shards = shards.iter().filter(|shard| shard.is_file());
+        let shards: Vec<Store> = shards
+            .map(|shard| Store::open(shard, wanted))
+            .collect::<Result<_>>()?;
+        let stored = Stored::read(corpus, &Store::open(file, wanted)?, &shards)?;
         if stored.missing.is_empty() && stored.vanished.is_empty() {
             return Ok(Some(stored.vectors));
         }
@@ -125,7 +155,7 @@ impl Vectors {
         let _lock = Lock::to_write(file, &mut || on_event(Event::Waiting))?;
         let mut store = Store::open(file, wanted)?;
         // another process may have computed them in the meantime
-        let stored = Stored::read(corpus, &store)?;
+        let stored = Stored::read(corpus, &store, &shards)?;
         if stored.damaged > 0 {
             on_event(Event::Damaged(stored.damaged));
         }
@@ -133,7 +163,7 @@ impl Vectors {
         let missing = stored.missing;
         drop(stored.vectors);
         compute(corpus, wanted, &missing, &mut store, encode, on_event)?;
-        let stored = Stored::read(corpus, &store)?;
+        let stored = Stored::read(corpus, &store, &shards)?;
         ensure!(
             stored.missing.is_empty(),
             "{}: what was written is not what is read: is the disk damaged?",
@@ -161,6 +191,52 @@ impl Vectors {
             file.display()
         );
         Ok(documents)
+    }
+
+    /// Stores vectors that another process has computed, each document's as [`Vectors::stored`] gives them.
+    ///
+    /// # Errors
+    /// The file cannot be written, a document is not in the index, or its bytes are no vectors.
+    pub fn import(
+        corpus: &Corpus,
+        wanted: &Wanted,
+        file: &Path,
+        documents: &[(DocId, usize, Vec<u8>)],
+    ) -> Result<()> {
+        let row = |(id, dimension, bytes): &'_ (DocId, usize, Vec<u8>)| {
+            let number = corpus.number(id);
+            let text = number.and_then(|number| corpus.text_checksum(number));
+            let blob = store::parse(i64::try_from(*dimension)?, bytes);
+            let blob = blob.with_context(|| format!("the vectors of {id} are damaged"))?;
+            let text = text.with_context(|| format!("{id} has vectors and no text"))?;
+            Ok((text, blob))
+        };
+        let rows = documents.iter().map(row).collect::<Result<Vec<_>>>()?;
+        let ids = documents.iter().map(|(id, ..)| id.0.as_str());
+        let rows: Vec<(&str, u64, store::Blob)> = ids
+            .zip(rows)
+            .map(|(id, (text, blob))| (id, text, blob))
+            .collect();
+        Store::open(file, wanted)?.put(&rows)
+    }
+
+    /// The vectors of a document as they are stored: the numbers of each, and all of them as little-endian 16-bit floats. None if the document
+    /// is not there.
+    pub fn stored(&self, document: u32) -> Option<(usize, Vec<u8>)> {
+        let position = *self.positions.get(document as usize)?;
+        let position = (position != u32::MAX).then_some(position)?;
+        let passages = self.passages(position as usize);
+        let dimension = if passages.is_empty() {
+            0
+        } else {
+            self.dimension
+        };
+        let range = passages.start * self.dimension..passages.end * self.dimension;
+        let numbers = self.numbers.get(range)?.iter();
+        Some((
+            dimension,
+            numbers.flat_map(|number| number.to_le_bytes()).collect(),
+        ))
     }
 
     fn new(numbers: usize) -> Self {
@@ -272,13 +348,25 @@ impl Vectors {
 }
 
 impl Stored {
-    fn read(corpus: &Corpus, store: &Store) -> Result<Self> {
+    /// Of several vectors of a document, those of the first shard that has some count.
+    fn read(corpus: &Corpus, store: &Store, shards: &[Store]) -> Result<Self> {
         let mut stored = Stored {
             vectors: Vectors::new(corpus.numbers()),
             missing: Vec::new(),
             vanished: Vec::new(),
             damaged: 0,
         };
+        for shard in shards {
+            shard.each(|row| {
+                if let VectorRow::Whole { id, text, blob } = row
+                    && let Some(document) = corpus.number_of(id)
+                    && corpus.text_checksum(document) == Some(text)
+                {
+                    stored.vectors.add(document, &blob)?;
+                }
+                Ok(())
+            })?;
+        }
         store.each(|row| {
             match row {
                 VectorRow::Whole { id, text, blob } => match corpus.number_of(id) {

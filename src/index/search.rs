@@ -13,9 +13,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::analyzer;
+use super::analyzer::{self, Analyzer};
 use super::corpus::{Corpus, Postings, Scratch, UNTOUCHED};
 pub use super::cut::Cut;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
@@ -24,7 +25,7 @@ use contributions::ContributionCache;
 use top::Top;
 
 /// Weighted terms in one field, or in several that are scored as one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The positions of the fields among those of the index: one, or several whose texts are scored as if they were one text.
     fields: Vec<usize>,
@@ -36,9 +37,19 @@ pub struct Part {
 }
 
 /// A query. It finds the documents that contain a term of any part, and a term of each required part.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     pub parts: Vec<Part>,
+}
+
+/// A search, as it is handed to shards.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SearchRequest {
+    /// Of the index.
+    pub analyzer: Analyzer,
+    pub query: Query,
+    pub similarity: Similarity,
+    pub cut: Cut,
 }
 
 impl Part {
@@ -138,6 +149,7 @@ impl Corpus {
         similarity: &Similarity,
         cut: Cut,
     ) -> Result<Vec<ScoredDoc>> {
+        self.ask_shards(query, similarity, cut)?;
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, cut.k);
         if cut.k > 0 && plan.can_match(query) && !plan.search_pruned(self, cut, &mut top)? {
@@ -158,6 +170,22 @@ impl Corpus {
                 })
             })
             .collect()
+    }
+
+    /// Checks that the shards have answered a search, where this index has only what they have found.
+    fn ask_shards(&self, query: &Query, similarity: &Similarity, cut: Cut) -> Result<()> {
+        if self.dialogue().is_none() {
+            return Ok(());
+        }
+        let asked = self.ask(&SearchRequest {
+            analyzer: self.meta().analyzer.clone(),
+            query: query.clone(),
+            similarity: similarity.clone(),
+            cut,
+        });
+        // the shards need the counts of the terms, so these are noted down in any case
+        self.ask_for_terms(terms_of(query))?;
+        asked
     }
 
     /// The scores of all documents in one field, by number; 0 for those without any of the terms, and for excluded ones.
@@ -220,6 +248,7 @@ impl<'q> Plan<'q> {
     ) -> Result<Self> {
         similarity.check()?;
         ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
+        corpus.ask_for_terms(terms_of(query))?;
         let mut plan = Plan {
             similarity,
             groups: Vec::new(),
@@ -308,9 +337,12 @@ impl<'q> Plan<'q> {
         let term_counts = match found.as_slice() {
             [] => return Ok(Vec::new()),
             [(_, only)] => only.counts,
-            several => TermCounts {
-                df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
-                cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
+            several => match corpus.overall(&part.fields, text) {
+                Some(counts) => counts,
+                None => TermCounts {
+                    df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
+                    cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
+                },
             },
         };
         let score = similarity.term(counts, term_counts);
@@ -534,6 +566,15 @@ impl<'q> Plan<'q> {
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }
     }
+}
+
+/// The terms of a query, with the fields in which each is looked up.
+fn terms_of(query: &Query) -> impl Iterator<Item = (&[usize], &str)> {
+    let parts = query.parts.iter();
+    parts.flat_map(|part| {
+        let terms = part.terms.iter();
+        terms.map(|(term, _)| (part.fields.as_slice(), term.as_str()))
+    })
 }
 
 /// Sorts a ranking: the best first, ties by id.

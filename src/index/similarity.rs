@@ -45,7 +45,7 @@ pub enum Similarity {
 }
 
 /// The statistics of one field of a collection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldCounts {
     /// Number of documents of the collection, including those without text in this field.
     pub documents: u64,

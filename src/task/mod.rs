@@ -16,6 +16,7 @@ pub mod quality;
 pub mod rank;
 pub mod recipe;
 pub(crate) mod service_run;
+pub mod shards;
 pub mod stance;
 pub(crate) mod stream;
 pub mod text_approach;

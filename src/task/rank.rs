@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::texts::{Settings, Sources, TextRanking, rank};
+use crate::index::corpus::Unanswered;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
@@ -29,6 +30,21 @@ pub fn run(
     )
 }
 
+/// The ranking of a topic; `None` if shards have to answer its searches first. Then the error is kept, so that they are asked for all topics at
+/// once.
+pub(super) fn answered(
+    ranked: Result<TextRanking>,
+    unanswered: &mut Result<()>,
+) -> Result<Option<TextRanking>> {
+    match ranked {
+        Err(error) if error.is::<Unanswered>() => {
+            *unanswered = Err(error);
+            Ok(None)
+        }
+        ranked => ranked.map(Some),
+    }
+}
+
 /// As [`run`]. `explain` may add to the explanations of each topic's ranking.
 pub(super) fn run_with<'a, 'r>(
     topics: &[Topic],
@@ -39,10 +55,14 @@ pub(super) fn run_with<'a, 'r>(
     mut explain: impl FnMut(&Topic, &mut Sources<'a, 'r>, &mut TextRanking) -> Result<()>,
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
+    let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
-        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
+        let ranked = rank(topic, sources, settings, &mut |outputs| {
             on_progress(done, outputs);
-        })?;
+        });
+        let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
+            continue;
+        };
         explain(topic, sources, &mut ranking)?;
         for (rank, found) in (1..).zip(ranking.documents) {
             lines.push(TextRunLine {
@@ -56,6 +76,7 @@ pub(super) fn run_with<'a, 'r>(
         }
         explained.extend(ranking.explained);
     }
+    unanswered?;
     on_progress(topics.len(), 0);
     Ok((lines, explained))
 }

@@ -5,7 +5,7 @@ mod included;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -365,6 +365,29 @@ impl TextApproach {
         retrievals
             .map(|retrieval| retrieval.analyzer.clone())
             .collect()
+    }
+
+    /// By the analyzer of an index, the fields that are searched in it, as a recipe names them.
+    pub(crate) fn searched(&self) -> Vec<(Analyzer, BTreeSet<String>)> {
+        let mut searched: Vec<(Analyzer, BTreeSet<String>)> = Vec::new();
+        for analyzer in self.analyzers() {
+            if !searched.iter().any(|(known, _)| *known == analyzer) {
+                searched.push((analyzer, BTreeSet::new()));
+            }
+        }
+        for retrieval in &self.retrieval {
+            let own = searched
+                .iter_mut()
+                .find(|(of, _)| *of == retrieval.analyzer);
+            if let Some((_, fields)) = own {
+                fields.extend(retrieval.fields.keys().cloned());
+            }
+        }
+        // the second search is that of the first retrieval's index
+        if let (Some(rescore), Some((_, fields))) = (&self.rescore, searched.first_mut()) {
+            fields.extend(rescore.fields.keys().cloned());
+        }
+        searched
     }
 
     /// Whether a re-ranking or comparison gives the channel a weight.

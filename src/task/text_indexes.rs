@@ -2,21 +2,29 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::documents::DocumentCollection;
+use crate::collection::entries::EntryCollection;
 use crate::collection::passages::PassageCollection;
-use crate::index::corpus::{self, Corpus, Effort, TextCollection};
+use crate::collection::shards::ShardCollection;
+use crate::index::analyzer::Analyzer;
+use crate::index::corpus::{self, Corpus, Dialogue, Effort, Kind, OverallCounts, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task that a directory contains a collection for, judged by the names of its files. `None` for other directories, and for files.
 pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
+    } else if let Ok(Some(stored)) = stored(input) {
+        TextTask::ALL
+            .into_iter()
+            .find(|task| stored.kind() == Kind::of(*task))
     } else if ArgumentCollection::open(input).is_ok() {
         Some(TextTask::Controversial)
     } else if PassageCollection::open(input).is_ok() {
@@ -33,11 +41,38 @@ pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
 /// # Errors
 /// There is none at `input`.
 pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
+    if let Some(stored) = stored(input)? {
+        ensure!(
+            stored.kind() == Kind::of(task),
+            "{} has {}, and {} is about {}",
+            input.display(),
+            stored.kind().word(),
+            task.word(),
+            Kind::of(task).word()
+        );
+        return Ok(stored);
+    }
     Ok(match task {
         TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
         TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
         TextTask::Rank => TextCollection::Documents(DocumentCollection::open(input)?),
     })
+}
+
+/// The texts in a directory, if they are there as an index stores them.
+fn stored(input: &Path) -> Result<Option<TextCollection>> {
+    if let Some(shards) = ShardCollection::find(input)? {
+        return Ok(Some(TextCollection::Shards(shards)));
+    }
+    Ok(EntryCollection::find(input)?.map(TextCollection::Entries))
+}
+
+/// The paths in the shards of a collection beside which their indexes are; none if it is not divided.
+pub(crate) fn shards_of(collection: &TextCollection) -> Vec<PathBuf> {
+    match collection {
+        TextCollection::Shards(shards) => shards.bases(),
+        _ => Vec::new(),
+    }
 }
 
 /// The ids of all documents that can be read.
@@ -57,23 +92,79 @@ pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
         TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
         TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
         TextCollection::Documents(documents) => all(documents.documents(), |d| d.id),
+        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id),
+        TextCollection::Shards(shards) => shard_ids(&shards)?,
     })
 }
 
-/// The directories of the indexes that an approach searches. They are beside `base`; none is repeated.
+/// The ids of the documents in all shards.
+fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
+    let of_shard = |base: PathBuf| {
+        let dir = base.parent().unwrap_or(&base);
+        let listing = || format!("cannot list {}", dir.display());
+        let mut indexes = Vec::new();
+        for entry in std::fs::read_dir(dir).with_context(listing)? {
+            let path = entry.with_context(listing)?.path();
+            if path.extension().is_some_and(|end| end == "index") {
+                indexes.push(path);
+            }
+        }
+        // each index of a shard has all of its documents
+        let first = indexes.into_iter().min();
+        let index =
+            Corpus::open(&first.with_context(|| format!("{} has no index", dir.display()))?)?;
+        Ok(index.ids().collect::<Vec<DocId>>())
+    };
+    let ids = shards.bases().into_iter().map(of_shard);
+    Ok(ids
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// The directories of the indexes that an approach searches. They are beside `base`, or in the shards; none is repeated.
 pub fn directories(
     collection: &TextCollection,
     base: &Path,
     approach: &TextApproach,
 ) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = Vec::new();
-    for analyzer in approach.analyzers() {
-        let directory = corpus::directory(base, collection.kind(), &analyzer);
-        if !directories.contains(&directory) {
-            directories.push(directory);
+    let bases = match collection {
+        TextCollection::Shards(shards) => shards.bases(),
+        _ => vec![base.to_owned()],
+    };
+    for base in bases {
+        for analyzer in approach.analyzers() {
+            let directory = corpus::directory(&base, collection.kind(), &analyzer);
+            if !directories.contains(&directory) {
+                directories.push(directory);
+            }
         }
     }
     directories
+}
+
+/// Opens the index of all shards with this analyzer.
+fn open_shards(
+    shards: &ShardCollection,
+    analyzer: &Analyzer,
+    approach: &TextApproach,
+) -> Result<Corpus> {
+    let kind = Kind::of(shards.task());
+    let bases = shards.bases();
+    let dirs: Vec<PathBuf> = bases
+        .iter()
+        .map(|base| corpus::directory(base, kind, analyzer))
+        .collect();
+    if let Some(missing) = dirs.iter().find(|dir| !dir.is_dir()) {
+        bail!(
+            "there is no index {}: the shards were not indexed for the approach {}, which needs the analyzer {analyzer}",
+            missing.display(),
+            approach.name
+        );
+    }
+    Corpus::open_shards(&dirs)
 }
 
 /// The indexes that an approach searches.
@@ -114,15 +205,36 @@ impl TextIndexes {
             } else {
                 Corpus::open_or_build
             };
-            let corpus = run_stage(Stage::Indexing, 0, on_event, |on_event| {
-                open(collection, analyzer, &dir, effort, &mut |event| {
+            let corpus = run_stage(Stage::Indexing, 0, on_event, |on_event| match collection {
+                TextCollection::Shards(shards) => open_shards(shards, analyzer, approach),
+                _ => open(collection, analyzer, &dir, effort, &mut |event| {
                     on_event(Event::Index(event));
-                })
+                }),
             });
             indexes.by_retrieval.push(indexes.corpora.len());
             indexes.corpora.push(corpus?);
         }
         Ok(indexes)
+    }
+
+    /// Makes the indexes score as those of the whole collection, of which they have what shards have found.
+    ///
+    /// # Errors
+    /// The counts of the whole collection are missing.
+    pub fn set_overall(
+        &mut self,
+        counts: &[OverallCounts],
+        dialogue: &Arc<Dialogue>,
+    ) -> Result<()> {
+        for corpus in &mut self.corpora {
+            let analyzer = &corpus.meta().analyzer;
+            let own = counts.iter().find(|counts| counts.analyzer == *analyzer);
+            let own = own.with_context(|| {
+                format!("the shards were not indexed with the analyzer {analyzer}")
+            })?;
+            corpus.set_overall(own, Some(Arc::clone(dialogue)));
+        }
+        Ok(())
     }
 
     /// All indexes, one for each analyzer.

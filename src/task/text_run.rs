@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::shards::Answers;
 use super::text_approach::TextApproach;
-use super::text_indexes::{TextIndexes, open_collection};
+use super::text_indexes::{TextIndexes, open_collection, shards_of};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
-use super::texts::{Settings, Sources};
+use super::texts::{self, Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
+use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection, Unanswered};
 use crate::index::wordnet::WordNet;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
@@ -90,16 +91,32 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             )));
         }
     }
-    match rank(&request, &resources, &collection, false, on_event) {
-        Err(error) => {
+    let answers = Answers::find(&collection)?;
+    let ranked = |rebuild, on_event: &mut OnEvent| {
+        let answers = answers.as_ref();
+        rank(
+            &request,
+            &resources,
+            &collection,
+            answers,
+            rebuild,
+            on_event,
+        )
+    };
+    match (ranked(false, on_event), &answers) {
+        (Err(error), Some(answers)) if error.is::<Unanswered>() => {
+            answers.write_needs()?;
+            Err(error)
+        }
+        (Err(error), _) => {
             let damage: Damage = error.downcast()?;
             if !damage.is_replaceable() {
                 return Err(damage.into());
             }
             on_event(Event::Index(corpus::Event::Damaged(damage.what())));
-            rank(&request, &resources, &collection, true, on_event).context(damage.to_string())
+            ranked(true, on_event).context(damage.to_string())
         }
-        ranked => ranked,
+        (ranked, _) => ranked,
     }
 }
 
@@ -108,6 +125,7 @@ fn rank(
     request: &TextRequest,
     resources: &Resources,
     collection: &TextCollection,
+    answers: Option<&Answers>,
     rebuild: bool,
     on_event: &mut OnEvent,
 ) -> Result<TextRun> {
@@ -124,7 +142,10 @@ fn rank(
         ..
     } = request;
     let start = Instant::now();
-    let indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
+    let mut indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
+    if let Some(answers) = answers {
+        answers.apply(&mut indexes, base)?;
+    }
     let index_seconds = start.elapsed().as_secs_f64();
     ensure_rankable(&indexes, approach, request.input)?;
 
@@ -142,6 +163,7 @@ fn rank(
         .map(|topic| question::read(topic, *parts).words)
         .collect();
     let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
+    let shards = shards_of(collection);
     let (dense, clusters) = match indexes.first() {
         Some(corpus) => {
             let sources = &mut DenseSources {
@@ -149,9 +171,27 @@ fn rank(
                 reader: &mut reader,
                 sentences: resources.sentences.as_ref(),
                 base,
+                shards: &shards,
             };
+            let prepared = DenseSearch::prepare(approach, &queries, sources, on_event);
+            if prepared
+                .as_ref()
+                .is_err_and(|error| error.is::<Unanswered>())
+            {
+                let sources = Sources {
+                    corpora: &indexes.by_retrieval(),
+                    reader: &mut reader,
+                    wordnet: resources.wordnet.as_ref(),
+                    dense: None,
+                    clusters: None,
+                };
+                for topic in *topics {
+                    texts::ask(topic, &sources, &settings)?;
+                }
+                return Err(Unanswered.into());
+            }
             (
-                DenseSearch::prepare(approach, &queries, sources, on_event)?,
+                prepared?,
                 ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
             )
         }

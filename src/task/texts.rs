@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
-use crate::index::corpus::Corpus;
+use crate::index::corpus::{Corpus, Unanswered};
 use crate::index::fusion::{Fusion, fuse};
 use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
@@ -158,7 +158,7 @@ fn search<'a>(
     let approach = &settings.approach;
     let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
-    retrievals
+    let searched: Vec<Result<Search>> = retrievals
         .map(|(retrieval, corpus)| {
             let cut = Cut {
                 k: retrieval.depth,
@@ -169,7 +169,21 @@ fn search<'a>(
             Search::new(retrieval, corpus, words, sources.wordnet, cut)
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
-        .collect()
+        .collect();
+    // only now, so that shards are asked for all of them at once
+    searched.into_iter().collect()
+}
+
+/// Asks the shards for what the searches of a topic need, where the indexes have only what shards have found.
+///
+/// # Errors
+/// A search fails for another reason than [`Unanswered`].
+pub fn ask(topic: &Topic, sources: &Sources, settings: &Settings) -> Result<()> {
+    let words = question::read(topic, settings.parts).words;
+    match search(topic, &words, sources, settings) {
+        Err(error) if !error.is::<Unanswered>() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The results of the only search, or the fusion of several. The dense search comes with its query.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::files::{entries, json_lines, text};
 use crate::support::program::{collection_tools, riposte, succeed};
@@ -12,25 +13,48 @@ use crate::support::root;
 /// The largest difference between an explained score and its golden one.
 const TOLERANCE: f64 = 1e-9;
 
-fn golden() -> PathBuf {
+pub(crate) fn golden() -> PathBuf {
     root().join("tests/golden/texts")
 }
 
 /// Generates the collection that the golden runs were made from, with COUNT and SEED of make_texts.py.
-fn generate(what: &str, dir: &Path) {
+pub(crate) fn generate(what: &str, dir: &Path) {
     let args = [what, "--count", "160", "--seed", "7", text(dir)];
     succeed(&mut collection_tools(&args));
 }
 
-/// Runs one approach and describes the differences to its golden run.
-fn differences(task: &str, home: &Path, expected: &Path) -> Vec<String> {
-    let name = expected.file_stem().unwrap().to_str().unwrap();
+/// The tasks, each with the command that generates its collection.
+pub(crate) const TASKS: [(&str, &str); 3] = [
+    ("controversial", "generate-arguments"),
+    ("comparative", "generate-passages"),
+    ("rank", "generate-beir"),
+];
+
+/// The golden runs of a task.
+pub(crate) fn runs(task: &str) -> Vec<PathBuf> {
+    let runs = entries(&golden().join(task)).into_iter();
+    runs.filter(|path| text(path).ends_with(".tsv")).collect()
+}
+
+/// The approach of a golden run.
+pub(crate) fn approach(run: &Path) -> &str {
+    run.file_stem().unwrap().to_str().unwrap()
+}
+
+/// The command that makes a golden run, and explains it, from the collection `input`. Its files are in `home`.
+pub(crate) fn command(task: &str, home: &Path, input: &str, run: &Path) -> Command {
     let topics = golden().join(task).join("topics.xml");
-    let mut command = riposte(home, &[task, "-q", "-i", task, "-o", "out"]);
+    let mut command = riposte(home, &[task, "-q", "-i", input, "-o", "out"]);
     command
         .args(["--index", "kept", "--explain", "explain.jsonl"])
-        .args(["--approach", name, "--topics", text(&topics)]);
-    succeed(command.current_dir(home));
+        .args(["--approach", approach(run), "--topics", text(&topics)]);
+    command.current_dir(home);
+    command
+}
+
+/// Describes the differences between a golden run and the one that a command has made in `home`.
+pub(crate) fn differences(home: &Path, expected: &Path) -> Vec<String> {
+    let name = approach(expected);
     let mut explained: HashMap<(String, String), f64> = HashMap::new();
     for of in json_lines(&fs::read_to_string(home.join("explain.jsonl")).unwrap()) {
         let text = |key: &str| of[key].as_str().unwrap().to_owned();
@@ -73,16 +97,12 @@ fn every_approach_ranks_texts_as_in_its_golden_run() {
     let home = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     let mut seen = 0;
-    for (task, what) in [
-        ("controversial", "generate-arguments"),
-        ("comparative", "generate-passages"),
-        ("rank", "generate-beir"),
-    ] {
+    for (task, what) in TASKS {
         generate(what, &home.path().join(task));
-        let runs = entries(&golden().join(task));
-        for expected in runs.iter().filter(|path| text(path).ends_with(".tsv")) {
+        for expected in runs(task) {
             seen += 1;
-            wrong.extend(differences(task, home.path(), expected));
+            succeed(&mut command(task, home.path(), task, &expected));
+            wrong.extend(differences(home.path(), &expected));
         }
     }
     assert!(seen >= 17, "only {seen} golden runs");

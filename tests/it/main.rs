@@ -56,6 +56,7 @@ mod sections;
 mod sentence;
 mod sentiment;
 mod several;
+mod shards;
 mod shared_directories;
 mod shell;
 mod special_files;

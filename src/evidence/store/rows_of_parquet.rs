@@ -2,15 +2,10 @@
 //! table (docs/scale.md).
 
 use std::collections::HashMap;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use anyhow::{Context, Result, bail, ensure};
 use parquet::record::{Field, Row};
-use parquet::schema::types::{Type, TypePtr};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
@@ -19,16 +14,13 @@ use super::merge::{BESIDE, Merged, Values, write};
 use super::parquet::{Column, Kind};
 use super::portable::{Layout, PASSED_OVER, layouts};
 use super::{Store, file};
-use crate::collection::regular;
+use crate::collection::parquet::{each_row, files};
 
 /// The column with the id of the document.
 const ID: &str = "id";
 
 /// The column with the number of the run that has computed the document. Of several rows of a document, that of the latest run counts.
 const RUN: &str = "run";
-
-/// How deep directories are looked into. Spark makes one for each column by which files are divided.
-const MAX_DEPTH: usize = 8;
 
 impl Store {
     /// Copies the documents of all Parquet files in a directory that this store lacks, or of which it has fewer channels. All rows are compared
@@ -77,85 +69,6 @@ impl Store {
         committed.map_err(|error| file::explain(error.into(), &path, "cannot write to"))?;
         Ok(merged)
     }
-}
-
-/// The Parquet files in a directory and in those within it, sorted by path. Names that begin with a dot or an underscore are not looked at,
-/// as Spark does not.
-fn files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    list(dir, 0, &mut files)?;
-    files.sort();
-    if files.is_empty() {
-        bail!("{}: no Parquet file is in it", dir.display());
-    }
-    Ok(files)
-}
-
-fn list(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    let listing = || format!("cannot list {}", dir.display());
-    ensure!(
-        depth < MAX_DEPTH,
-        "{}: directories within directories",
-        dir.display()
-    );
-    for entry in fs::read_dir(dir).with_context(listing)? {
-        let path = entry.with_context(listing)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(['.', '_']) {
-            continue;
-        }
-        if path.is_dir() {
-            list(&path, depth + 1, files)?;
-        } else if path.extension().is_some_and(|end| end == "parquet") {
-            files.push(path);
-        } else {
-            bail!("{} is no Parquet file", path.display());
-        }
-    }
-    Ok(())
-}
-
-/// Calls `each` with the rows of a file; `columns` are those that are read, by default all.
-fn each_row(
-    path: &Path,
-    columns: Option<&[&str]>,
-    each: &mut dyn FnMut(Row) -> Result<()>,
-) -> Result<()> {
-    let mut read = || -> Result<()> {
-        let reader = SerializedFileReader::new(regular::open(path)?)?;
-        let schema = reader.metadata().file_metadata().schema();
-        let projection = columns
-            .map(|columns| project(schema, columns))
-            .transpose()?;
-        for row in reader.get_row_iter(projection)? {
-            each(row?)?;
-        }
-        Ok(())
-    };
-    // the library was not written for files that somebody has damaged
-    let done = catch_unwind(AssertUnwindSafe(&mut read));
-    let done = done.unwrap_or_else(|_| Err(anyhow!("it is damaged (the message is above)")));
-    done.with_context(|| format!("cannot read the evidence in {}", path.display()))
-}
-
-/// The schema of some columns of a file.
-fn project(schema: &Type, columns: &[&str]) -> Result<Type> {
-    let field = |name: &&str| -> Result<TypePtr> {
-        let mut fields = schema.get_fields().iter();
-        let found = fields.find(|field| field.name() == *name);
-        let found = found.with_context(|| {
-            format!("it has no column {name}: riposte-spark has not written it")
-        })?;
-        Ok(Arc::clone(found))
-    };
-    let fields = columns.iter().map(field).collect::<Result<_>>()?;
-    let mut builder = Type::group_type_builder(schema.name()).with_fields(fields);
-    // the root is to be the same, and not every program gives it a repetition
-    let root = schema.get_basic_info();
-    if root.has_repetition() {
-        builder = builder.with_repetition(root.repetition());
-    }
-    Ok(builder.build()?)
 }
 
 /// A row of a file.

@@ -17,7 +17,7 @@ use super::disk::{self, SealedDirectory};
 use super::kind::ReadDocument;
 use super::schema::{self, Entry, Fields};
 use super::{Document, Meta, SHORT_WORDS, TextCollection};
-use crate::collection::portal::Portal;
+use crate::trec::Fault;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -116,6 +116,8 @@ pub(super) fn build(
 /// The documents read so far.
 #[derive(Default)]
 struct SeenDocuments {
+    /// The documents say which earlier ones they repeat, so their words are not compared.
+    is_declared: bool,
     ids: FxHashSet<Arc<str>>,
     /// From the hash of a text's words to the first document with that text. Among a million texts, two different ones have the same
     /// 64-bit hash with a probability of 3 in 10^8.
@@ -131,12 +133,12 @@ struct NewDocument {
 
 impl SeenDocuments {
     /// Adds a document and counts what is remarkable about it in `meta`; `None` if an earlier document has the same id.
-    fn add(
-        &mut self,
-        document: Document,
-        portal: Option<Portal>,
-        meta: &mut Meta,
-    ) -> Option<NewDocument> {
+    fn add(&mut self, read: ReadDocument, meta: &mut Meta) -> Option<NewDocument> {
+        let ReadDocument {
+            document,
+            portal,
+            duplicate_of,
+        } = read;
         let id: Arc<str> = document.id.0.as_str().into();
         if !self.ids.insert(id.clone()) {
             meta.repeated_ids += 1;
@@ -148,10 +150,14 @@ impl SeenDocuments {
             marks |= schema::SHORT;
             meta.short += 1;
         }
-        let hash = hash_of_words(&text);
-        let first = hash.map(|hash| self.words.entry(hash).or_insert_with(|| id.clone()));
+        let duplicate_of = if self.is_declared {
+            duplicate_of.map(|first| first.0.into())
+        } else {
+            let hash = hash_of_words(&text);
+            let first = hash.map(|hash| self.words.entry(hash).or_insert_with(|| id.clone()));
+            first.filter(|first| **first != id).cloned()
+        };
         drop(text);
-        let duplicate_of = first.filter(|first| **first != id).cloned();
         if duplicate_of.is_some() {
             marks |= schema::DUPLICATE;
             meta.duplicates += 1;
@@ -165,7 +171,7 @@ impl SeenDocuments {
 }
 
 /// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits.
-fn hash_of_words(text: &str) -> Option<u64> {
+pub(crate) fn hash_of_words(text: &str) -> Option<u64> {
     // unlike a HashMap's hasher, one made in this way has fixed keys
     let mut hash = std::hash::DefaultHasher::new();
     let mut some = false;
@@ -201,7 +207,10 @@ fn index_collection(
     let budget = QueueBudget::new(QUEUE_BYTES);
     let analyzer = meta.analyzer.clone();
     let mut documents = collection.documents();
-    let mut seen = SeenDocuments::default();
+    let mut seen = SeenDocuments {
+        is_declared: collection.declares_duplicates(),
+        ..SeenDocuments::default()
+    };
     std::thread::scope(|scope| -> Result<()> {
         let (sender, batches) = crossbeam_channel::bounded::<Vec<NewDocument>>(2 * threads);
         let workers: Vec<_> = (0..threads)
@@ -243,7 +252,7 @@ fn index_collection(
 /// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means
 /// the end of the collection.
 fn next_batch(
-    documents: &mut dyn Iterator<Item = ReadDocument>,
+    documents: &mut dyn Iterator<Item = Result<ReadDocument, Fault>>,
     seen: &mut SeenDocuments,
     meta: &mut Meta,
     on_event: &mut dyn FnMut(Event),
@@ -253,9 +262,9 @@ fn next_batch(
     let mut bytes = 0;
     while read < BATCH && bytes < BATCH_BYTES {
         match documents.next() {
-            Some(Ok((document, portal))) => {
-                bytes += document.texts.iter().map(String::len).sum::<usize>();
-                batch.extend(seen.add(document, portal, meta));
+            Some(Ok(read)) => {
+                bytes += read.document.texts.iter().map(String::len).sum::<usize>();
+                batch.extend(seen.add(read, meta));
             }
             Some(Err(fault)) => {
                 meta.fault_count += 1;

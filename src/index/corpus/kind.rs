@@ -1,18 +1,21 @@
 //! The kinds of indexes and their fields, the documents of a collection, and the metadata of an index.
 
 use std::borrow::Cow;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::contents;
-use crate::collection::arguments::ArgumentCollection;
-use crate::collection::documents::DocumentCollection;
-use crate::collection::passages::PassageCollection;
+use crate::collection::arguments::{Argument, ArgumentCollection};
+use crate::collection::documents::{self, DocumentCollection, TextDocument};
+use crate::collection::entries::EntryCollection;
+use crate::collection::passages::{self, Passage, PassageCollection};
 use crate::collection::portal::Portal;
+use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
-use crate::trec::{DocId, Fault, Stance};
+use crate::trec::{DocId, Fault, FaultKind, Stance, TextTask};
 
 /// The version of the file format and of the analyzers. A change of either needs a new version; indexes of another version are built
 /// again.
@@ -34,6 +37,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of the documents that a task ranks.
+    pub fn of(task: TextTask) -> Self {
+        match task {
+            TextTask::Controversial => Kind::Arguments,
+            TextTask::Comparative => Kind::Passages,
+            TextTask::Rank => Kind::Documents,
+        }
+    }
+
     /// The names of the fields.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
@@ -52,6 +64,24 @@ impl Kind {
             Kind::Passages => "passages",
             Kind::Documents => "documents",
         }
+    }
+
+    /// Reads documents, one on each line.
+    ///
+    /// # Errors
+    /// Documents of this kind are not on lines.
+    pub(crate) fn read_lines(self, input: Box<dyn Read + Send>) -> Result<NumberedDocuments> {
+        fn all<T: 'static>(
+            read: impl Iterator<Item = (u64, Result<T, Fault>)> + 'static,
+            document: fn(T) -> ReadDocument,
+        ) -> NumberedDocuments {
+            Box::new(read.map(move |(line, read)| (line, read.map(document))))
+        }
+        Ok(match self {
+            Kind::Passages => all(passages::lines(input), of_passage),
+            Kind::Documents => all(documents::lines(input), of_document),
+            Kind::Arguments | Kind::Images => bail!("{} are not on lines", self.word()),
+        })
     }
 
     /// Whether an index is updated document by document. When a text collection changes, its index is built again.
@@ -93,10 +123,68 @@ pub enum TextCollection {
     Arguments(ArgumentCollection),
     Passages(PassageCollection),
     Documents(DocumentCollection),
+    /// Texts of any of these, as an index stores them.
+    Entries(EntryCollection),
+    /// The same, already indexed.
+    Shards(ShardCollection),
 }
 
-/// A document with its debate portal, if it has one that is known; or what in the collection could not be read.
-pub(super) type ReadDocument = Result<(Document, Option<Portal>), Fault>;
+/// A document of a collection.
+#[derive(Debug)]
+pub(crate) struct ReadDocument {
+    pub document: Document,
+    /// Its debate portal, if it has one that is known.
+    pub portal: Option<Portal>,
+    /// In a collection that says so, the first document with the same words.
+    pub duplicate_of: Option<DocId>,
+}
+
+fn of_argument(argument: Argument) -> ReadDocument {
+    ReadDocument {
+        portal: argument.portal,
+        duplicate_of: None,
+        document: Document {
+            stance: argument.stance(),
+            texts: vec![
+                argument.text(),
+                argument.conclusion,
+                argument.title,
+                argument.source,
+            ],
+            id: argument.id,
+            url: argument.url,
+        },
+    }
+}
+
+fn of_passage(passage: Passage) -> ReadDocument {
+    ReadDocument {
+        portal: None,
+        duplicate_of: None,
+        document: Document {
+            id: passage.id,
+            texts: vec![passage.contents, passage.expansion],
+            stance: None,
+            url: passage.url,
+        },
+    }
+}
+
+fn of_document(read: TextDocument) -> ReadDocument {
+    ReadDocument {
+        portal: None,
+        duplicate_of: None,
+        document: Document {
+            id: read.id,
+            texts: vec![read.text, read.title],
+            stance: None,
+            url: None,
+        },
+    }
+}
+
+/// Documents and faults, each with the line on which it is.
+pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<ReadDocument, Fault>)>>;
 
 /// A document of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +218,14 @@ impl TextCollection {
             TextCollection::Arguments(_) => Kind::Arguments,
             TextCollection::Passages(_) => Kind::Passages,
             TextCollection::Documents(_) => Kind::Documents,
+            TextCollection::Entries(entries) => Kind::of(entries.task()),
+            TextCollection::Shards(shards) => Kind::of(shards.task()),
         }
+    }
+
+    /// Whether documents say which earlier ones they repeat.
+    pub(super) fn declares_duplicates(&self) -> bool {
+        matches!(self, TextCollection::Entries(_) | TextCollection::Shards(_))
     }
 
     pub(super) fn files(&self) -> Vec<&Path> {
@@ -140,52 +235,52 @@ impl TextCollection {
             }
             TextCollection::Passages(passages) => vec![passages.file()],
             TextCollection::Documents(documents) => vec![documents.file()],
+            TextCollection::Entries(entries) => vec![entries.file()],
+            TextCollection::Shards(shards) => vec![shards.file()],
         }
     }
 
-    /// Reads the documents.
-    pub(super) fn documents(&self) -> Box<dyn Iterator<Item = ReadDocument>> {
+    /// Reads the documents. Of shards there are none here: their indexes exist already.
+    pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<ReadDocument, Fault>>> {
         match self {
             TextCollection::Arguments(arguments) => {
-                Box::new(arguments.arguments().map(|argument| {
-                    argument.map(|argument| {
-                        let document = Document {
-                            stance: argument.stance(),
-                            texts: vec![
-                                argument.text(),
-                                argument.conclusion,
-                                argument.title,
-                                argument.source,
-                            ],
-                            id: argument.id,
-                            url: argument.url,
-                        };
-                        (document, argument.portal)
+                Box::new(arguments.arguments().map(|read| read.map(of_argument)))
+            }
+            TextCollection::Passages(passages) => {
+                Box::new(passages.passages().map(|read| read.map(of_passage)))
+            }
+            TextCollection::Documents(documents) => {
+                Box::new(documents.documents().map(|read| read.map(of_document)))
+            }
+            TextCollection::Entries(entries) => {
+                let (fields, file) = (self.kind().fields().len(), entries.file().to_owned());
+                Box::new(entries.texts().map(move |text| {
+                    let text = text?;
+                    if text.texts.len() != fields {
+                        return Err(Fault {
+                            kind: FaultKind::Document,
+                            path: file.clone(),
+                            line: None,
+                            what: format!(
+                                "{}: {} texts for {fields} fields",
+                                text.id,
+                                text.texts.len()
+                            ),
+                        });
+                    }
+                    Ok(ReadDocument {
+                        document: Document {
+                            id: text.id,
+                            texts: text.texts,
+                            stance: text.stance,
+                            url: text.url,
+                        },
+                        portal: text.portal,
+                        duplicate_of: text.duplicate_of,
                     })
                 }))
             }
-            TextCollection::Passages(passages) => Box::new(passages.passages().map(|passage| {
-                passage.map(|passage| {
-                    let document = Document {
-                        id: passage.id,
-                        texts: vec![passage.contents, passage.expansion],
-                        stance: None,
-                        url: passage.url,
-                    };
-                    (document, None)
-                })
-            })),
-            TextCollection::Documents(documents) => Box::new(documents.documents().map(|read| {
-                read.map(|read| {
-                    let document = Document {
-                        id: read.id,
-                        texts: vec![read.text, read.title],
-                        stance: None,
-                        url: None,
-                    };
-                    (document, None)
-                })
-            })),
+            TextCollection::Shards(_) => Box::new(std::iter::empty()),
         }
     }
 
@@ -234,6 +329,16 @@ impl Meta {
             fault_count: 0,
             faults: Vec::new(),
         }
+    }
+
+    /// The metadata of an index and those of another part of the same collection, together.
+    pub(super) fn with(mut self, part: Meta) -> Self {
+        self.repeated_ids += part.repeated_ids;
+        self.duplicates += part.duplicates;
+        self.short += part.short;
+        self.fault_count += part.fault_count;
+        self.faults.extend(part.faults);
+        self
     }
 
     /// Why this index cannot be used where one with the metadata `wanted` is needed; `None` if it can.

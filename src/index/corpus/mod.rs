@@ -10,11 +10,13 @@ mod disk;
 mod guarded;
 mod kind;
 mod open;
+mod overall;
 mod postings;
 mod schema;
 mod scratch;
 mod segment;
 mod stored;
+mod terms;
 pub mod update;
 
 use std::path::{Path, PathBuf};
@@ -27,20 +29,25 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tantivy::Term;
 
+pub(crate) use build::hash_of_words;
 pub use build::{Effort, Event};
 pub(crate) use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
 pub use kind::{Document, Kind, TextCollection};
-pub(crate) use kind::{IMAGE_FIELDS, Meta, SHORT_WORDS};
+pub(crate) use kind::{IMAGE_FIELDS, Meta, ReadDocument, SHORT_WORDS};
+
+pub use overall::{CountedTerm, Dialogue, Needs, OverallCounts, Unanswered, WantedTerm};
 
 use super::analyzer::Analyzer;
 use super::cut::{Cut, PortalSet};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
+use crate::collection::portal::Portal;
 use crate::trec::DocId;
 pub use disk::Damage;
 pub(super) use disk::Lock;
 use disk::damaged;
+use overall::Overall;
 pub(super) use postings::Postings;
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
@@ -69,7 +76,8 @@ pub struct Marks {
 
 /// An index, open for search.
 pub struct Corpus {
-    dir: PathBuf,
+    /// One, or one for each shard.
+    dirs: Vec<PathBuf>,
     meta: Meta,
     fields: Fields,
     segments: Vec<Segment>,
@@ -82,6 +90,8 @@ pub struct Corpus {
     has_excluded: bool,
     /// By field, over the included documents.
     counts: Vec<FieldCounts>,
+    /// If the index has a part of a collection, the counts of all of it.
+    overall: Option<Overall>,
     /// The largest length of a document in any field.
     longest: u32,
     length_scores: Mutex<Option<LengthScores>>,
@@ -192,7 +202,7 @@ impl Corpus {
     pub fn report(&self) -> Result<Report> {
         let names = self.meta.fields.iter().zip(&self.counts);
         Ok(Report {
-            directory: self.dir.clone(),
+            directory: self.dirs.first().cloned().unwrap_or_default(),
             kind: self.meta.kind,
             documents: self.documents(),
             deleted: self.marks.len() as u32 - self.documents(),
@@ -209,10 +219,17 @@ impl Corpus {
                 .collect(),
             analyzer: self.meta.analyzer.clone(),
             segments: self.segments.len(),
-            bytes: disk::size(&self.dir)
-                .with_context(|| format!("cannot list {}", self.dir.display()))?,
+            bytes: self.bytes()?,
             fingerprint: self.meta.fingerprint.clone(),
         })
+    }
+
+    fn bytes(&self) -> Result<u64> {
+        let sizes = self.dirs.iter().map(|dir| {
+            let size = disk::size(dir);
+            size.with_context(|| format!("cannot list {}", dir.display()))
+        });
+        sizes.sum()
     }
 
     /// The field of that name.
@@ -253,6 +270,13 @@ impl Corpus {
     /// The id of the document with this number.
     pub fn id(&self, number: u32) -> Option<DocId> {
         self.id_text(number).map(|id| DocId(id.to_owned()))
+    }
+
+    /// The ids of all documents that can be found.
+    pub fn ids(&self) -> impl Iterator<Item = DocId> {
+        let numbers = 0..self.marks.len() as u32;
+        let included = numbers.filter(|number| self.is_included(*number));
+        included.filter_map(|number| self.id(number))
     }
 
     pub(super) fn id_text(&self, number: u32) -> Option<&str> {
@@ -304,6 +328,20 @@ impl Corpus {
         self.stored(id).map(|(document, _)| document)
     }
 
+    /// As [`Corpus::document`], with all that is stored beside the texts.
+    pub(crate) fn read_document(&self, id: &DocId) -> Result<ReadDocument> {
+        let (document, duplicate_of) = self.stored(id)?;
+        let number = self.number(id);
+        let marks = number.and_then(|number| self.marks.get(number as usize));
+        let portal = marks.map_or(0, |marks| schema::portal_number(*marks));
+        let mut portals = Portal::ALL.into_iter();
+        Ok(ReadDocument {
+            document,
+            portal: portals.find(|known| known.number() == portal),
+            duplicate_of,
+        })
+    }
+
     /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: as
     /// [`Corpus::document`].
     pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
@@ -321,7 +359,7 @@ impl Corpus {
             .context("its number is in no segment")?;
         segment
             .document(number - segment.base, &self.fields)
-            .map_err(|why| damaged(&self.dir, &segment.store_file(), format!("{why:#}")))
+            .map_err(|why| damaged(&segment.dir, &segment.store_file(), format!("{why:#}")))
             .with_context(reading)
     }
 
@@ -364,7 +402,7 @@ impl Corpus {
         scores
     }
 
-    /// The postings and counts of a term; `None` if no document contains it. tantivy does not store `cf`: with `with_cf` it is
+    /// The postings and counts of a term; `None` if no document of the collection contains it. tantivy does not store `cf`: with `with_cf` it is
     /// counted, and cached.
     ///
     /// Errors: there is no such field, or the postings cannot be read.
@@ -390,6 +428,10 @@ impl Corpus {
             let (counted, most) = self.counted(field, text, &postings)?;
             (counts, max_tf) = (counted, Some(most));
         }
+        if let Some(overall) = self.overall(&[field], text) {
+            // of a term that no document here has, the formula may still need the counts
+            counts = overall;
+        }
         Ok((counts.df > 0).then_some(FoundTerm {
             counts,
             max_tf,
@@ -397,7 +439,7 @@ impl Corpus {
         }))
     }
 
-    /// The number of included documents that have at least one of these terms.
+    /// The number of included documents that have at least one of these terms. It counts only the documents of this index.
     pub(super) fn documents_with<'p>(
         &self,
         terms: impl Iterator<Item = &'p Postings<'p>>,

@@ -1,7 +1,7 @@
 //! Opens an index: finds out whether the one on disk is the wanted one and whole, and builds it if not.
 
-use std::path::Path;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
@@ -151,13 +151,19 @@ impl Corpus {
             Ok((None, mut meta)) => {
                 // the same rules; of a stop list from a file, an index stores the name alone
                 meta.analyzer.clone_from(&wanted.analyzer);
-                let corpus = Corpus::open_segments(dir, &index, meta)?;
+                let corpus = Corpus::open_segments(dir, index, meta)?;
                 Ok(IndexState::Current(Box::new(corpus)))
             }
         }
     }
 
     pub(super) fn open_whole(dir: &Path) -> Result<Self> {
+        let (index, meta) = Corpus::open_known(dir)?;
+        Corpus::open_segments(dir, index, meta)
+    }
+
+    /// The index in `dir`, with its metadata, if this version of riposte can read it.
+    fn open_known(dir: &Path) -> Result<(Index, Meta)> {
         ensure!(
             disk::inspect(dir)? == Content::Index,
             "there is no index in {}",
@@ -171,7 +177,7 @@ impl Corpus {
             dir.display(),
             meta.format
         );
-        Corpus::open_segments(dir, &index, meta)
+        Ok((index, meta))
     }
 
     /// tantivy's index, and its [`Meta`] if it can be parsed. Errors: meta.json is damaged.
@@ -186,42 +192,70 @@ impl Corpus {
         Ok((index, meta))
     }
 
-    fn open_segments(dir: &Path, index: &Index, meta: Meta) -> Result<Self> {
-        let verified = disk::verify(dir, index, false)?;
-        let fields = Fields::new(meta.kind);
-        if index.schema() != fields.schema {
-            bail!(damaged(
-                dir,
-                Path::new(disk::META),
-                "its schema is not that of its kind"
-            ));
-        }
-        let segments = index.searchable_segments();
-        let readers = segments.map_err(|error| index_error(dir, &error))?;
-        let readers: Vec<(SegmentReader, Result<()>)> = readers
-            .par_iter()
-            .map(|segment| {
-                // all other files have been verified
-                let texts = segment.relative_path(SegmentComponent::Store);
-                let reader = guarded(|| SegmentReader::open(segment));
-                let reader = reader.map_err(|why| damaged(dir, &texts, format!("{why:#}")))?;
-                let reader = reader.map_err(|error| index_error(dir, &error))?;
-                Ok((reader, stored::check_skip_index(segment)))
+    /// Opens the indexes of all shards of a collection as one. Nothing is ranked otherwise than by an index of the whole collection.
+    ///
+    /// # Errors
+    /// There is no index in one of the directories, it is damaged, or they are of different kinds or analyzers.
+    pub fn open_shards(dirs: &[PathBuf]) -> Result<Self> {
+        let _locks = dirs
+            .iter()
+            .map(|dir| Lock::to_read(dir, &mut || ()))
+            .collect::<Result<Vec<_>>>()?;
+        let parts: Vec<Part> = dirs
+            .iter()
+            .map(|dir| {
+                let (index, meta) = Corpus::open_known(dir)?;
+                Ok(Part {
+                    dir: dir.clone(),
+                    index,
+                    meta,
+                })
             })
             .collect::<Result<_>>()?;
-        let columns = readers
-            .par_iter()
-            .map(|(reader, _)| {
-                segment::Columns::read(reader, &meta.fields)
-                    .with_context(|| format!("cannot read the index {}", dir.display()))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let mut corpus = Corpus {
+        let metas = parts.iter().map(|part| &part.meta);
+        let meta = metas.cloned().reduce(|all, part| all.with(part));
+        let meta = meta.context("there are no shards")?;
+        for part in &parts {
+            ensure!(
+                part.meta.kind == meta.kind && part.meta.analyzer == meta.analyzer,
+                "{} is the index of another kind of collection than those of the other shards",
+                part.dir.display()
+            );
+        }
+        Corpus::open_parts(&parts, meta)
+    }
+
+    fn open_segments(dir: &Path, index: Index, meta: Meta) -> Result<Self> {
+        let part = Part {
             dir: dir.to_owned(),
+            index,
+            meta: meta.clone(),
+        };
+        Corpus::open_parts(&[part], meta)
+    }
+
+    fn open_parts(parts: &[Part], meta: Meta) -> Result<Self> {
+        let fields = Fields::new(meta.kind);
+        let mut verified = Verified::default();
+        let mut segments = Vec::new();
+        for part in parts {
+            let Verified {
+                files,
+                bytes,
+                seconds,
+            } = disk::verify(&part.dir, &part.index, false)?;
+            verified.files += files;
+            verified.bytes += bytes;
+            verified.seconds += seconds;
+            segments.extend(part.segments(&fields, &meta)?);
+        }
+        let mut corpus = Corpus {
+            dirs: parts.iter().map(|part| part.dir.clone()).collect(),
             lengths: vec![Vec::new(); meta.fields.len()],
             marks: Vec::new(),
             has_excluded: false,
             counts: Vec::new(),
+            overall: None,
             longest: 0,
             segments: Vec::new(),
             verified,
@@ -231,19 +265,88 @@ impl Corpus {
             term_counts: Mutex::default(),
             scratches: Mutex::default(),
         };
-        for ((reader, texts), columns) in readers.into_iter().zip(columns) {
+        for OpenSegment {
+            dir,
+            reader,
+            texts,
+            columns,
+        } in segments
+        {
             for (all, own) in corpus.lengths.iter_mut().zip(&columns.lengths) {
                 all.extend(own);
             }
-            let base = corpus.marks.len() as u32;
+            let base =
+                u32::try_from(corpus.marks.len()).context("more than 4 billion documents")?;
             corpus.marks.extend(&columns.marks);
-            let segment = Segment::open(reader, texts, base, columns, &corpus.fields);
-            let opening = || format!("cannot open the index {}", corpus.dir.display());
+            let opening = || format!("cannot open the index {}", dir.display());
+            let segment = Segment::open(
+                Arc::clone(&dir),
+                reader,
+                texts,
+                base,
+                columns,
+                &corpus.fields,
+            );
             corpus.segments.push(segment.with_context(opening)?);
         }
         let lengths = corpus.lengths.iter().flatten();
         corpus.longest = lengths.copied().max().unwrap_or(0);
         corpus.count();
         Ok(corpus)
+    }
+}
+
+/// An index in one directory: all of a collection's, or a shard's.
+struct Part {
+    dir: PathBuf,
+    index: Index,
+    meta: Meta,
+}
+
+/// A segment whose files have been verified.
+struct OpenSegment {
+    dir: Arc<Path>,
+    reader: SegmentReader,
+    /// What is wrong with its stored texts.
+    texts: Result<()>,
+    columns: segment::Columns,
+}
+
+impl Part {
+    fn segments(&self, fields: &Fields, meta: &Meta) -> Result<Vec<OpenSegment>> {
+        let dir: Arc<Path> = self.dir.as_path().into();
+        if self.index.schema() != fields.schema {
+            bail!(damaged(
+                &dir,
+                Path::new(disk::META),
+                "its schema is not that of its kind"
+            ));
+        }
+        let segments = self.index.searchable_segments();
+        let segments = segments.map_err(|error| index_error(&dir, &error))?;
+        let readers: Vec<(SegmentReader, Result<()>)> = segments
+            .par_iter()
+            .map(|segment| {
+                // all other files have been verified
+                let texts = segment.relative_path(SegmentComponent::Store);
+                let reader = guarded(|| SegmentReader::open(segment));
+                let reader = reader.map_err(|why| damaged(&dir, &texts, format!("{why:#}")))?;
+                let reader = reader.map_err(|error| index_error(&dir, &error))?;
+                Ok((reader, stored::check_skip_index(segment)))
+            })
+            .collect::<Result<_>>()?;
+        readers
+            .into_par_iter()
+            .map(|(reader, texts)| {
+                let columns = segment::Columns::read(&reader, &meta.fields);
+                let reading = || format!("cannot read the index {}", dir.display());
+                Ok(OpenSegment {
+                    dir: Arc::clone(&dir),
+                    columns: columns.with_context(reading)?,
+                    reader,
+                    texts,
+                })
+            })
+            .collect()
     }
 }

@@ -1,6 +1,6 @@
 //! One segment of an index: its columns in memory, its postings and stored texts on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -20,6 +20,8 @@ const CACHED_BLOCKS: usize = 16;
 
 /// An open segment.
 pub(crate) struct Segment {
+    /// The directory of its index.
+    pub dir: Arc<Path>,
     /// The number of its first document.
     pub base: u32,
     /// One for each field.
@@ -139,6 +141,7 @@ impl Columns {
 impl Segment {
     /// `texts` is what [`super::stored::check_skip_index`] has found. Errors: its postings cannot be opened.
     pub fn open(
+        dir: Arc<Path>,
         reader: SegmentReader,
         texts: Result<()>,
         base: u32,
@@ -149,6 +152,7 @@ impl Segment {
         let inverted = inverted.map(|field| reader.inverted_index(*field));
         let store = texts.and_then(|()| guarded(|| reader.get_store_reader(CACHED_BLOCKS)));
         Ok(Segment {
+            dir,
             base,
             inverted: inverted.collect::<Result<_, _>>()?,
             columns,

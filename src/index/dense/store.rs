@@ -212,7 +212,7 @@ fn failed(what: &str, path: &Path) -> String {
 }
 
 /// The numbers of a blob; `None` if they are not whole vectors of finite numbers.
-fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
+pub(super) fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
     let dimension = usize::try_from(dimension).ok()?;
     let (numbers, rest) = bytes.as_chunks::<2>();
     let is_whole = match dimension {

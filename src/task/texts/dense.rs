@@ -1,7 +1,7 @@
 //! The dense search of an approach: for all topics of a run at once, because every vector is read for it.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,7 +10,7 @@ use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::Corpus;
 use crate::index::cut::Cut;
-use crate::index::dense::{self, Clusters, Encode, Near, Vectors, Wanted};
+use crate::index::dense::{self, Clusters, Encode, Near, NearestRequest, Unit, Vectors, Wanted};
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
 use crate::topic::passages::{Passages, Windows};
@@ -22,6 +22,7 @@ const CLUSTERED_WORDS: usize = 200;
 /// The vectors of a collection, and what is nearest to each topic.
 pub struct DenseSearch<'a> {
     recipe: &'a Dense,
+    wanted: Wanted,
     pub(super) corpus: &'a Corpus,
     pub(super) vectors: Vectors,
     /// Which documents are ranked.
@@ -38,6 +39,8 @@ pub(crate) struct DenseSources<'a, 'r, 'm> {
     pub sentences: Option<&'r Lazy<Sentences>>,
     /// The path beside which the vectors are stored.
     pub base: &'r Path,
+    /// Such paths of shards, which have vectors of their own.
+    pub shards: &'r [PathBuf],
 }
 
 impl<'a> DenseSearch<'a> {
@@ -80,24 +83,40 @@ impl<'a> DenseSearch<'a> {
         };
         let wanted = wanted(recipe, producer);
         let file = wanted.file(sources.base);
-        let (corpus, model) = (sources.corpus, sources.sentences);
-        let Some(vectors) = open(corpus, &wanted, &file, model, on_event)? else {
-            return Ok(None);
-        };
         let cut = Cut {
             k: recipe.depth,
             short: approach.keeps().short,
             duplicates: approach.keeps().duplicates,
             portals: approach.portals()?,
         };
+        let corpus = sources.corpus;
+        ask(corpus, &wanted, &topics, recipe.count, cut)?;
+        let Some(vectors) = open(corpus, &wanted, &file, sources, on_event)? else {
+            return Ok(None);
+        };
         let found = vectors.search(corpus, &topics, recipe.count, cut)?;
         Ok(Some(DenseSearch {
             recipe,
+            wanted,
             corpus,
             vectors,
             cut,
             found: queries.iter().cloned().zip(found).collect(),
         }))
+    }
+
+    /// The passages that are nearest to each of these, for a manifold ranking. `cut.k` of them are found.
+    ///
+    /// # Errors
+    /// A vector does not fit, or shards have not answered yet.
+    pub(super) fn nearest_passages(
+        &self,
+        passages: &[Vec<f32>],
+        cut: Cut,
+    ) -> Result<Vec<Vec<Near>>> {
+        ask(self.corpus, &self.wanted, passages, Unit::Passages, cut)?;
+        self.vectors
+            .search(self.corpus, passages, Unit::Passages, cut)
     }
 
     /// The documents that were found for a query, the nearest first, each with the cosine of its nearest passage.
@@ -196,8 +215,12 @@ impl<'a> ClusterLikeness<'a> {
             producer: producer.to_owned(),
         };
         let file = wanted.file(sources.base);
-        let (corpus, model) = (sources.corpus, sources.sentences);
-        let Some(vectors) = open(corpus, &wanted, &file, model, on_event)? else {
+        let corpus = sources.corpus;
+        ensure!(
+            corpus.dialogue().is_none(),
+            "shards cannot find the clusters of the whole collection: merge them, and rank on one machine"
+        );
+        let Some(vectors) = open(corpus, &wanted, &file, sources, on_event)? else {
             return Ok(None);
         };
         let clusters = run_stage(Stage::Clustering, 0, on_event, |on_event| {
@@ -230,17 +253,67 @@ pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
     }
 }
 
+/// Checks that shards have answered a dense search, where the index has only what they have found.
+///
+/// # Errors
+/// [`crate::index::corpus::Unanswered`]
+fn ask(
+    corpus: &Corpus,
+    vectors: &Wanted,
+    queries: &[Vec<f32>],
+    unit: Unit,
+    cut: Cut,
+) -> Result<()> {
+    let Some(dialogue) = corpus.dialogue() else {
+        return Ok(());
+    };
+    dialogue.want(vectors)?;
+    let asked = queries.iter().map(|query| {
+        dialogue.ask(&NearestRequest {
+            vectors: vectors.clone(),
+            query: query.clone(),
+            unit,
+            cut,
+        })
+    });
+    // all of them are asked for before the first error counts
+    asked.collect::<Vec<_>>().into_iter().collect()
+}
+
 /// Opens the vectors of a collection, and computes those that are missing. `None` if that needs a model that is not installed.
 ///
 /// # Errors
 /// As [`Vectors::open`].
-pub(crate) fn open(
+fn open(
     corpus: &Corpus,
     wanted: &Wanted,
     file: &Path,
+    sources: &DenseSources,
+    on_event: &mut OnEvent,
+) -> Result<Option<Vectors>> {
+    open_files(
+        corpus,
+        wanted,
+        file,
+        sources.shards,
+        sources.sentences,
+        on_event,
+    )
+}
+
+/// As [`Vectors::open_with`]; `shards` are the paths beside which the vectors of shards are.
+///
+/// # Errors
+/// As there.
+pub(crate) fn open_files(
+    corpus: &Corpus,
+    wanted: &Wanted,
+    file: &Path,
+    shards: &[PathBuf],
     model: Option<&Lazy<Sentences>>,
     on_event: &mut OnEvent,
 ) -> Result<Option<Vectors>> {
+    let shards: Vec<PathBuf> = shards.iter().map(|base| wanted.file(base)).collect();
     let model = model.filter(|model| model.producer() == wanted.producer);
     let embed = |texts: &[&str]| match model {
         Some(model) => model.get()?.embed(texts),
@@ -249,6 +322,6 @@ pub(crate) fn open(
     let encode: Option<Encode> = model.is_some().then_some(&embed);
     run_stage(Stage::Encoding, 0, on_event, |on_event| {
         let on_event = &mut |event| on_event(Event::Dense(event));
-        Vectors::open(corpus, wanted, file, encode, on_event)
+        Vectors::open_with(corpus, wanted, file, &shards, encode, on_event)
     })
 }

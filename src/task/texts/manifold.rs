@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::super::text_approach::Manifold;
 use super::dense::DenseSearch;
 use crate::index::cut::Cut;
-use crate::index::dense::{Near, Unit};
+use crate::index::dense::Near;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
 /// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
@@ -39,9 +39,7 @@ pub(super) fn rank(
             k: recipe.neighbours,
             ..dense.cut
         };
-        let found = dense
-            .vectors
-            .search(dense.corpus, &passages, Unit::Passages, cut)?;
+        let found = dense.nearest_passages(&passages, cut)?;
         let mut added: BTreeMap<u32, f64> = BTreeMap::new();
         for neighbours in &found {
             for (near, weight) in neighbours.iter().zip(weights(neighbours)) {

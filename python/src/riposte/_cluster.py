@@ -1,0 +1,96 @@
+"""What all jobs on Spark share: the program and its models on the executors, and settings for as long as a job takes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._program import find_binary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The name under which executors find the models that are shipped to them.
+MODELS = "riposte-models"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an executor has the program and its models."""
+
+    program: str
+    #: The models directory; None for that of each machine.
+    models: str | None
+    #: Whether both are names of what was shipped, and not paths.
+    shipped: bool = False
+
+    def command(self, name: str, *args: str) -> list[str]:
+        """A command of the program that uses models."""
+        models = [] if self.models is None else ["--models", self._find(self.models)]
+        return [*self.bare(name, *args), *models]
+
+    def bare(self, name: str, *args: str) -> list[str]:
+        """A command of the program that uses no models."""
+        return [self._find(self.program), "--no-config", name, *args]
+
+    def _find(self, name: str) -> str:
+        if not self.shipped:
+            return name
+        from pyspark import SparkFiles
+
+        return SparkFiles.get(name)
+
+
+@contextmanager
+def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed: bool) -> Iterator[tuple[Place, Place]]:
+    """Where the driver and where the executors have the program. It and the models are shipped, unless they are `installed` everywhere."""
+    context = spark.sparkContext
+    models = models or os.environ.get("RIPOSTE_MODELS") or None
+    program = find_binary().resolve()
+    here = there = Place(str(program), None if models is None else os.path.abspath(models))
+    with tempfile.TemporaryDirectory(prefix="riposte-spark-") as home:
+        if not installed and not (context.master or "").startswith("local["):
+            context.addFile(str(program))
+            if models is not None:
+                context.addArchive(f"{_archive(Path(home) / f'{MODELS}.zip', Path(models), '**/*')}#{MODELS}")
+            there = Place(program.name, None if models is None else MODELS, shipped=True)
+        context.addPyFile(_archive(Path(home) / "riposte-package.zip", Path(__file__).parent, "*.py", "riposte/"))
+        yield here, there
+
+
+def _archive(archive: Path, source: Path, pattern: str, prefix: str = "") -> str:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as file:
+        for path in sorted(source.glob(pattern)):
+            if path.is_file():
+                file.write(path, prefix + str(path.relative_to(source)))
+    return str(archive)
+
+
+@contextmanager
+def settings(spark: SparkSession, **values: Any) -> Iterator[None]:
+    """Settings of the session, for as long as something is done. `__` in a name stands for a dot."""
+    before = {}
+    for name, value in values.items():
+        name = name.replace("__", ".")
+        before[name] = spark.conf.get(name, None)
+        spark.conf.set(name, str(value))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def has(spark: SparkSession, path: str) -> bool:
+    """Whether there is something at a path of any file system that Spark reads."""
+    found = spark._jvm.org.apache.hadoop.fs.Path(path)
+    return found.getFileSystem(spark._jsc.hadoopConfiguration()).exists(found)

@@ -1,0 +1,335 @@
+//! The text tasks on an index that is divided among machines: what the processes of a cluster compute.
+//!
+//! 1. [`read`]: a part of a collection is read, and its texts are written as an index stores them. Who calls it finds texts with the same id
+//!    or the same words in other parts.
+//! 2. Each shard is indexed as a collection of its own ([`crate::collection::entries`]), and [`count`] writes the counts of its terms, which are
+//!    added up over all shards.
+//! 3. A ranking begins with an index of nothing. What it needs is written to `needs.json`; every shard answers ([`answer`]) with its best
+//!    documents, scored by the counts of the whole; the best of all are indexed, and the ranking begins again. Few rounds are enough: a search
+//!    with feedback needs a second one for its expanded query. The ranking that needs nothing more is the one that an index of the whole
+//!    collection would give.
+
+mod packed;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::text_approach::TextApproach;
+use super::text_indexes::TextIndexes;
+use crate::collection::entries::{EntryCollection, StoredText, StoredVectors};
+use crate::disk::replace;
+use crate::index::corpus::{
+    self, Corpus, Dialogue, Kind, OverallCounts, ReadDocument, TextCollection, hash_of_words,
+};
+use crate::index::dense::{NearestRequest, Vectors, Wanted};
+use crate::index::search::SearchRequest;
+use crate::trec::{DocId, Fault, TextTask};
+
+pub use packed::{Unpacked, is_packed, unpack};
+
+/// Beside the texts that shards have found, what else they have answered.
+const ANSWERS: &str = "answers.json";
+
+/// Beside the same texts, what a ranking needs before it can be made.
+const NEEDS: &str = "needs.json";
+
+/// Writes a line of JSON for each text of a collection, or of its part on stdin, and for each fault:
+/// `{"line": 3, "words": "…", "text": {…}}` or `{"line": 4, "fault": {…}}`. `line` is that of stdin or, of a collection, the number of the text.
+/// `words` is the same for texts with the same words, and missing for those without words.
+///
+/// # Errors
+/// There is no collection of this task, its texts cannot be read from stdin, or `output` cannot be written.
+pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Write) -> Result<()> {
+    let kind = Kind::of(task);
+    let read: Box<dyn Iterator<Item = (u64, Result<ReadDocument, Fault>)>> = match input {
+        Some(collection) => Box::new((1..).zip(collection.documents())),
+        None => kind.read_lines(Box::new(std::io::stdin()))?,
+    };
+    for (line, read) in read {
+        match read {
+            Ok(read) => {
+                let words = hash_of_words(&read.document.main_text(kind));
+                let words = words.map(|hash| format!("{hash:016x}"));
+                let text = stored(read, Vec::new());
+                serde_json::to_writer(
+                    &mut *output,
+                    &json!({"line": line, "words": words, "text": text}),
+                )?;
+            }
+            Err(fault) => {
+                serde_json::to_writer(&mut *output, &json!({"line": line, "fault": fault}))?;
+            }
+        }
+        output.write_all(b"\n")?;
+    }
+    Ok(output.flush()?)
+}
+
+fn stored(read: ReadDocument, vectors: Vec<StoredVectors>) -> StoredText {
+    StoredText {
+        id: read.document.id,
+        texts: read.document.texts,
+        stance: read.document.stance,
+        url: read.document.url,
+        portal: read.portal,
+        duplicate_of: read.duplicate_of,
+        vectors,
+    }
+}
+
+/// Writes the counts of all terms of the indexes beside `base` in those fields that an approach searches, as lines of JSON:
+/// `{"analyzer": "…", "counts": [{"documents": 3, "tokens": 40}, …], "covered": ["contents"]}`, then `{"analyzer": "…", "fields": "contents", "term": "…",
+/// "df": 2, "cf": 3}`.
+///
+/// # Errors
+/// An index is missing or damaged, lacks a field, or `output` cannot be written.
+pub fn count(
+    task: TextTask,
+    approach: &TextApproach,
+    base: &Path,
+    output: &mut dyn Write,
+) -> Result<()> {
+    for (analyzer, searched) in approach.searched() {
+        let dir = corpus::directory(base, Kind::of(task), &analyzer);
+        let index = Corpus::open(&dir)?;
+        let fields = &index.meta().fields;
+        let mut covered: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for name in searched {
+            let parts: Vec<&str> = name.split('+').collect();
+            let at = |name: &&str| {
+                let at = fields.iter().position(|field| field == name);
+                at.with_context(|| format!("the collection has no field {name:?}"))
+            };
+            let numbers = parts.iter().map(at).collect::<Result<Vec<_>>>()?;
+            for (part, number) in parts.iter().zip(&numbers) {
+                covered.insert((*part).to_owned(), vec![*number]);
+            }
+            covered.insert(name.clone(), numbers);
+        }
+        let counts: Vec<_> = (0..fields.len()).map(|field| index.counts(field)).collect();
+        let names: Vec<&String> = covered.keys().collect();
+        writeln!(
+            output,
+            "{}",
+            json!({"analyzer": analyzer, "counts": counts, "covered": names})
+        )?;
+        for (name, numbers) in &covered {
+            index.each_term(numbers, &mut |term, counts| {
+                let line = json!({
+                    "analyzer": analyzer, "fields": name, "term": term, "df": counts.df, "cf": counts.cf,
+                });
+                Ok(writeln!(output, "{line}")?)
+            })?;
+        }
+    }
+    Ok(output.flush()?)
+}
+
+/// What a shard is asked.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    task: String,
+    counts: Vec<OverallCounts>,
+    /// The vectors that come with each text that is found.
+    vectors: Vec<Wanted>,
+    /// By key.
+    requests: BTreeMap<String, Request>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Request {
+    Search(SearchRequest),
+    Nearest(NearestRequest),
+}
+
+/// Answers what the file `asked` asks of the shard whose indexes are beside `base`. A line of JSON is one document that was found,
+/// `{"request": "…", "k": 1000, "id": "…", "passage": 0, "score": 3.5}`, or the text of one, `{"text": {…}}`, which comes once. Of all shards' documents
+/// for a request, the first k by score, id and passage count.
+///
+/// # Errors
+/// The file is not understood, an index or vectors are missing or damaged, or `output` cannot be written.
+pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
+    let reading = || format!("cannot read {}", asked.display());
+    let asked: Asked =
+        serde_json::from_slice(&fs::read(asked).with_context(reading)?).with_context(reading)?;
+    let task = TextTask::ALL.into_iter();
+    let task = task.clone().find(|task| task.word() == asked.task);
+    let kind = Kind::of(task.with_context(|| format!("there is no task {:?}", asked.task))?);
+    let mut indexes = Vec::new();
+    for counts in &asked.counts {
+        let mut index = Corpus::open(&corpus::directory(base, kind, &counts.analyzer))?;
+        index.set_overall(counts, None);
+        indexes.push(index);
+    }
+    let first = indexes.first().context("there are no counts")?;
+    let open = |wanted: &Wanted| {
+        let file = wanted.file(base);
+        ensure!(file.is_file(), "the shard has no {}", file.display());
+        let vectors = Vectors::open(first, wanted, &file, None, &mut |_| ())?;
+        vectors.with_context(|| format!("{} lacks vectors", file.display()))
+    };
+    let vectors: Vec<(&Wanted, Vectors)> = asked
+        .vectors
+        .iter()
+        .map(|wanted| Ok((wanted, open(wanted)?)))
+        .collect::<Result<_>>()?;
+    let mut found: BTreeSet<DocId> = BTreeSet::new();
+    for (key, request) in &asked.requests {
+        let documents: Vec<(DocId, u32, f64)> = match request {
+            Request::Search(search) => {
+                let index = indexes
+                    .iter()
+                    .find(|i| i.meta().analyzer == search.analyzer);
+                let index = index.with_context(|| {
+                    format!("there are no counts for the analyzer {}", search.analyzer)
+                })?;
+                let best = index.search(&search.query, &search.similarity, search.cut)?;
+                best.into_iter()
+                    .map(|best| (best.doc, 0, best.score))
+                    .collect()
+            }
+            Request::Nearest(nearest) => {
+                let own = vectors
+                    .iter()
+                    .find(|(wanted, _)| **wanted == nearest.vectors);
+                let (_, own) =
+                    own.with_context(|| format!("{} is not asked for", nearest.vectors))?;
+                let queries = std::slice::from_ref(&nearest.query);
+                let near = own.search(first, queries, nearest.unit, nearest.cut)?;
+                let near = near.into_iter().flatten();
+                near.filter_map(|near| {
+                    Some((
+                        first.id(near.document)?,
+                        near.passage,
+                        f64::from(near.cosine),
+                    ))
+                })
+                .collect()
+            }
+        };
+        let k = match request {
+            Request::Search(search) => search.cut.k,
+            Request::Nearest(nearest) => nearest.cut.k,
+        };
+        for (id, passage, score) in documents {
+            writeln!(
+                output,
+                "{}",
+                json!({"request": key, "k": k, "id": id, "passage": passage, "score": score})
+            )?;
+            found.insert(id);
+        }
+    }
+    for id in found {
+        let number = first.number(&id).context("a document has no number")?;
+        let of_document = vectors.iter().filter_map(|(wanted, vectors)| {
+            let (dimension, bytes) = vectors.stored(number)?;
+            Some(StoredVectors {
+                of: wanted.to_string(),
+                dimension,
+                numbers: BASE64_STANDARD.encode(bytes),
+            })
+        });
+        let text = stored(first.read_document(&id)?, of_document.collect());
+        writeln!(output, "{}", json!({"text": text}))?;
+    }
+    Ok(output.flush()?)
+}
+
+/// What shards have answered so far, beside the texts that they have found.
+pub(crate) struct Answers {
+    texts: EntryCollection,
+    given: Given,
+    dialogue: Arc<Dialogue>,
+    needs: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    counts: Vec<OverallCounts>,
+    vectors: Vec<Wanted>,
+    /// The keys of the requests.
+    answered: Vec<String>,
+}
+
+impl Answers {
+    /// The answers beside the texts of a collection; `None` if that has a whole.
+    ///
+    /// # Errors
+    /// They cannot be read, or what a former ranking needed cannot be removed.
+    pub fn find(collection: &TextCollection) -> Result<Option<Self>> {
+        let TextCollection::Entries(texts) = collection else {
+            return Ok(None);
+        };
+        let file = texts.file().with_file_name(ANSWERS);
+        if !file.is_file() {
+            return Ok(None);
+        }
+        let reading = || format!("cannot read {}", file.display());
+        let given: Given = serde_json::from_slice(&fs::read(&file).with_context(reading)?)
+            .with_context(reading)?;
+        let needs = texts.file().with_file_name(NEEDS);
+        if needs.is_file() {
+            fs::remove_file(&needs)
+                .with_context(|| format!("cannot remove {}", needs.display()))?;
+        }
+        Ok(Some(Answers {
+            texts: texts.clone(),
+            dialogue: Arc::new(Dialogue::new(given.answered.iter().cloned())),
+            given,
+            needs,
+        }))
+    }
+
+    /// Makes the indexes of the texts score as those of the whole collection, and stores the vectors that came with the texts beside `base`.
+    ///
+    /// # Errors
+    /// Counts of the whole collection are missing, or vectors cannot be stored.
+    pub fn apply(&self, indexes: &mut TextIndexes, base: &Path) -> Result<()> {
+        indexes.set_overall(&self.given.counts, &self.dialogue)?;
+        let Some(corpus) = indexes.first() else {
+            return Ok(());
+        };
+        let mut of_wanted: BTreeMap<String, Vec<(DocId, usize, Vec<u8>)>> = BTreeMap::new();
+        for text in self.texts.texts() {
+            let Ok(text) = text else { continue };
+            for vectors in text.vectors {
+                let numbers = BASE64_STANDARD.decode(&vectors.numbers);
+                let numbers = numbers.with_context(|| format!("the vectors of {}", text.id))?;
+                let all = of_wanted.entry(vectors.of).or_default();
+                all.push((text.id.clone(), vectors.dimension, numbers));
+            }
+        }
+        for wanted in &self.given.vectors {
+            if let Some(documents) = of_wanted.get(&wanted.to_string()) {
+                Vectors::import(corpus, wanted, &wanted.file(base), documents)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the shards have to answer next.
+    ///
+    /// # Errors
+    /// It cannot be written, or nothing was asked for.
+    pub fn write_needs(&self) -> Result<()> {
+        let needs = self.dialogue.needs();
+        if needs.is_empty() {
+            bail!("a search has no answer, and nothing was asked for");
+        }
+        let written = replace(&self.needs, &serde_json::to_vec(&needs)?);
+        written.with_context(|| format!("cannot write {}", self.needs.display()))
+    }
+}

@@ -1,0 +1,216 @@
+//! The shards of an index in Parquet files, as `riposte-spark index` writes them: a row for each part of a file.
+//!
+//! Columns: `shard` (a number), `path` (of the file, in the shard's directory), `offset` (where the part begins), `content`. Each shard has a file
+//! `shard.json`, which says of how many it is one: `{"task": "comparative", "shards": 400, "texts": 2000000}`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use parquet::record::{Field, Row};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::collection::parquet::{each_row, files};
+use crate::collection::shards::ShardCollection;
+use crate::disk::{TemporaryDir, hex, parent};
+use crate::trec::TextTask;
+
+/// The directory with the rows, beside those with counts.
+const ROWS: &str = "parts/kind=file";
+
+/// The file in each shard that describes it.
+const ABOUT: &str = "shard.json";
+
+/// A larger description is refused.
+const MAX_ABOUT_BYTES: u64 = 1 << 16;
+
+#[derive(Deserialize)]
+struct About {
+    task: String,
+    shards: u32,
+    /// Number of its texts. A shard without any has no index.
+    texts: u64,
+}
+
+/// What was taken out of Parquet files.
+#[derive(Debug)]
+pub struct Unpacked {
+    pub task: TextTask,
+    pub shards: usize,
+    pub bytes: u64,
+}
+
+/// Whether a directory has packed shards.
+pub fn is_packed(dir: &Path) -> bool {
+    dir.join(ROWS).is_dir()
+}
+
+/// Writes the files of all shards in `dir` into a new directory, from which the text commands read. After an error, nothing is there.
+///
+/// # Errors
+/// A Parquet file cannot be read or has other columns, a shard is missing, the indexes are those of images, or there is something at `into`.
+pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
+    ensure!(
+        !into.exists(),
+        "{} is there already: an index is merged into a new directory",
+        into.display()
+    );
+    let rows = dir.join(ROWS);
+    let listed = files(&rows)?;
+    let building = || format!("cannot write to {}", parent(into).display());
+    fs::create_dir_all(parent(into)).with_context(building)?;
+    let built = TemporaryDir::with_prefix(parent(into), ".riposte-").with_context(building)?;
+    let mut open = Open::default();
+    let mut bytes = 0;
+    for file in &listed {
+        each_row(file, None, &mut |row| {
+            let part = Part::new(row)?;
+            bytes += part.content.len() as u64;
+            open.write(built.path(), &part)
+        })?;
+    }
+    drop(open);
+    let (task, shards) = check(built.path(), &rows)?;
+    let count = shards.len();
+    let content = content_of(built.path(), &shards)?;
+    ShardCollection::write(built.path(), task, &shards, &content)?;
+    built
+        .rename(into)
+        .with_context(|| format!("cannot rename what was written to {}", into.display()))?;
+    Ok(Unpacked {
+        task,
+        shards: count,
+        bytes,
+    })
+}
+
+/// A row.
+struct Part {
+    shard: u32,
+    path: PathBuf,
+    offset: u64,
+    content: Vec<u8>,
+}
+
+impl Part {
+    fn new(row: Row) -> Result<Part> {
+        let mut columns: HashMap<String, Field> = row.into_columns().into_iter().collect();
+        let mut number = |name: &str| match columns.remove(name) {
+            Some(Field::Int(number)) => u64::try_from(number).ok(),
+            Some(Field::Long(number)) => u64::try_from(number).ok(),
+            _ => None,
+        };
+        let (shard, offset) = (number("shard"), number("offset"));
+        let path = match columns.remove("path") {
+            Some(Field::Str(path)) => path,
+            _ => bail!("a row has no path"),
+        };
+        let content = match columns.remove("content") {
+            Some(Field::Bytes(content)) => content.data().to_vec(),
+            _ => bail!("{path:?} has no content"),
+        };
+        let is_inside = Path::new(&path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        ensure!(
+            is_inside && !path.is_empty() && !path.contains('\0'),
+            "{path:?} is not a path within a shard"
+        );
+        let shard = shard.and_then(|shard| u32::try_from(shard).ok());
+        Ok(Part {
+            shard: shard.with_context(|| format!("{path:?} has no shard"))?,
+            offset: offset.with_context(|| format!("{path:?} has no offset"))?,
+            path: path.into(),
+            content,
+        })
+    }
+}
+
+/// The file that was written last: the parts of a file follow each other.
+#[derive(Default)]
+struct Open(Option<(PathBuf, File)>);
+
+impl Open {
+    fn write(&mut self, dir: &Path, part: &Part) -> Result<()> {
+        let path = dir.join(name(part.shard)).join(&part.path);
+        let writing = || format!("cannot write {}", path.display());
+        if self.0.as_ref().is_none_or(|(open, _)| *open != path) {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).with_context(writing)?;
+            }
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path);
+            self.0 = Some((path.clone(), file.with_context(writing)?));
+        }
+        let (_, file) = self.0.as_mut().context("no file is open")?;
+        file.seek(SeekFrom::Start(part.offset))
+            .and_then(|_| file.write_all(&part.content))
+            .with_context(writing)
+    }
+}
+
+/// The directory of a shard.
+fn name(shard: u32) -> String {
+    format!("{shard:05}")
+}
+
+/// Checks that all shards are there. Returns their task and their names.
+fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let about = path.join(ABOUT);
+        let reading = || format!("cannot read {}", about.display());
+        let length = fs::metadata(&about).with_context(reading)?.len();
+        ensure!(length <= MAX_ABOUT_BYTES, "{} is too long", about.display());
+        let about: About = serde_json::from_slice(&fs::read(&about).with_context(reading)?)
+            .with_context(reading)?;
+        found.insert(path, about);
+    }
+    let first = found.values().next();
+    let About { task, shards, .. } = first.context("there are no shards")?;
+    let is_same = |about: &About| about.task == *task && about.shards == *shards;
+    let names: Vec<String> = (0..*shards).map(name).collect();
+    let missing = names
+        .iter()
+        .filter(|name| !found.contains_key(&dir.join(name)));
+    let missing = missing.count();
+    ensure!(
+        missing == 0 && found.len() == names.len() && found.values().all(is_same),
+        "{}: there are {} shards, and {missing} of {shards} are missing",
+        rows.display(),
+        found.len()
+    );
+    let known = TextTask::ALL.into_iter().find(|known| known.word() == task);
+    let known = known.with_context(|| {
+        format!("the shards are of the task {task:?}: merge the evidence instead, from which they were made")
+    })?;
+    let has_texts = |name: &String| {
+        found
+            .get(&dir.join(name))
+            .is_some_and(|about| about.texts > 0)
+    };
+    Ok((known, names.into_iter().filter(has_texts).collect()))
+}
+
+/// Identifies what is in the shards: a hash over the lists of the segments of their indexes, which name these by what is drawn by lot.
+fn content_of(dir: &Path, shards: &[String]) -> Result<String> {
+    let mut hash = Sha256::new();
+    for shard in shards {
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(dir.join(shard))? {
+            paths.push(entry?.path().join("meta.json"));
+        }
+        paths.sort();
+        for path in paths.iter().filter(|path| path.is_file()) {
+            hash.update(fs::read(path)?);
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
