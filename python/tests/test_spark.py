@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import JAVA_HOME, REPOSITORY
 
-from riposte import spark
+from riposte import _spark_extract
 from riposte._stream import FileOfDocument, Stream
 
 PROGRAM = os.environ["RIPOSTE_BINARY"]
@@ -273,8 +273,8 @@ def evidence():
         files = [FileOfDocument(str(f.relative_to(directory)), f.stat().st_size, f.read_bytes()) for f in directory.rglob("*") if f.is_file()]
         answer = stream.compute(directory.name, str(directory), files)
         row = {"id": directory.name, "run": 1, "producers": answer["producers"], "files": ""}
-        rows.append(row | spark._tables(answer, stream.greeting))
-    schema = spark._arrow_schema(stream.greeting)
+        rows.append(row | _spark_extract.table_rows(answer, stream.greeting))
+    schema = _spark_extract.arrow_schema(stream.greeting)
     stream.close()
     return rows, schema
 

@@ -72,7 +72,10 @@ def test_it_contains_what_it_should_and_is_small(wheel):
     info = f"riposte-{VERSION}.dist-info"
     modules = ["__init__", "__main__", "_layout", "_program", "_stream", "datasets", "evidence", "pt", "spark"]
     licences = ["APACHE", "KStem", "MIT", "models.md", "vaderSentiment"]
-    expected = [f"riposte/{name}.py" for name in modules] + ["riposte/py.typed", *(f"riposte-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark"))]
+    expected = [f"riposte/{name}.py" for name in modules] + [
+        "riposte/py.typed",
+        *(f"riposte-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark")),
+    ]
     expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "sboms/riposte.cyclonedx.json")]
     expected += [f"{info}/licenses/licenses/LICENSE-{name}" for name in licences]
     assert sorted(names) == sorted(expected)

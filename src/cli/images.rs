@@ -37,7 +37,7 @@ use crate::task::image_run::{self, ImageRequest, uses_arguments};
 use crate::task::images::{ImageRanking, Settings};
 use crate::task::metadata::Description;
 use crate::task::models;
-use crate::task::shards::{self, Unpacked};
+use crate::task::shards::{self, PartOfImages, Unpacked};
 use crate::task::stream::{self, StreamRequest};
 use crate::task::text_run::ensure_documents;
 use crate::trec::run::{self, AnswerLine, ImageRunLine};
@@ -56,7 +56,16 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     // a misspelt name is found before anything is read
     let named = args.approach.iter().map(|name| ImageApproach::find(name));
     let named = named.collect::<Result<Vec<_>>>()?;
-    let mut collection = open(options)?;
+    let part = PartOfImages::find(&options.input)?;
+    let mut collection = match &part {
+        Some(_) => ImageCollection::without_images(&options.input),
+        None => open(options)?,
+    };
+    ensure!(
+        part.is_none()
+            || args.arguments.is_none() && args.candidates.is_none() && options.limit.is_none(),
+        "--arguments, --candidates and --limit are for a whole collection"
+    );
     let mut asked = Asked::read(args)?;
     let edition = Edition::of(args.edition, &asked.topics);
     let found = edition.approaches(named)?;
@@ -119,11 +128,13 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         code = code.max(faulty);
         arguments = Some(opened);
     }
-    let mut extraction = prepare(options, &mut printer)?;
+    let evidence = part.as_ref().map(PartOfImages::evidence);
+    let mut extraction = prepare(options, evidence.as_deref(), &mut printer)?;
     let stop = watch_for_interrupt()?;
     try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let request = ImageRequest {
         collection: &collection,
+        part: part.as_ref(),
         topics: &topics,
         runs: &runs,
         arguments: arguments.as_ref(),
@@ -259,7 +270,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let collection = open(options)?;
     let mut printer = EventPrinter::new(options.quiet);
-    let mut extraction = prepare(options, &mut printer)?;
+    let mut extraction = prepare(options, None, &mut printer)?;
     let stop = watch_for_interrupt()?;
     try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let extent = extent(
@@ -430,9 +441,15 @@ impl ExtractionArgs {
     }
 }
 
-fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
+/// `of_part` is the evidence of a part of a collection.
+fn prepare(
+    args: &ExtractionArgs,
+    of_part: Option<&Path>,
+    printer: &mut EventPrinter,
+) -> Result<Extraction> {
     let options = args.extraction_options();
-    let evidence = || evidence_store(args.evidence.as_deref(), &args.input, &args.cache);
+    let chosen = of_part.or(args.evidence.as_deref());
+    let evidence = || evidence_store(chosen, &args.input, &args.cache);
     let models = args.models.open()?;
     Extraction::prepare(models, options, &evidence, &mut |event| {
         printer.print(event)

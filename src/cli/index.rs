@@ -14,7 +14,7 @@ use crate::index::corpus::{self, Corpus, Report};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images;
 use crate::task::extraction::open_store;
-use crate::task::image_run::{index_directory, open_index};
+use crate::task::image_index;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, directories, open_collection, shards_of};
 use crate::task::text_run::ensure_documents;
@@ -141,7 +141,7 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
         evidence.display()
     );
     let analyzer = images::analyzer();
-    let dir = index_directory(&evidence, &analyzer);
+    let dir = image_index::directory(&evidence, &analyzer);
     if args.check {
         return check(&[dir]);
     }
@@ -151,9 +151,10 @@ fn index_images(args: &IndexArgs) -> Result<u8> {
     if args.rebuild {
         corpus::remove(&dir)?;
     }
-    let (corpus, updated, _temporary) = open_index(&mut store, &analyzer, effort, &mut |event| {
-        printer.print(event)
-    })?;
+    let (corpus, updated, _temporary) =
+        image_index::open(&mut store, &analyzer, effort, &mut |event| {
+            printer.print(event)
+        })?;
     if args.indexing.verbose {
         print_verified(corpus.verified());
     }

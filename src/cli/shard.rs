@@ -1,4 +1,4 @@
-//! `shard`: what the processes of riposte-spark compute for the text tasks. It is no command for users, so help does not list it.
+//! `shard`: what the processes of riposte-spark compute. It is no command for users, so help does not list it.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::args::Task;
+use crate::task::approach::ImageApproach;
 use crate::task::shards;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::open_collection;
@@ -63,6 +64,10 @@ pub fn shard(command: &ShardCommand) -> Result<u8> {
                 .as_ref()
                 .map(|input| open_collection(task, input));
             shards::read(task, collection.transpose()?.as_ref(), &mut output)?;
+        }
+        ShardCommand::Count(args) if args.task.text().is_none() => {
+            let approach = ImageApproach::find(&args.approach)?;
+            shards::count_images(&approach.relevance.analyzer, &args.shard, &mut output)?;
         }
         ShardCommand::Count(args) => {
             let task = text_task(args.task)?;

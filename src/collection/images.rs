@@ -122,6 +122,15 @@ pub struct CrawlRank {
 }
 
 impl ImageCollection {
+    /// A collection of which the images are elsewhere.
+    pub(crate) fn without_images(dir: &Path) -> Self {
+        ImageCollection {
+            dir: dir.to_owned(),
+            entries: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
     /// Finds the documents in `dir`, sorted by id.
     ///
     /// Errors: there is no directory `images`, or it cannot be listed.

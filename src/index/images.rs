@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Stemmer, StopList};
 use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
 use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
+use super::image_part::ImagePart;
 use super::search::Part as QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
@@ -51,7 +52,9 @@ pub fn analyzer() -> Analyzer {
 /// The images of a run, and the index over their words.
 pub struct ImageIndex {
     ids: Vec<DocId>,
-    corpus: Corpus,
+    pub(super) corpus: Corpus,
+    /// If the index has a part of the collection, which one.
+    pub(super) part: Option<ImagePart>,
     /// The number in the corpus of each of `ids`.
     numbers: Vec<u32>,
 }
@@ -321,6 +324,7 @@ impl ImageIndex {
         ImageIndex {
             ids,
             corpus,
+            part: None,
             numbers: numbers.into_iter().flatten().collect(),
         }
     }

@@ -1,26 +1,24 @@
 //! The pipeline of the image task: from a collection and topics to the lines of a run.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::approach::{RelevanceChannel, StanceRecipe};
 use super::arguments::ArgumentSource;
 use super::debate;
 use super::extraction::{Extraction, extent};
+use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::shards::PartOfImages;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
-use crate::disk::TemporaryDir;
 use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::store::{Store, is_damaged_record};
-use crate::index;
-use crate::index::analyzer::Analyzer;
-use crate::index::corpus::{self, Corpus, Effort, Kind};
-use crate::index::images::{ImageIndex, Updated};
+use crate::evidence::store::is_damaged_record;
+use crate::index::corpus::{self, Effort, Unanswered};
+use crate::index::images::ImageIndex;
 use crate::reading::outputs::OutputStore;
 use crate::reading::{self, Reader};
 use crate::trec::TopicId;
@@ -31,6 +29,8 @@ use crate::trec::topic::Topic;
 /// What a user asks for.
 pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
+    /// If the evidence is only that of a shard, or what shards have found, which. Then there is no collection.
+    pub part: Option<&'a PartOfImages>,
     pub topics: &'a [Topic],
     /// The settings of each run; at least one.
     pub runs: &'a [Settings],
@@ -84,18 +84,43 @@ pub fn run(
     request: ImageRequest,
     on_event: &mut OnEvent,
 ) -> Result<ImageRuns> {
-    let mut summary = extract(extraction, &request, on_event)?;
+    let mut summary = match request.part {
+        Some(_) => Summary::default(),
+        None => extract(extraction, &request, on_event)?,
+    };
+    if let Some(part) = request.part {
+        summary.documents = usize::try_from(part.documents())?;
+        part.take_outputs(&extraction.store)?;
+        if part.wants_no_pools() {
+            part.answer(&extraction.store, &[])?;
+            let runs = Vec::new();
+            return Ok(ImageRuns { runs, summary });
+        }
+    }
     let mut runs = Vec::new();
     for settings in request.runs {
         let run = match rank_evidence(extraction, &request, settings, on_event) {
-            Err(error) if is_damaged_record(&error) && !extraction.store.is_read_only() => {
+            Err(error)
+                if is_damaged_record(&error)
+                    && !extraction.store.is_read_only()
+                    && request.part.is_none() =>
+            {
                 extraction.remove_damaged(on_event)?;
                 summary = extract(extraction, &request, on_event)?;
                 rank_evidence(extraction, &request, settings, on_event)
             }
             done => done,
         };
-        runs.push(run?);
+        if let (Some(part), Err(error)) = (request.part, &run)
+            && error.is::<Unanswered>()
+        {
+            part.write_needs()?;
+        }
+        let run = run?;
+        if let Some(part) = request.part {
+            part.answer(&extraction.store, &run.ranking.found)?;
+        }
+        runs.push(run);
     }
     Ok(ImageRuns { runs, summary })
 }
@@ -122,11 +147,16 @@ fn rank_evidence(
     let start = Instant::now();
     let analyzer = &settings.approach.relevance.analyzer;
     let (corpus, _, _temporary) =
-        open_index(&mut extraction.store, analyzer, request.effort, on_event)?;
+        image_index::open(&mut extraction.store, analyzer, request.effort, on_event)?;
     let verified = corpus.verified();
-    let limit = request.limit.unwrap_or(usize::MAX);
-    let entries = request.collection.entries().iter().take(limit);
-    let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
+    let index = match request.part {
+        Some(part) => part.index(corpus)?,
+        None => {
+            let limit = request.limit.unwrap_or(usize::MAX);
+            let entries = request.collection.entries().iter().take(limit);
+            ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()))
+        }
+    };
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
@@ -229,48 +259,4 @@ fn rank(
         Ok(sheets)
     })?;
     Ok((ranking, sheets))
-}
-
-/// The directory of the index with that analyzer that belongs to an evidence file.
-pub(crate) fn index_directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
-    corpus::directory(evidence, Kind::Images, analyzer)
-}
-
-/// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an index that is not up to
-/// date stays as it is, and another one is built in a temporary directory, which has to exist as long as the index is used.
-///
-/// # Errors
-/// As [`index::images::open`].
-pub fn open_index(
-    store: &mut Store,
-    analyzer: &Analyzer,
-    effort: Effort,
-    on_event: &mut OnEvent,
-) -> Result<(Corpus, Updated, Option<TemporaryDir>)> {
-    let dir = index_directory(store.path(), analyzer);
-    run_stage(Stage::Indexing, 0, on_event, |on_event| {
-        let mut dir = dir;
-        let mut temporary = None;
-        if store.is_read_only() {
-            let why = match index::images::open_current_analyzed(store, &dir, analyzer) {
-                Ok(Some(corpus)) => return Ok((corpus, Updated::default(), None)),
-                Ok(None) => "there is no index of this evidence".to_owned(),
-                Err(error) if is_damaged_record(&error) => return Err(error),
-                Err(error) => format!("{error:#}"),
-            };
-            on_event(Event::Note(format!(
-                "{why}; since {} cannot be written, an index is built for this run in a temporary directory",
-                store.path().display()
-            )));
-            let place = TemporaryDir::new(&std::env::temp_dir());
-            let place = place.context("cannot create a temporary directory for the index")?;
-            dir = place.path().join("images.index");
-            temporary = Some(place);
-        }
-        let (corpus, updated) =
-            index::images::open_analyzed(store, &dir, analyzer, effort, &mut |event| {
-                on_event(Event::Index(event));
-            })?;
-        Ok((corpus, updated, temporary))
-    })
 }

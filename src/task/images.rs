@@ -14,6 +14,7 @@ mod lists;
 mod opinions;
 mod query;
 mod rationale;
+mod shards;
 mod signals;
 mod texts;
 
@@ -29,6 +30,7 @@ use super::approach::{
 };
 use super::likeness::Arguments;
 use crate::evidence::store::{EvidenceFields, Store};
+use crate::index::image_part::ImagePart;
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
@@ -41,6 +43,7 @@ use crate::trec::{DocId, Explanation, TopicId};
 use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
+pub use shards::FoundImage;
 use signals::{CrawlRanks, Signals};
 use texts::PoolTexts;
 
@@ -94,6 +97,8 @@ pub struct ImageRanking {
     pub explained: Vec<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
+    /// Of a shard, what it has found. Then there are no lines.
+    pub found: Vec<FoundImage>,
 }
 
 /// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
@@ -119,6 +124,7 @@ pub fn rank(
         rationales: HashMap::new(),
         explained: Vec::new(),
         notes: Vec::new(),
+        found: Vec::new(),
     };
     let notes = &mut ranking.notes;
     for (topic, question) in topics.iter().zip(&questions) {
@@ -139,6 +145,12 @@ pub fn rank(
     if let Some(arguments) = arguments {
         embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
+    shards::ask(index, &questions, settings)?;
+    ensure!(
+        index.part().is_none() || settings.approach.relevance.clusters.is_none(),
+        "the approach {} divides all pictures into clusters, which no shard can do: merge the evidence, and rank on one machine",
+        settings.approach.name
+    );
     let ranker = Ranker {
         index,
         store: store.path(),
@@ -253,7 +265,8 @@ impl Ranker<'_> {
     ) -> Result<()> {
         let approach = &self.settings.approach;
         let stance = approach.stance;
-        if stance == StanceRecipe::Crawl {
+        let is_shard = matches!(self.index.part(), Some(ImagePart::Shard(_)));
+        if stance == StanceRecipe::Crawl && !is_shard {
             for TopicTask { topic, .. } in tasks {
                 let members = self.members(topic);
                 let ids = self.index.ids();
@@ -277,6 +290,13 @@ impl Ranker<'_> {
                 Ok(self.pool(&relevance, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
+        if is_shard {
+            for (task, pool) in tasks.iter().zip(&pools) {
+                let found = self.found(task, pool, &self.members(task.topic));
+                ranking.found.extend(found);
+            }
+            return Ok(());
+        }
         let images = self.candidates(&pools)?;
         let pools: Vec<Vec<(&Image, Explanation)>> = pools
             .into_iter()
@@ -391,7 +411,7 @@ impl Ranker<'_> {
 
     fn bm25(&self, field: Field, question: &Question, scale: Scale) -> Result<Vec<Option<f64>>> {
         let scores = self.index.bm25(field, &question.words)?;
-        let best = scores.iter().copied().fold(0.0, f64::max);
+        let best = self.index.best(field, &question.words, &scores);
         let divisor = match scale {
             Scale::Unit if best > 0.0 => best,
             _ => 1.0,

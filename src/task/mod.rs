@@ -7,6 +7,7 @@ pub mod comparative;
 pub mod controversial;
 pub(crate) mod debate;
 pub mod extraction;
+pub(crate) mod image_index;
 pub(crate) mod image_run;
 pub mod images;
 pub mod likeness;

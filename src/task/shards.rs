@@ -9,6 +9,7 @@
 //!    with feedback needs a second one for its expanded query. The ranking that needs nothing more is the one that an index of the whole
 //!    collection would give.
 
+mod images;
 mod packed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,12 +29,16 @@ use super::text_indexes::TextIndexes;
 use crate::collection::entries::{EntryCollection, StoredText, StoredVectors};
 use crate::disk::replace;
 use crate::index::corpus::{
-    self, Corpus, Dialogue, Kind, OverallCounts, ReadDocument, TextCollection, hash_of_words,
+    self, Corpus, Dialogue, Kind, Meta, OverallCounts, ReadDocument, TextCollection, hash_of_words,
 };
 use crate::index::dense::{NearestRequest, Vectors, Wanted};
+use crate::index::image_part::PoolRequest;
 use crate::index::search::SearchRequest;
+use crate::index::similarity::TermCounts;
 use crate::trec::{DocId, Fault, TextTask};
 
+pub(crate) use images::PartOfImages;
+pub use images::{EVIDENCE, count_images};
 pub use packed::{Unpacked, is_packed, unpack};
 
 /// Beside the texts that shards have found, what else they have answered.
@@ -101,37 +106,42 @@ pub fn count(
     for (analyzer, searched) in approach.searched() {
         let dir = corpus::directory(base, Kind::of(task), &analyzer);
         let index = Corpus::open(&dir)?;
-        let fields = &index.meta().fields;
-        let mut covered: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for name in searched {
-            let parts: Vec<&str> = name.split('+').collect();
-            let at = |name: &&str| {
-                let at = fields.iter().position(|field| field == name);
-                at.with_context(|| format!("the collection has no field {name:?}"))
-            };
-            let numbers = parts.iter().map(at).collect::<Result<Vec<_>>>()?;
-            for (part, number) in parts.iter().zip(&numbers) {
-                covered.insert((*part).to_owned(), vec![*number]);
-            }
-            covered.insert(name.clone(), numbers);
-        }
-        let counts: Vec<_> = (0..fields.len()).map(|field| index.counts(field)).collect();
-        let names: Vec<&String> = covered.keys().collect();
-        writeln!(
-            output,
-            "{}",
-            json!({"analyzer": analyzer, "counts": counts, "covered": names})
-        )?;
-        for (name, numbers) in &covered {
-            index.each_term(numbers, &mut |term, counts| {
-                let line = json!({
-                    "analyzer": analyzer, "fields": name, "term": term, "df": counts.df, "cf": counts.cf,
-                });
-                Ok(writeln!(output, "{line}")?)
-            })?;
-        }
+        write_counts(&index, &searched, output)?;
     }
     Ok(output.flush()?)
+}
+
+/// The lines of [`count`] for an index. `searched` are fields, or several that are joined by `+`.
+fn write_counts(index: &Corpus, searched: &BTreeSet<String>, output: &mut dyn Write) -> Result<()> {
+    let Meta {
+        fields, analyzer, ..
+    } = index.meta();
+    let mut covered: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for name in searched {
+        let parts: Vec<&str> = name.split('+').collect();
+        let at = |name: &&str| {
+            let at = fields.iter().position(|field| field == name);
+            at.with_context(|| format!("the collection has no field {name:?}"))
+        };
+        let numbers = parts.iter().map(at).collect::<Result<Vec<_>>>()?;
+        for (part, number) in parts.iter().zip(&numbers) {
+            covered.insert((*part).to_owned(), vec![*number]);
+        }
+        covered.insert(name.clone(), numbers);
+    }
+    let counts: Vec<_> = (0..fields.len()).map(|field| index.counts(field)).collect();
+    let names: Vec<&String> = covered.keys().collect();
+    let line = json!({"analyzer": analyzer, "counts": counts, "covered": names});
+    writeln!(output, "{line}")?;
+    for (name, numbers) in &covered {
+        index.each_term(numbers, &mut |term, TermCounts { df, cf }| {
+            let line = json!({
+                "analyzer": analyzer, "fields": name, "term": term, "df": df, "cf": cf,
+            });
+            Ok(writeln!(output, "{line}")?)
+        })?;
+    }
+    Ok(())
 }
 
 /// What a shard is asked.
@@ -151,6 +161,8 @@ struct Asked {
 enum Request {
     Search(SearchRequest),
     Nearest(NearestRequest),
+    /// Of images.
+    Pools(PoolRequest),
 }
 
 /// Answers what the file `asked` asks of the shard whose indexes are beside `base`. A line of JSON is one document that was found,
@@ -186,7 +198,8 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
         .collect::<Result<_>>()?;
     let mut found: BTreeSet<DocId> = BTreeSet::new();
     for (key, request) in &asked.requests {
-        let documents: Vec<(DocId, u32, f64)> = match request {
+        let (k, documents): (usize, Vec<(DocId, u32, f64)>) = match request {
+            Request::Pools(_) => bail!("{} have no candidates", kind.word()),
             Request::Search(search) => {
                 let index = indexes
                     .iter()
@@ -195,9 +208,8 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
                     format!("there are no counts for the analyzer {}", search.analyzer)
                 })?;
                 let best = index.search(&search.query, &search.similarity, search.cut)?;
-                best.into_iter()
-                    .map(|best| (best.doc, 0, best.score))
-                    .collect()
+                let best = best.into_iter().map(|best| (best.doc, 0, best.score));
+                (search.cut.k, best.collect())
             }
             Request::Nearest(nearest) => {
                 let own = vectors
@@ -207,20 +219,12 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
                     own.with_context(|| format!("{} is not asked for", nearest.vectors))?;
                 let queries = std::slice::from_ref(&nearest.query);
                 let near = own.search(first, queries, nearest.unit, nearest.cut)?;
-                let near = near.into_iter().flatten();
-                near.filter_map(|near| {
-                    Some((
-                        first.id(near.document)?,
-                        near.passage,
-                        f64::from(near.cosine),
-                    ))
-                })
-                .collect()
+                let near = near.into_iter().flatten().filter_map(|near| {
+                    let cosine = f64::from(near.cosine);
+                    Some((first.id(near.document)?, near.passage, cosine))
+                });
+                (nearest.cut.k, near.collect())
             }
-        };
-        let k = match request {
-            Request::Search(search) => search.cut.k,
-            Request::Nearest(nearest) => nearest.cut.k,
         };
         for (id, passage, score) in documents {
             writeln!(

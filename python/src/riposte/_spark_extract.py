@@ -111,7 +111,7 @@ def _compute(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
     """The evidence of a partition: its files, which are sorted by document, to a row for each document."""
     import pyarrow as pa
 
-    schema = _arrow_schema(job.greeting)
+    schema = arrow_schema(job.greeting)
     reader = Reader(job)
     try:
         rows = (row for batch in batches for row in batch.to_pylist())
@@ -119,12 +119,13 @@ def _compute(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
             listed = [FileOfDocument(row["path"], row["length"], row["content"]) for row in files]
             answer = reader.compute(document, directory, listed)
             row = {"id": document, "run": job.run, "producers": answer["producers"], "files": state}
-            yield pa.RecordBatch.from_pylist([row | _tables(answer, job.greeting)], schema)
+            yield pa.RecordBatch.from_pylist([row | table_rows(answer, job.greeting)], schema)
     finally:
         reader.close()
 
 
-def _tables(answer: dict[str, Any], greeting: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def table_rows(answer: dict[str, Any], greeting: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a document in each table, which `greeting` describes."""
     tables = {}
     for table, columns in greeting["tables"].items():
         rows = [dict(zip([column["name"] for column in columns], row, strict=True)) for row in answer["tables"][table]]
@@ -135,7 +136,8 @@ def _tables(answer: dict[str, Any], greeting: dict[str, Any]) -> dict[str, list[
     return tables
 
 
-def _arrow_schema(greeting: dict[str, Any]) -> pa.Schema:
+def arrow_schema(greeting: dict[str, Any]) -> pa.Schema:
+    """The columns of a row with what is known of a document."""
     import pyarrow as pa
 
     types = {"text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "vector": pa.binary()}

@@ -8,17 +8,32 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._cluster import Place, has, places, settings
+from ._cluster import Place, places, settings
 from ._program import RiposteError
+from ._shards import (
+    PARTS,
+    Dialogue,
+    Found,
+    Index,
+    Indexed,
+    Process,
+    chunks,
+    counts,
+    files,
+    lines_of,
+    require_none,
+    row_batches,
+    run,
+    whole_shards,
+    write,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,45 +42,8 @@ if TYPE_CHECKING:
 #: The files of a text collection that have one text on each line, by task.
 FILES = {"comparative": "*passages*.jsonl*", "rank": "{corpus,documents}*.jsonl*"}
 
-#: Bytes of a file in one row.
-PART_BYTES = 1 << 20
-
-#: Rows of this size that are in memory at once.
-ROWS = 16
-
-#: No task of a file is divided, and no two files share one.
-WHOLE_FILES = 1 << 40
-
-#: More rounds than any approach needs.
-MAX_ROUNDS = 20
-
 #: A text that was read, or a fault. `path`, `block` and `line` order them as one machine reads them.
 TEXTS = "path string, block long, line long, id string, words string, text string, fault string"
-
-#: A part of a file of a shard (kind `file`), counts of a term (`term`), or of a shard (`counts`, as JSON in `about`).
-PARTS = (
-    "kind string, shard int, path string, offset long, content binary, analyzer string, fields string, term string, df long, cf long, about string"
-)
-
-#: A document that a shard has found for a request, or the text of one.
-ANSWERS = "request string, k int, id string, passage long, score double, text string"
-
-
-@dataclass(frozen=True)
-class Indexed:
-    """What was indexed: the number of documents that can be found, of faults, and of shards."""
-
-    documents: int
-    faults: int
-    shards: int
-
-
-@dataclass(frozen=True)
-class Found:
-    """A run that was made: the number of its lines, and how often the shards were asked."""
-
-    lines: int
-    rounds: int
 
 
 def index(
@@ -100,8 +78,7 @@ def index(
     """
     from pyspark.sql import functions as F
 
-    if has(spark, f"{output}/terms"):
-        raise RiposteError(f"{output} has an index already", 2)
+    require_none(spark, output)
     count = shards or spark.sparkContext.defaultParallelism
     with places(spark, models, installed) as (here, there), settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=1000):
         texts = _read_lines(spark, input, task, there) if task in FILES else _read_here(spark, input, task, here)
@@ -113,24 +90,18 @@ def index(
             say(f"{found[0]} texts, {found[1]} faults")
             divided = _with_first(texts).repartition(count, "id").sortWithinPartitions("path", "block", "line")
             job = _Shard(task, count, list(approaches), list(options), there)
-            parts = divided.mapInArrow(lambda batches: job.build(batches), PARTS)
-            with settings(spark, parquet__block__size=ROWS * PART_BYTES):
-                parts.write.mode("overwrite").partitionBy("kind").option("compression", "zstd").parquet(f"{output}/parts")
+            write(spark, divided.mapInArrow(job.build, PARTS), output)
         finally:
             texts.unpersist()
-        terms = spark.read.schema(PARTS).parquet(f"{output}/parts").where("kind = 'term'")
-        terms = terms.groupBy("analyzer", "fields", "term").agg(F.sum("df").alias("df"), F.sum("cf").alias("cf"))
-        # written last: an index without it is not finished
-        terms.write.mode("overwrite").option("compression", "zstd").parquet(f"{output}/terms")
-        documents = _Index(spark, output).documents
+        documents = Index(spark, output).documents
         say(f"{documents} documents in {count} shards in {output}")
         return Indexed(documents, found[1], count)
 
 
 def _read_lines(spark: SparkSession, input: str, task: str, place: Place) -> DataFrame:
     """Texts on the lines of files, each read where its part of a file is."""
-    from pyspark.sql import functions as F
     from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     reader = spark.read.option("lineSep", "\n")
     if not input.rstrip("/").endswith((".jsonl", ".jsonl.gz")):
@@ -157,7 +128,7 @@ def _read_part(batches: Iterator[pa.RecordBatch], task: str, place: Place) -> It
     for (path, block), own in groupby(rows, lambda row: (row["path"], row["block"])):
         counted = _Counted(row["value"] for row in own)
         read = _read(place.bare("shard", "read", "--task", task), counted)
-        for some in _chunks(({"path": path, "block": block, **row} for row in read), 1000):
+        for some in chunks(({"path": path, "block": block, **row} for row in read), 1000):
             yield pa.RecordBatch.from_pylist(some, schema)
         yield pa.RecordBatch.from_pylist([{"path": path, "block": block, "lines": counted.count}], schema)
 
@@ -173,17 +144,6 @@ class _Counted:
         for line in self._lines:
             self.count += 1
             yield line.encode(errors="surrogatepass") + b"\n"
-
-
-def _chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    some = []
-    for row in rows:
-        some.append(row)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some
 
 
 def _read_here(spark: SparkSession, input: str, task: str, place: Place) -> DataFrame:
@@ -202,7 +162,7 @@ def _read_here(spark: SparkSession, input: str, task: str, place: Place) -> Data
 
 def _read(command: list[str], lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """The texts and faults that `riposte shard read` makes of lines."""
-    with _Process(command, lines) as process:
+    with Process(command, lines) as process:
         for line in process.output():
             read = json.loads(line)
             row = {"line": read["line"]}
@@ -212,56 +172,10 @@ def _read(command: list[str], lines: Iterable[bytes]) -> Iterator[dict[str, Any]
                 yield row | {"id": read["text"]["id"], "words": read["words"], "text": json.dumps(read["text"], ensure_ascii=False)}
 
 
-class _Process:
-    """A process of the program, with its input from another thread. An exit code above 1 is an error."""
-
-    def __init__(self, command: list[str], lines: Iterable[bytes] = ()) -> None:
-        self._said = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
-        self._error: BaseException | None = None
-        self._feeder = threading.Thread(target=self._feed, args=(lines,), daemon=True)
-        self._feeder.start()
-
-    def _feed(self, lines: Iterable[bytes]) -> None:
-        try:
-            with self._process.stdin as pipe:
-                for line in lines:
-                    pipe.write(line)
-        except BrokenPipeError:
-            pass  # it has ended: its exit code says how
-        except BaseException as error:
-            self._error = error
-
-    def output(self) -> Iterator[bytes]:
-        yield from self._process.stdout
-        self._feeder.join()
-        if self._error is not None:
-            raise self._error
-        code = self._process.wait()
-        if code not in (0, 1):
-            self._said.seek(0)
-            raise RiposteError(f"riposte: {self._said.read().decode(errors='replace').strip() or f'exit code {code}'}", code)
-
-    def __enter__(self) -> _Process:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-        self._said.close()
-
-
-def _run(command: list[str]) -> None:
-    with _Process(command) as process:
-        for _ in process.output():
-            pass
-
-
 def _with_first(texts: DataFrame) -> DataFrame:
     """The texts, each with the first one in the collection that has the same words. Those whose id is not new stay: their shard counts them."""
-    from pyspark.sql import functions as F
     from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     order = ["path", "block", "line"]
     # only what is compared goes through these shuffles, and not the texts
@@ -283,7 +197,7 @@ class _Shard:
     options: list[str]
     place: Place
 
-    def build(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Indexes the texts of a partition; the rows are `PARTS`."""
         from pyspark import TaskContext
 
@@ -292,24 +206,24 @@ class _Shard:
             source, shard = Path(home, "source"), Path(home, "shard")
             source.mkdir()
             shard.mkdir()
-            texts = self._write(batches, source / "riposte-texts.jsonl")
+            texts = self._write(rows, source / "riposte-texts.jsonl")
             about = {"task": self.task, "shards": self.shards, "texts": texts, "approaches": self.approaches}
             (shard / "shard.json").write_text(json.dumps(about))
-            rows = [{"kind": "counts", "about": json.dumps(about)}]
             if texts:
                 counted: set[tuple[str, str]] = set()
                 for approach in self.approaches:
-                    _run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
-                    yield from _batches(self._count(approach, shard, counted), number)
-            yield from _batches(iter(rows), number)
-            yield from _batches(_files(shard), number)
+                    count = self.place.bare("shard", "count", "--task", self.task, "--approach", approach, str(shard))
+                    run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
+                    yield from row_batches(counts(count, counted), number)
+            yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
+            yield from row_batches(files(shard), number)
 
-    def _write(self, batches: Iterator[pa.RecordBatch], path: Path) -> int:
+    def _write(self, rows: Iterator[pa.RecordBatch], path: Path) -> int:
         """Writes the texts as a collection. Returns how many there are."""
         texts = 0
         with path.open("w") as file:
             file.write(json.dumps({"format": 1, "task": self.task}) + "\n")
-            for batch in batches:
+            for batch in rows:
                 for row in batch.to_pylist():
                     if row["text"] is None:
                         fault = json.loads(row["fault"])
@@ -323,191 +237,6 @@ class _Shard:
                         text = f'{text[:-1]}, "duplicate_of": {json.dumps(row["first"])}}}'
                     file.write(text + "\n")
         return texts
-
-    def _count(self, approach: str, shard: Path, counted: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """The counts of the terms that an approach searches and no earlier one does."""
-        known = set(counted)
-        with _Process(self.place.bare("shard", "count", "--task", self.task, "--approach", approach, str(shard))) as process:
-            for line in process.output():
-                row = json.loads(line)
-                if "counts" in row:
-                    counted.update((row["analyzer"], fields) for fields in row["covered"])
-                    yield {"kind": "counts", "about": line.decode()}
-                elif (row["analyzer"], row["fields"]) not in known:
-                    yield {"kind": "term", **row}
-
-
-def _files(directory: Path) -> Iterator[dict[str, Any]]:
-    """The files of a shard, in parts."""
-    for path in sorted(directory.rglob("*")):
-        name = str(path.relative_to(directory))
-        # locks and what is known of the source stay behind
-        if not path.is_file() or name.startswith(".") or path.name.startswith(".tantivy-"):
-            continue
-        with path.open("rb") as file:
-            offset = 0
-            while True:
-                content = file.read(PART_BYTES)
-                if content or offset == 0:
-                    yield {"kind": "file", "path": name, "offset": offset, "content": content}
-                offset += len(content)
-                if len(content) < PART_BYTES:
-                    break
-
-
-def _batches(rows: Iterator[dict[str, Any]], shard: int) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    names = {name: kind for name, kind in (column.split() for column in PARTS.split(", "))}
-    types = {"string": pa.string(), "int": pa.int32(), "long": pa.int64(), "binary": pa.binary()}
-    schema = pa.schema([(name, types[kind]) for name, kind in names.items()])
-    for some in _chunks(rows, ROWS):
-        yield pa.RecordBatch.from_pylist([{"shard": shard, **row} for row in some], schema)
-
-
-class _Index:
-    """An index in shards, as the driver knows it."""
-
-    def __init__(self, spark: SparkSession, path: str) -> None:
-        if not has(spark, f"{path}/terms/_SUCCESS"):
-            raise RiposteError(f"{path} has no index, or one that was not finished: riposte-spark index makes it", 2)
-        self._spark = spark
-        self._path = path.rstrip("/")
-        #: The sum of the counts of each field, by analyzer.
-        self.counts: dict[str, list[dict[str, int]]] = {}
-        #: The fields whose terms are counted, with their analyzers.
-        self.covered: set[tuple[str, str]] = set()
-        self.task = ""
-        self.approaches: list[str] = []
-        seen = set()
-        for row in self._parts("counts").select("shard", "about").collect():
-            about = json.loads(row["about"])
-            if "counts" not in about:
-                self.task, self.approaches = about["task"], about["approaches"]
-                continue
-            analyzer = about["analyzer"]
-            self.covered.update((analyzer, fields) for fields in about["covered"])
-            # two approaches may search the same index
-            if (row["shard"], analyzer) in seen:
-                continue
-            seen.add((row["shard"], analyzer))
-            sums = self.counts.setdefault(analyzer, [{"documents": 0, "tokens": 0} for _ in about["counts"]])
-            for total, own in zip(sums, about["counts"], strict=True):
-                for name in total:
-                    total[name] += own[name]
-
-    def _parts(self, kind: str) -> DataFrame:
-        return self._spark.read.schema(PARTS).parquet(f"{self._path}/parts").where(f"kind = '{kind}'")
-
-    @property
-    def documents(self) -> int:
-        return max((counts[0]["documents"] for counts in self.counts.values()), default=0)
-
-    def terms(self, wanted: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
-        """The counts of terms in the whole collection."""
-        from pyspark.sql import functions as F
-
-        if not wanted:
-            return
-        for term in wanted:
-            if (term["analyzer"], term["fields"]) not in self.covered:
-                what = f"{term['fields']} with the analyzer {term['analyzer']}"
-                raise RiposteError(f"the index has no counts of {what}: it was made for {', '.join(self.approaches)}", 2)
-        asked = self._spark.createDataFrame(wanted, "analyzer string, fields string, term string")
-        known = self._spark.read.parquet(f"{self._path}/terms").join(F.broadcast(asked), ["analyzer", "fields", "term"])
-        found = {(row["analyzer"], row["fields"], row["term"]): row for row in known.collect()}
-        for term in wanted:
-            row = found.get((term["analyzer"], term["fields"], term["term"]))
-            yield term | {"df": row["df"] if row else 0, "cf": row["cf"] if row else 0}
-
-    def answers(self, asked: dict[str, Any], place: Place) -> DataFrame:
-        """What all shards answer. Each is read by one task, because its rows are in one file."""
-        sent = self._spark.sparkContext.broadcast(json.dumps(asked))
-        return self._parts("file").select("shard", "path", "offset", "content").mapInArrow(lambda rows: _answer(rows, sent, place), ANSWERS)
-
-
-def _answer(batches: Iterator[pa.RecordBatch], asked: Any, place: Place) -> Iterator[pa.RecordBatch]:
-    """Unpacks the shards of a partition, and asks each."""
-    import pyarrow as pa
-
-    names = [("request", pa.string()), ("k", pa.int32()), ("id", pa.string()), ("passage", pa.int64()), ("score", pa.float64()), ("text", pa.string())]
-    schema = pa.schema(names)
-    rows = (row for batch in batches for row in batch.to_pylist())
-    for _, own in groupby(rows, lambda row: row["shard"]):
-        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
-            shard, request = Path(home, "shard"), Path(home, "asked.json")
-            _unpack(own, shard)
-            request.write_text(asked.value)
-            if not json.loads((shard / "shard.json").read_text())["texts"]:
-                continue
-            with _Process(place.bare("shard", "answer", "--asked", str(request), str(shard))) as process:
-                for some in _chunks((_row(line) for line in process.output()), 1000):
-                    yield pa.RecordBatch.from_pylist(some, schema)
-
-
-def _row(line: bytes) -> dict[str, Any]:
-    row = json.loads(line)
-    return {"id": row["text"]["id"], "text": json.dumps(row["text"], ensure_ascii=False)} if "text" in row else row
-
-
-def _unpack(rows: Iterable[dict[str, Any]], directory: Path) -> None:
-    for row in rows:
-        path = directory / row["path"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("r+b" if path.exists() else "wb") as file:
-            file.seek(row["offset"])
-            file.write(row["content"])
-
-
-@dataclass
-class _Dialogue:
-    """What the shards have found so far, as a collection from which the driver ranks."""
-
-    index: _Index
-    place: Place
-    home: Path
-    counted: list[dict[str, Any]] = field(default_factory=list)
-    vectors: dict[str, Any] = field(default_factory=dict)
-    answered: list[str] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    rounds: int = 0
-
-    def write(self) -> None:
-        with (self.home / "riposte-texts.jsonl").open("w") as file:
-            file.write(json.dumps({"format": 1, "task": self.index.task}) + "\n")
-            file.writelines(f"{self.texts[name]}\n" for name in sorted(self.texts))
-        answers = {"counts": self._counts(), "vectors": list(self.vectors.values()), "answered": self.answered}
-        (self.home / "answers.json").write_text(json.dumps(answers))
-
-    def _counts(self) -> list[dict[str, Any]]:
-        def of(analyzer: str) -> list[dict[str, Any]]:
-            own = (term for term in self.counted if term["analyzer"] == analyzer)
-            return [{name: term[name] for name in ("fields", "term", "df", "cf")} for term in own]
-
-        return [{"analyzer": analyzer, "fields": fields, "terms": of(analyzer)} for analyzer, fields in self.index.counts.items()]
-
-    def ask(self, needs: dict[str, Any]) -> None:
-        """Lets the shards answer what a ranking needs."""
-        from pyspark.sql import functions as F
-        from pyspark.sql import Window
-
-        self.rounds += 1
-        if self.rounds > MAX_ROUNDS:
-            raise RiposteError(f"the ranking is not made after {MAX_ROUNDS} rounds", 2)
-        self.counted += self.index.terms(needs["terms"])
-        self.vectors |= needs["vectors"]
-        asked = {"task": self.index.task, "counts": self._counts(), "vectors": list(self.vectors.values()), "requests": needs["requests"]}
-        answers = self.index.answers(asked, self.place).persist()
-        try:
-            best = Window.partitionBy("request").orderBy(F.desc("score"), "id", "passage")
-            hits = answers.where("request IS NOT NULL").withColumn("rank", F.row_number().over(best)).where("rank <= k")
-            texts = answers.where("text IS NOT NULL").select("id", "text").join(hits.select("id").distinct(), "id")
-            for row in texts.toLocalIterator():
-                self.texts[row["id"]] = row["text"]
-        finally:
-            answers.unpersist()
-        self.answered += needs["requests"]
-        self.write()
 
 
 def search(
@@ -538,29 +267,42 @@ def search(
     Raises:
         RiposteError: the index is not finished or was made for other approaches, or the program fails.
     """
-    of = _Index(spark, index)
-    # the rows of a shard are large, and in one file
-    wanted = settings(
-        spark,
-        spark__sql__execution__arrow__maxRecordsPerBatch=ROWS,
-        spark__sql__parquet__columnarReaderBatchSize=ROWS,
-        spark__sql__files__maxPartitionBytes=WHOLE_FILES,
-        spark__sql__files__openCostInBytes=WHOLE_FILES,
-    )
-    with places(spark, models, installed) as (here, there), wanted, tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
-        dialogue = _Dialogue(of, there, Path(home))
-        dialogue.write()
-        command = ["-q", "-i", home, "-o", str(output), "--index", f"{home}/kept", "--topics", str(topics), "--approach", approach, *options]
-        while True:
-            done = subprocess.run(here.command(of.task, *command), capture_output=True, text=True)
-            needs = Path(home, "needs.json")
-            if not needs.is_file():
-                break
-            asked = json.loads(needs.read_text())
-            say(f"round {dialogue.rounds + 1}: {len(asked['requests'])} searches, {len(asked['terms'])} terms")
-            dialogue.ask(asked)
-        if done.returncode not in (0, 1):
-            raise RiposteError(f"riposte {of.task}: {done.stderr.strip()}", done.returncode)
-        lines = Path(output, "run.txt").read_text().count("\n")
-        say(f"{lines} lines in {Path(output, 'run.txt')}")
-        return Found(lines, dialogue.rounds)
+    of = Index(spark, index)
+    if of.task == "images":
+        raise RiposteError(f"{index} has images: riposte-spark images ranks them", 2)
+    with places(spark, models, installed) as (here, there), whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
+        dialogue, texts = Dialogue(of, Path(home)), _Texts(Path(home, "riposte-texts.jsonl"), of.task)
+        where = ["-q", "-i", home, "-o", str(output), "--index", f"{home}/kept", "--topics", str(topics), "--approach", approach]
+        dialogue.rank(here.command(of.task, *where, *options), lambda asked: _asking(spark, asked, there), texts.add, say)
+        return Found(lines_of(Path(output), say), dialogue.rounds)
+
+
+def _asking(spark: SparkSession, asked: dict[str, Any], place: Place) -> Callable[[Path], Iterator[dict[str, Any]]]:
+    sent = spark.sparkContext.broadcast(json.dumps(asked))
+
+    def ask(shard: Path) -> Iterator[dict[str, Any]]:
+        request = shard.with_name("asked.json")
+        request.write_text(sent.value)
+        with Process(place.bare("shard", "answer", "--asked", str(request), str(shard))) as process:
+            for line in process.output():
+                row = json.loads(line)
+                yield {"id": row["text"]["id"], "found": json.dumps(row["text"], ensure_ascii=False)} if "text" in row else row
+
+    return ask
+
+
+class _Texts:
+    """The texts that shards have found, in a file from which the program ranks."""
+
+    def __init__(self, path: Path, task: str) -> None:
+        self._path = path
+        self._known: set[str] = set()
+        path.write_text(json.dumps({"format": 1, "task": task}) + "\n")
+
+    def add(self, texts: Iterator[str]) -> None:
+        with self._path.open("a") as file:
+            for text in texts:
+                name = json.loads(text)["id"]
+                if name not in self._known:
+                    self._known.add(name)
+                    file.write(text + "\n")

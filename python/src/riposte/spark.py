@@ -3,6 +3,8 @@
     riposte-spark extract hdfs:///touche/2023 hdfs:///touche/2023-evidence --models models
     riposte-spark index hdfs:///touche/passages hdfs:///touche/passages-index --task comparative
     riposte-spark search hdfs:///touche/passages-index out --topics topics.xml
+    riposte-spark index hdfs:///touche/2023-evidence hdfs:///touche/2023-index --task images
+    riposte-spark images hdfs:///touche/2023-index out --topics topics.xml
 
 What each computes is what the program computes on one machine. docs/scale.md has the details.
 """
@@ -16,14 +18,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._program import RiposteError
+from ._shards import Found, Indexed
 from ._spark_extract import Extracted, extract
-from ._spark_texts import Found, Indexed, index, search
+from ._spark_images import images, index_images
+from ._spark_texts import index, search
 from ._stream import Died
 
-__all__ = ["Extracted", "Found", "Indexed", "extract", "index", "main", "search"]
+__all__ = ["Extracted", "Found", "Indexed", "extract", "images", "index", "index_images", "main", "search"]
 
 #: Options of `riposte extract` that are handed on.
 EXTRACTION = [("--ocr", "NAME"), ("--clip", "NAME"), ("--clip-precision", "NUMBERS"), ("--script", "SCRIPT"), ("--require", "CHANNEL")]
+
+#: Options of `riposte images` that decide which images are candidates.
+CANDIDATES = [("--use", "PARTS"), ("--edition", "YEAR")]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -45,18 +52,21 @@ def _parser() -> argparse.ArgumentParser:
     for option, metavar in EXTRACTION:
         command.add_argument(option, metavar=metavar, help=f"as for riposte extract {option}")
 
-    command = add("index", "Index a text collection in shards.")
-    command.add_argument("input", metavar="INPUT", help="directory of the collection, or files of it")
+    command = add("index", "Index a text collection, or the evidence about images, in shards.")
+    command.add_argument("input", metavar="INPUT", help="directory of the collection, or files of it; for images, what extract has written")
     command.add_argument("output", metavar="OUTPUT", help="new directory for the index, which `riposte merge` reads")
-    command.add_argument("--task", choices=["controversial", "comparative", "rank"], required=True, help="task that the collection is for")
+    command.add_argument("--task", choices=["images", "controversial", "comparative", "rank"], required=True, help="task that the collection is for")
     command.add_argument("--approach", action="append", metavar="NAME", help="approach that is to search it; may be repeated (default: riposte)")
     command.add_argument("--shards", metavar="N", type=_positive, help="number of shards, by default one for each core")
 
-    command = add("search", "Rank the documents of an index for topics. Further options are those of the task's command.")
-    command.add_argument("index", metavar="INDEX", help="what `riposte-spark index` has written")
-    command.add_argument("output", metavar="OUTPUT", help="directory for run.txt")
-    command.add_argument("--topics", metavar="FILE", required=True, help="file with the topics")
-    command.add_argument("--approach", metavar="NAME", default="riposte", help="approach that the index was made for (default: riposte)")
+    for name, what, task in [("search", "texts", "the task's command"), ("images", "images", "riposte images")]:
+        command = add(name, f"Rank the {what} of an index for topics. Further options are those of {task}.")
+        command.add_argument("index", metavar="INDEX", help="what `riposte-spark index` has written")
+        command.add_argument("output", metavar="OUTPUT", help="directory for run.txt")
+        command.add_argument("--topics", metavar="FILE", required=True, help="file with the topics")
+        command.add_argument("--approach", metavar="NAME", default="riposte", help="approach that the index was made for (default: riposte)")
+    for option, metavar in CANDIDATES:
+        command.add_argument(option, metavar=metavar, help=f"as for riposte images {option}")
     return parser
 
 
@@ -71,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """`riposte-spark`. Returns the exit code: 0, or 1 if there are faults, or 2 after an error."""
     parser = _parser()
     typed, more = parser.parse_known_args(arguments)
-    if more and typed.command != "search":
+    if more and typed.command not in ("search", "images"):
         parser.error(f"unknown arguments: {' '.join(more)}")
     try:
         from py4j.protocol import Py4JJavaError
@@ -105,16 +115,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(spark: Any, typed: argparse.Namespace, more: list[str], say: Callable[[str], None]) -> int:
     """Does what was typed. Returns the number of faults."""
     options = ["--numeric", typed.numeric]
-    common = {"models": typed.models, "installed": typed.installed, "say": say}
+    for option, _ in {"extract": EXTRACTION, "images": CANDIDATES}.get(typed.command, []):
+        if value := getattr(typed, option[2:].replace("-", "_")):
+            options += [option, value]
+    common = {"installed": typed.installed, "say": say}
     if typed.command == "extract":
-        for option, _ in EXTRACTION:
-            if value := getattr(typed, option[2:].replace("-", "_")):
-                options += [option, value]
-        return extract(spark, typed.input, typed.output, options=options, partitions=typed.partitions, **common).faults
+        return extract(spark, typed.input, typed.output, models=typed.models, options=options, partitions=typed.partitions, **common).faults
     if typed.command == "index":
-        approaches = typed.approach or ["riposte"]
-        return index(spark, typed.input, typed.output, task=typed.task, approaches=approaches, shards=typed.shards, options=options, **common).faults
-    search(spark, typed.index, typed.output, topics=typed.topics, approach=typed.approach, options=options + more, **common)
+        common |= {"approaches": typed.approach or ["riposte"], "shards": typed.shards}
+        if typed.task == "images":
+            return index_images(spark, typed.input, typed.output, **common).faults
+        return index(spark, typed.input, typed.output, task=typed.task, models=typed.models, options=options, **common).faults
+    common |= {"topics": typed.topics, "approach": typed.approach, "models": typed.models}
+    if typed.command == "search":
+        search(spark, typed.index, typed.output, options=options + more, **common)
+    else:
+        images(spark, typed.index, typed.output, options=options, more=more, **common)
     return 0
 
 

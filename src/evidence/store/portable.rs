@@ -12,7 +12,8 @@ use super::merge::{BESIDE, Values, rows_of};
 use super::parquet::{Column, Kind};
 use super::rows::write_record;
 use super::tables::{self, SCHEMA};
-use super::{PassedOver, Record, passed_over};
+use super::{PassedOver, Record, Store, passed_over};
+use crate::trec::DocId;
 
 /// The table of documents in which riposte died.
 pub(super) const PASSED_OVER: &str = "passed_over";
@@ -33,8 +34,6 @@ pub(super) fn layouts() -> Result<Vec<Layout>> {
 }
 
 fn layouts_of(c: &Connection) -> Result<Vec<Layout>> {
-    let names = TABLES.iter().map(|table| table.name);
-    let names = names.chain(BESIDE).chain([PASSED_OVER]);
     let mut declared =
         c.prepare("SELECT name, type, \"notnull\" OR pk FROM pragma_table_info(?) ORDER BY cid")?;
     let mut layout = |name: &'static str| {
@@ -54,7 +53,7 @@ fn layouts_of(c: &Connection) -> Result<Vec<Layout>> {
             columns: columns.collect::<Result<_>>()?,
         })
     };
-    names.map(&mut layout).collect()
+    names().into_iter().map(&mut layout).collect()
 }
 
 /// A new store in memory.
@@ -62,6 +61,32 @@ fn empty() -> Result<Connection> {
     let c = Connection::open_in_memory()?;
     c.execute_batch(&(SCHEMA.to_owned() + &tables::added() + &checksum::schema()))?;
     Ok(c)
+}
+
+impl Store {
+    /// All rows of a document, as [`Scratch::evidence`] gives them.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub fn portable(&self, id: &DocId) -> Result<serde_json::Value> {
+        self.reading(|c| json_rows(c, &id.0))
+    }
+}
+
+/// The names of the tables with what is stored of a document.
+fn names() -> Vec<&'static str> {
+    let names = TABLES.iter().map(|table| table.name);
+    names.chain(BESIDE).chain([PASSED_OVER]).collect()
+}
+
+fn json_rows(c: &Connection, document: &str) -> Result<serde_json::Value> {
+    let tables = rows_of(c, &names(), document)?
+        .into_iter()
+        .map(|(name, rows)| {
+            let rows: Vec<_> = rows.into_iter().map(json_row).collect();
+            (name.to_owned(), rows.into())
+        });
+    Ok(tables.collect::<Map<_, _>>().into())
 }
 
 /// A store in memory which is empty again after each document: so the rows of a document are those that a store would have, checksums too.
@@ -119,16 +144,10 @@ impl Scratch {
         document: &str,
         write: impl FnOnce(&Connection) -> Result<()>,
     ) -> Result<serde_json::Value> {
-        let names: Vec<&str> = self.layouts.iter().map(|table| table.name).collect();
         // dropped without a commit, so it leaves nothing
         let transaction = self.connection.transaction()?;
         write(&transaction)?;
-        let tables = rows_of(&transaction, &names, document)?;
-        let tables = tables.into_iter().map(|(name, rows)| {
-            let rows: Vec<_> = rows.into_iter().map(json_row).collect();
-            (name.to_owned(), rows.into())
-        });
-        Ok(tables.collect::<Map<_, _>>().into())
+        json_rows(&transaction, document)
     }
 }
 

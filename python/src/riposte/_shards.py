@@ -1,0 +1,362 @@
+"""Indexes in shards: how Spark keeps them, the counts of their terms, and what they are asked.
+
+A shard is a directory that one task makes. Spark keeps it as rows, each with a part of a file. It is unpacked by the task that asks it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._cluster import has, settings
+from ._program import RiposteError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Bytes of a file in one row.
+PART_BYTES = 1 << 20
+
+#: Rows of this size that are in memory at once.
+ROWS = 16
+
+#: No task of a file is divided, and no two files share one.
+WHOLE_FILES = 1 << 40
+
+#: More rounds than any approach needs.
+MAX_ROUNDS = 20
+
+#: A part of a file of a shard (kind `file`), counts of a term (`term`), or of a shard (`counts`, as JSON in `about`).
+PARTS = (
+    "kind string, shard int, path string, offset long, content binary, analyzer string, fields string, term string, df long, cf long, about string"
+)
+
+#: A document that a shard has found for a request, or what an index or a store has of one, as JSON (`found`).
+ANSWERS = "request string, k long, id string, passage long, score double, found string"
+
+
+def counts(command: list[str], counted: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The rows with what `riposte shard count` writes, without terms that were counted before. `counted` are fields, each with its analyzer."""
+    known = set(counted)
+    with Process(command) as process:
+        for line in process.output():
+            row = json.loads(line)
+            if "counts" in row:
+                counted.update((row["analyzer"], fields) for fields in row["covered"])
+                yield {"kind": "counts", "about": line.decode()}
+            elif (row["analyzer"], row["fields"]) not in known:
+                yield {"kind": "term", **row}
+
+
+def write(spark: SparkSession, rows: DataFrame, output: str) -> None:
+    """Writes the rows of all shards, and the sums of their counts."""
+    from pyspark.sql import functions as F
+
+    # one file for each shard, in groups of rows that fit into memory
+    with settings(spark, parquet__block__size=ROWS * PART_BYTES):
+        rows.write.mode("overwrite").partitionBy("kind").option("compression", "zstd").parquet(f"{output}/parts")
+    terms = spark.read.schema(PARTS).parquet(f"{output}/parts").where("kind = 'term'")
+    terms = terms.groupBy("analyzer", "fields", "term").agg(F.sum("df").alias("df"), F.sum("cf").alias("cf"))
+    # written last: an index without it is not finished
+    terms.write.mode("overwrite").option("compression", "zstd").parquet(f"{output}/terms")
+
+
+def require_none(spark: SparkSession, output: str) -> None:
+    """Raises RiposteError if there is an index already."""
+    if has(spark, f"{output}/terms"):
+        raise RiposteError(f"{output} has an index already", 2)
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """What was indexed: the number of documents that can be found, of faults, and of shards."""
+
+    documents: int
+    faults: int
+    shards: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run that was made: the number of its lines, and how often the shards were asked."""
+
+    lines: int
+    rounds: int
+
+
+def chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    some = []
+    for row in rows:
+        some.append(row)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+class Process:
+    """A process of the program, with its input from another thread. An exit code above 1 is an error."""
+
+    def __init__(self, command: list[str], lines: Iterable[bytes] = ()) -> None:
+        self._said = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
+        self._error: BaseException | None = None
+        self._feeder = threading.Thread(target=self._feed, args=(lines,), daemon=True)
+        self._feeder.start()
+
+    def _feed(self, lines: Iterable[bytes]) -> None:
+        try:
+            with self._process.stdin as pipe:
+                for line in lines:
+                    pipe.write(line)
+        except BrokenPipeError:
+            pass  # it has ended: its exit code says how
+        except BaseException as error:
+            self._error = error
+
+    def output(self) -> Iterator[bytes]:
+        yield from self._process.stdout
+        self._feeder.join()
+        if self._error is not None:
+            raise self._error
+        code = self._process.wait()
+        if code not in (0, 1):
+            self._said.seek(0)
+            raise RiposteError(f"riposte: {self._said.read().decode(errors='replace').strip() or f'exit code {code}'}", code)
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+        self._said.close()
+
+
+def run(command: list[str]) -> None:
+    with Process(command) as process:
+        for _ in process.output():
+            pass
+
+
+def files(directory: Path) -> Iterator[dict[str, Any]]:
+    """The files of a shard, in parts."""
+    for path in sorted(directory.rglob("*")):
+        name = str(path.relative_to(directory))
+        # locks and what is known of the source stay behind
+        if not path.is_file() or name.startswith(".") or path.name.startswith(".tantivy-") or name.endswith(".lock"):
+            continue
+        with path.open("rb") as file:
+            offset = 0
+            while True:
+                content = file.read(PART_BYTES)
+                if content or offset == 0:
+                    yield {"kind": "file", "path": name, "offset": offset, "content": content}
+                offset += len(content)
+                if len(content) < PART_BYTES:
+                    break
+
+
+def row_batches(rows: Iterator[dict[str, Any]], shard: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    schema = _schema(PARTS)
+    for some in chunks(rows, ROWS):
+        yield pa.RecordBatch.from_pylist([{"shard": shard, **row} for row in some], schema)
+
+
+class Index:
+    """An index in shards, as the driver knows it."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        if not has(spark, f"{path}/terms/_SUCCESS"):
+            raise RiposteError(f"{path} has no index, or one that was not finished: riposte-spark index makes it", 2)
+        self._spark = spark
+        self._path = path.rstrip("/")
+        #: The sum of the counts of each field, by analyzer.
+        self.counts: dict[str, list[dict[str, int]]] = {}
+        #: The fields whose terms are counted, with their analyzers.
+        self.covered: set[tuple[str, str]] = set()
+        self.task = ""
+        self.approaches: list[str] = []
+        seen = set()
+        for row in self._parts("counts").select("shard", "about").collect():
+            about = json.loads(row["about"])
+            if "counts" not in about:
+                self.task, self.approaches = about["task"], about["approaches"]
+                continue
+            analyzer = about["analyzer"]
+            self.covered.update((analyzer, fields) for fields in about["covered"])
+            # two approaches may search the same index
+            if (row["shard"], analyzer) in seen:
+                continue
+            seen.add((row["shard"], analyzer))
+            sums = self.counts.setdefault(analyzer, [{"documents": 0, "tokens": 0} for _ in about["counts"]])
+            for total, own in zip(sums, about["counts"], strict=True):
+                for name in total:
+                    total[name] += own[name]
+
+    def _parts(self, kind: str) -> DataFrame:
+        return self._spark.read.schema(PARTS).parquet(f"{self._path}/parts").where(f"kind = '{kind}'")
+
+    @property
+    def documents(self) -> int:
+        return max((counts[0]["documents"] for counts in self.counts.values()), default=0)
+
+    def terms(self, wanted: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
+        """The counts of terms in the whole collection."""
+        from pyspark.sql import functions as F
+
+        if not wanted:
+            return
+        for term in wanted:
+            if (term["analyzer"], term["fields"]) not in self.covered:
+                what = f"{term['fields']} with the analyzer {term['analyzer']}"
+                raise RiposteError(f"the index has no counts of {what}: it was made for {', '.join(self.approaches)}", 2)
+        asked = self._spark.createDataFrame(wanted, "analyzer string, fields string, term string")
+        known = self._spark.read.parquet(f"{self._path}/terms").join(F.broadcast(asked), ["analyzer", "fields", "term"])
+        found = {(row["analyzer"], row["fields"], row["term"]): row for row in known.collect()}
+        for term in wanted:
+            row = found.get((term["analyzer"], term["fields"], term["term"]))
+            yield term | {"df": row["df"] if row else 0, "cf": row["cf"] if row else 0}
+
+    def answers(self, ask: Callable[[Path], Iterator[dict[str, Any]]]) -> DataFrame:
+        """What all shards answer. `ask` gets the directory of each, where its rows are: they are in one file, which one task reads."""
+        return self._parts("file").select("shard", "path", "offset", "content").mapInArrow(lambda rows: _answers(rows, ask), ANSWERS)
+
+
+def _answers(batches: Iterator[pa.RecordBatch], ask: Callable[[Path], Iterator[dict[str, Any]]]) -> Iterator[pa.RecordBatch]:
+    """Unpacks the shards of a partition, and asks each."""
+    import pyarrow as pa
+
+    schema = _schema(ANSWERS)
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for _, own in groupby(rows, lambda row: row["shard"]):
+        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
+            shard = Path(home, "shard")
+            _unpack(own, shard)
+            if not json.loads((shard / "shard.json").read_text())["texts"]:
+                continue
+            for some in chunks(ask(shard), 1000):
+                yield pa.RecordBatch.from_pylist(some, schema)
+
+
+def _schema(columns: str) -> pa.Schema:
+    """The schema of columns as Spark names them."""
+    import pyarrow as pa
+
+    types = {"string": pa.string(), "int": pa.int32(), "long": pa.int64(), "double": pa.float64(), "binary": pa.binary()}
+    return pa.schema([(name, types[kind]) for name, kind in (column.split() for column in columns.split(", "))])
+
+
+def _unpack(rows: Iterable[dict[str, Any]], directory: Path) -> None:
+    for row in rows:
+        path = directory / row["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.seek(row["offset"])
+            file.write(row["content"])
+
+
+@dataclass
+class Dialogue:
+    """What the shards have found so far, in a directory from which the driver ranks."""
+
+    index: Index
+    home: Path
+    counted: list[dict[str, Any]] = field(default_factory=list)
+    vectors: dict[str, Any] = field(default_factory=dict)
+    answered: list[str] = field(default_factory=list)
+    rounds: int = 0
+
+    def rank(
+        self,
+        command: list[str],
+        ask: Callable[[dict[str, Any]], Callable[[Path], Iterator[dict[str, Any]]]],
+        keep: Callable[[Iterator[str]], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """Runs a command that ranks, and lets the shards answer what it needs, until it needs nothing.
+
+        Args:
+            command: the command of the program.
+            ask: gets what the shards are asked, and returns what a task does with the directory of a shard.
+            keep: stores what was found, as JSON.
+            say: is called with what is being done.
+        """
+        self._write()
+        while True:
+            done = subprocess.run(command, capture_output=True, text=True)
+            needs = self.home / "needs.json"
+            if not needs.is_file():
+                break
+            wanted = json.loads(needs.read_text())
+            self.rounds += 1
+            if self.rounds > MAX_ROUNDS:
+                raise RiposteError(f"the ranking is not made after {MAX_ROUNDS} rounds", 2)
+            say(f"round {self.rounds}: {len(wanted['requests'])} requests, {len(wanted['terms'])} terms")
+            self.counted += self.index.terms(wanted["terms"])
+            self.vectors |= wanted["vectors"]
+            asked = {"task": self.index.task, "counts": self._counts(), "vectors": list(self.vectors.values()), "requests": wanted["requests"]}
+            keep(self._best(self.index.answers(ask(asked))))
+            self.answered += wanted["requests"]
+            self._write()
+        if done.returncode not in (0, 1):
+            raise RiposteError(f"riposte: {done.stderr.strip()}", done.returncode)
+
+    def _write(self) -> None:
+        answers = {"counts": self._counts(), "vectors": list(self.vectors.values()), "answered": self.answered}
+        (self.home / "answers.json").write_text(json.dumps(answers))
+
+    def _counts(self) -> list[dict[str, Any]]:
+        def of(analyzer: str) -> list[dict[str, Any]]:
+            own = (term for term in self.counted if term["analyzer"] == analyzer)
+            return [{name: term[name] for name in ("fields", "term", "df", "cf")} for term in own]
+
+        return [{"analyzer": analyzer, "fields": fields, "terms": of(analyzer)} for analyzer, fields in self.index.counts.items()]
+
+    def _best(self, answers: DataFrame) -> Iterator[str]:
+        """Of the documents that all shards have found for a request, the best k, each once."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        answers = answers.persist()
+        try:
+            best = Window.partitionBy("request").orderBy(F.desc("score"), "id", "passage")
+            hits = answers.where("request IS NOT NULL").withColumn("rank", F.row_number().over(best)).where("rank <= k")
+            found = answers.where("found IS NOT NULL").select("id", "found").join(hits.select("id").distinct(), "id").orderBy("id")
+            for row in found.toLocalIterator():
+                yield row["found"]
+        finally:
+            answers.unpersist()
+
+
+@contextmanager
+def whole_shards(spark: SparkSession) -> Iterator[None]:
+    """Settings with which a task reads all rows of a shard, and few of them at a time."""
+    with settings(
+        spark,
+        spark__sql__execution__arrow__maxRecordsPerBatch=ROWS,
+        spark__sql__parquet__columnarReaderBatchSize=ROWS,
+        spark__sql__files__maxPartitionBytes=WHOLE_FILES,
+        spark__sql__files__openCostInBytes=WHOLE_FILES,
+    ):
+        yield
+
+
+def lines_of(output: Path, say: Callable[[str], None]) -> int:
+    """The number of lines of a run."""
+    lines = (output / "run.txt").read_text().count("\n")
+    say(f"{lines} lines in {output / 'run.txt'}")
+    return lines

@@ -1,0 +1,202 @@
+"""The image task on Spark: shards with evidence and an index of its words, and runs from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._cluster import Place, places, settings
+from ._program import RiposteError
+from ._shards import PARTS, Dialogue, Found, Index, Indexed, counts, files, lines_of, require_none, row_batches, run, whole_shards, write
+from ._spark_extract import arrow_schema, table_rows
+from ._stream import Stream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+#: The evidence store of a shard, and of what shards have found (src/task/shards/images.rs).
+EVIDENCE = "evidence.sqlite"
+
+
+def index_images(
+    spark: SparkSession,
+    input: str,
+    output: str,
+    *,
+    approaches: Sequence[str] = ("riposte",),
+    shards: int | None = None,
+    installed: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Indexed:
+    """Divides the evidence about images into shards, and indexes its words.
+
+    Args:
+        spark: a session.
+        input: what `extract` has written.
+        output: a new directory, of any file system that Spark writes.
+        approaches: the shards get the indexes that these need.
+        shards: their number, by default one for each core of the cluster.
+        installed: as for `extract`.
+        say: is called with what is being done.
+
+    Raises:
+        RiposteError: there is an index already, or the program fails.
+    """
+    require_none(spark, output)
+    count = shards or spark.sparkContext.defaultParallelism
+    # a row has all that is known of an image
+    with places(spark, None, installed) as (_, there), settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=100):
+        evidence = spark.read.parquet(input).repartition(count, "id")
+        write(spark, evidence.mapInArrow(_Shard(count, list(approaches), there).build, PARTS), output)
+        documents = Index(spark, output).documents
+        say(f"{documents} images in {count} shards in {output}")
+        return Indexed(documents, 0, count)
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """What a task needs to know to make a shard."""
+
+    shards: int
+    approaches: list[str]
+    place: Place
+
+    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Merges the evidence of a partition into a store, and indexes it."""
+        import pyarrow.parquet as pq
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
+            shard, evidence = Path(home, "shard"), Path(home, "evidence")
+            shard.mkdir()
+            evidence.mkdir()
+            images, writer = 0, None
+            for batch in rows:
+                if batch.num_rows:
+                    writer = writer or pq.ParquetWriter(evidence / "rows.parquet", batch.schema, compression="zstd")
+                    writer.write_batch(batch)
+                    images += batch.num_rows
+            about = {"task": "images", "shards": self.shards, "texts": images, "approaches": self.approaches}
+            (shard / "shard.json").write_text(json.dumps(about))
+            if writer is not None:
+                writer.close()
+                run(self.place.bare("merge", str(shard / EVIDENCE), str(evidence)))
+                counted: set[tuple[str, str]] = set()
+                for approach in self.approaches:
+                    count = self.place.bare("shard", "count", "--task", "images", "--approach", approach, str(shard))
+                    yield from row_batches(counts(count, counted), number)
+            yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
+            yield from row_batches(files(shard), number)
+
+
+def images(
+    spark: SparkSession,
+    index: str,
+    output: str | os.PathLike[str],
+    *,
+    topics: str | os.PathLike[str],
+    approach: str = "riposte",
+    models: str | os.PathLike[str] | None = None,
+    options: Sequence[str] = ("--numeric", "float"),
+    more: Sequence[str] = (),
+    installed: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Found:
+    """Ranks the images of an index for topics. The run has the same bytes as that of one machine.
+
+    Args:
+        spark: a session.
+        index: what `index_images` has written.
+        output: a directory of the driver, for run.txt.
+        topics: the file with the topics, for the driver.
+        approach: one that the index was made for.
+        models: the models directory of the driver, by default $RIPOSTE_MODELS. Shards need no models.
+        options: options of `riposte images` that decide which images are candidates, such as `--use`.
+        more: its other options, such as `--tag`.
+        installed: as for `extract`.
+        say: is called with what is being done.
+
+    Raises:
+        RiposteError: the index is not finished or was made for other approaches, or the program fails.
+    """
+    of = Index(spark, index)
+    if of.task != "images":
+        raise RiposteError(f"{index} has no images: riposte-spark search ranks its texts", 2)
+    with places(spark, models, installed) as (here, there), whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
+        dialogue, evidence = Dialogue(of, Path(home)), _Evidence(here, Path(home))
+        wanted = ["--approach", approach, *options]
+        command = here.command("images", "-q", "-i", home, "-o", str(output), "--topics", str(topics), *wanted, *more)
+        ask = _Asking(Path(topics).read_bytes(), Path(topics).name, wanted, there)
+        dialogue.rank(command, lambda asked: ask.shards(spark, asked, evidence.path), evidence.add, say)
+        return Found(lines_of(Path(output), say), dialogue.rounds)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What a task needs to know to ask a shard."""
+
+    topics: bytes
+    name: str
+    options: list[str]
+    place: Place
+
+    def shards(self, spark: SparkSession, asked: dict[str, Any], outputs: Path) -> Callable[[Path], Iterator[dict[str, Any]]]:
+        """What a task does with a shard. `outputs` has what the driver's models have computed of the topics."""
+        # the ranking has opened the store, so it is there
+        sent = spark.sparkContext.broadcast((json.dumps(asked), outputs.read_bytes()))
+
+        def ask(shard: Path) -> Iterator[dict[str, Any]]:
+            request, computed = sent.value
+            (shard / "asked.json").write_text(request)
+            (shard / "outputs.sqlite").write_bytes(computed)
+            topics, models = shard.with_name(self.name), shard.with_name("models")
+            topics.write_bytes(self.topics)
+            models.mkdir()
+            command = ["-q", "-i", str(shard), "-o", str(shard.with_name("out")), "--topics", str(topics), "--models", str(models)]
+            run(self.place.bare("images", *command, *self.options))
+            with (shard / "answered.jsonl").open() as answered:
+                for line in answered:
+                    row = json.loads(line)
+                    if "request" in row:
+                        yield row
+                    elif "evidence" in row:
+                        yield {"id": row["evidence"]["document"], "found": json.dumps(row["evidence"], ensure_ascii=False)}
+
+        return ask
+
+
+class _Evidence:
+    """The evidence of the images that shards have found, in a store from which the program ranks."""
+
+    def __init__(self, place: Place, home: Path) -> None:
+        self.path = home / EVIDENCE
+        self._place = place
+        self._home = home
+        stream = Stream(place.bare("extract", "--stream"))
+        stream.close()
+        self._tables = {"tables": stream.greeting["tables"]}
+        self._known: set[str] = set()
+
+    def add(self, found: Iterator[str]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows = []
+        for line in found:
+            answer = json.loads(line)
+            if answer["document"] not in self._known:
+                self._known.add(answer["document"])
+                rows.append({"id": answer["document"], "run": 1, "producers": "", "files": "", **table_rows(answer, self._tables)})
+        if not rows:
+            return
+        part = self._home / f"found-{len(self._known)}"
+        part.mkdir()
+        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(self._tables)), part / "rows.parquet", compression="zstd")
+        run(self._place.bare("merge", str(self.path), str(part)))

@@ -1,0 +1,57 @@
+//! The index over the words of images, which is beside their evidence.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{Event, OnEvent, Stage, run_stage};
+use crate::disk::TemporaryDir;
+use crate::evidence::store::{Store, is_damaged_record};
+use crate::index;
+use crate::index::analyzer::Analyzer;
+use crate::index::corpus::{self, Corpus, Effort, Kind};
+use crate::index::images::Updated;
+
+/// The directory of the index with that analyzer that belongs to an evidence file.
+pub(crate) fn directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
+    corpus::directory(evidence, Kind::Images, analyzer)
+}
+
+/// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an index that is not up to
+/// date stays as it is, and another one is built in a temporary directory, which has to exist as long as the index is used.
+///
+/// # Errors
+/// As [`index::images::open`].
+pub fn open(
+    store: &mut Store,
+    analyzer: &Analyzer,
+    effort: Effort,
+    on_event: &mut OnEvent,
+) -> Result<(Corpus, Updated, Option<TemporaryDir>)> {
+    let dir = directory(store.path(), analyzer);
+    run_stage(Stage::Indexing, 0, on_event, |on_event| {
+        let mut dir = dir;
+        let mut temporary = None;
+        if store.is_read_only() {
+            let why = match index::images::open_current_analyzed(store, &dir, analyzer) {
+                Ok(Some(corpus)) => return Ok((corpus, Updated::default(), None)),
+                Ok(None) => "there is no index of this evidence".to_owned(),
+                Err(error) if is_damaged_record(&error) => return Err(error),
+                Err(error) => format!("{error:#}"),
+            };
+            on_event(Event::Note(format!(
+                "{why}; since {} cannot be written, an index is built for this run in a temporary directory",
+                store.path().display()
+            )));
+            let place = TemporaryDir::new(&std::env::temp_dir());
+            let place = place.context("cannot create a temporary directory for the index")?;
+            dir = place.path().join("images.index");
+            temporary = Some(place);
+        }
+        let (corpus, updated) =
+            index::images::open_analyzed(store, &dir, analyzer, effort, &mut |event| {
+                on_event(Event::Index(event));
+            })?;
+        Ok((corpus, updated, temporary))
+    })
+}

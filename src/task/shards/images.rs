@@ -1,0 +1,236 @@
+//! The image task on evidence that is divided among machines: the same command on a shard, or on what shards have found.
+//!
+//! A shard is a directory with an evidence store and `asked.json`; the command answers in `answered.jsonl`: a line with the columns of all tables
+//! (`{"tables": {…}}`), one for each image that was found (`{"request": "…", "k": 100, "id": "…", "passage": 0, "score": 0.5}`), and one with the evidence of each
+//! of them (`{"evidence": {"document": "…", "tables": {…}}}`). What shards have found is a directory with an evidence store and `answers.json`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::super::extraction::open_store;
+use super::super::image_index;
+use super::super::images::FoundImage;
+use super::{ANSWERS, Asked, Given, NEEDS, Request, write_counts};
+use crate::disk::replace;
+use crate::evidence::store::{Scratch, Store};
+use crate::index::analyzer::Analyzer;
+use crate::index::corpus::{Corpus, Dialogue, Effort, OverallCounts};
+use crate::index::image_part::ImagePart;
+use crate::index::images::ImageIndex;
+use crate::reading::outputs::OutputStore;
+use crate::trec::DocId;
+
+const ASKED: &str = "asked.json";
+const ANSWERED: &str = "answered.jsonl";
+
+/// Beside what a shard is asked, an evidence store with what models have computed of the topics.
+const OUTPUTS: &str = "outputs.sqlite";
+
+/// The evidence store of a shard, and of what shards have found.
+pub const EVIDENCE: &str = "evidence.sqlite";
+
+/// A part of a collection of images, and what this process is to do with it.
+pub(crate) struct PartOfImages {
+    dir: PathBuf,
+    counts: Vec<OverallCounts>,
+    role: Role,
+}
+
+enum Role {
+    Shard(Asked),
+    Found(Arc<Dialogue>),
+}
+
+/// Writes the counts of all terms of a shard's images, as [`super::count`] does. The index is made from the shard's evidence.
+///
+/// # Errors
+/// The evidence or the index cannot be read or written.
+pub fn count_images(analyzer: &Analyzer, dir: &Path, output: &mut dyn Write) -> Result<()> {
+    let mut store = open_store(&dir.join(EVIDENCE), &mut |_| ())?;
+    let (corpus, _, _) = image_index::open(&mut store, analyzer, Effort::default(), &mut |_| ())?;
+    let fields = corpus.meta().fields.clone();
+    write_counts(&corpus, &fields.into_iter().collect(), output)?;
+    Ok(output.flush()?)
+}
+
+impl PartOfImages {
+    /// Finds what is to be done in a directory; `None` if it has no part of a collection.
+    ///
+    /// # Errors
+    /// What was asked or answered cannot be read.
+    pub fn find(dir: &Path) -> Result<Option<Self>> {
+        let read = |name: &str| {
+            let file = dir.join(name);
+            let reading = || format!("cannot read {}", file.display());
+            fs::read(&file).with_context(reading)
+        };
+        let (counts, role) = if dir.join(ASKED).is_file() {
+            let mut asked: Asked = serde_json::from_slice(&read(ASKED)?)
+                .with_context(|| format!("{} is not understood", dir.join(ASKED).display()))?;
+            (std::mem::take(&mut asked.counts), Role::Shard(asked))
+        } else if dir.join(ANSWERS).is_file() {
+            let given: Given = serde_json::from_slice(&read(ANSWERS)?)
+                .with_context(|| format!("{} is not understood", dir.join(ANSWERS).display()))?;
+            let needs = dir.join(NEEDS);
+            if needs.is_file() {
+                fs::remove_file(&needs)
+                    .with_context(|| format!("cannot remove {}", needs.display()))?;
+            }
+            let dialogue = Dialogue::new(given.answered.iter().cloned());
+            (given.counts, Role::Found(Arc::new(dialogue)))
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(PartOfImages {
+            dir: dir.to_owned(),
+            counts,
+            role,
+        }))
+    }
+
+    /// The path of the evidence.
+    pub fn evidence(&self) -> PathBuf {
+        self.dir.join(EVIDENCE)
+    }
+
+    /// The number of images in the whole collection.
+    pub fn documents(&self) -> u64 {
+        let of_index = self.counts.first().and_then(|counts| counts.fields.first());
+        of_index.map_or(0, |field| field.documents)
+    }
+
+    /// Takes over what the models of another process have computed for the topics.
+    ///
+    /// # Errors
+    /// It cannot be read or stored.
+    pub fn take_outputs(&self, store: &Store) -> Result<()> {
+        let outputs = self.dir.join(OUTPUTS);
+        if outputs.is_file() {
+            OutputStore::open(store.path())?.merge(&outputs)?;
+        }
+        Ok(())
+    }
+
+    /// The index of all images here, which scores as that of the whole collection.
+    ///
+    /// # Errors
+    /// The counts of the whole collection are missing.
+    pub fn index(&self, corpus: Corpus) -> Result<ImageIndex> {
+        let analyzer = &corpus.meta().analyzer;
+        let counts = self
+            .counts
+            .iter()
+            .find(|counts| counts.analyzer == *analyzer);
+        let counts = counts
+            .with_context(|| format!("the shards were not indexed with the analyzer {analyzer}"))?;
+        let part = match &self.role {
+            Role::Found(dialogue) => ImagePart::Found(Arc::clone(dialogue)),
+            Role::Shard(asked) => {
+                let pools = asked.requests.values().filter_map(|request| match request {
+                    Request::Pools(pools) => Some(&pools.bests),
+                    _ => None,
+                });
+                let bests = pools.flatten();
+                let bests = bests.map(|best| ((best.field.clone(), best.words.clone()), best.best));
+                ImagePart::Shard(bests.collect())
+            }
+        };
+        let mut ids: Vec<DocId> = corpus.ids().collect();
+        ids.sort();
+        let mut index = ImageIndex::new(corpus, ids.into_iter());
+        index.set_overall(counts, part);
+        Ok(index)
+    }
+
+    /// Writes what the shards have to answer before a ranking can be made.
+    ///
+    /// # Errors
+    /// It cannot be written, or nothing was asked for.
+    pub fn write_needs(&self) -> Result<()> {
+        let Role::Found(dialogue) = &self.role else {
+            return Ok(());
+        };
+        let needs = dialogue.needs();
+        ensure!(
+            !needs.is_empty(),
+            "a search has no answer, and nothing was asked for"
+        );
+        let file = self.dir.join(NEEDS);
+        replace(&file, &serde_json::to_vec(&needs)?)
+            .with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    /// Whether only the best images of searches are asked for, and nothing needs to be ranked.
+    pub fn wants_no_pools(&self) -> bool {
+        let Role::Shard(asked) = &self.role else {
+            return false;
+        };
+        let mut requests = asked.requests.values();
+        !requests.any(|request| matches!(request, Request::Pools(_)))
+    }
+
+    /// Writes what the shard has found: `pools` are the candidates, if they were asked for.
+    ///
+    /// # Errors
+    /// An index or the evidence cannot be read, or the answer cannot be written.
+    pub fn answer(&self, store: &Store, pools: &[FoundImage]) -> Result<()> {
+        let Role::Shard(asked) = &self.role else {
+            return Ok(());
+        };
+        let path = self.dir.join(ANSWERED);
+        let file = fs::File::create(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        let mut output = BufWriter::new(file);
+        writeln!(output, "{}", json!({"tables": Scratch::new()?.describe()}))?;
+        let mut found: BTreeSet<&DocId> = pools.iter().map(|image| &image.id).collect();
+        let mut best = Vec::new();
+        for (key, request) in &asked.requests {
+            let Request::Search(search) = request else {
+                continue;
+            };
+            let counts = self
+                .counts
+                .iter()
+                .find(|counts| counts.analyzer == search.analyzer);
+            let counts = counts.with_context(|| {
+                format!("there are no counts for the analyzer {}", search.analyzer)
+            })?;
+            let mut corpus = Corpus::open(&image_index::directory(store.path(), &search.analyzer))?;
+            corpus.set_overall(counts, None);
+            for image in corpus.search(&search.query, &search.similarity, search.cut)? {
+                best.push(FoundImage {
+                    request: key.clone(),
+                    k: u32::try_from(search.cut.k).unwrap_or(u32::MAX),
+                    id: image.doc,
+                    score: image.score,
+                });
+            }
+        }
+        for image in best.iter().chain(pools) {
+            let FoundImage {
+                request,
+                k,
+                id,
+                score,
+            } = image;
+            let line = json!({"request": request, "k": k, "id": id, "passage": 0, "score": score});
+            writeln!(output, "{line}")?;
+        }
+        found.extend(best.iter().map(|image| &image.id));
+        for id in found {
+            let tables = store.portable(id)?;
+            writeln!(
+                output,
+                "{}",
+                json!({"evidence": {"document": id, "tables": tables}})
+            )?;
+        }
+        Ok(output.flush()?)
+    }
+}
