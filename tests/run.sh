@@ -21,6 +21,9 @@ python=${PYTHON:-python3}
 if { [ -x target/peers/bin/python ] || $python -m venv target/peers; } && target/peers/bin/python -m pip install -q -r tests/peers.txt; then
     require peers
 fi
+if sh tests/java.sh; then
+    require java
+fi
 if [ -n "${RIPOSTE_DATA:-}" ]; then
     require data
 fi

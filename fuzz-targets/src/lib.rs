@@ -7,6 +7,7 @@
 //! as it is given. `fuzz/` passes the same functions to cargo-fuzz.
 
 pub mod damage;
+pub mod frames;
 pub mod hunt;
 pub mod judged;
 pub mod models;
@@ -82,6 +83,18 @@ pub const TARGETS: &[Target] = &[
         name: "documents",
         run: texts::documents,
         words: texts::DOCUMENT_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "entries",
+        run: texts::entries,
+        words: texts::ENTRY_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "frames",
+        run: frames::frames,
+        words: frames::WORDS,
         mend: None,
     },
     Target {

@@ -2,8 +2,10 @@
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::documents::DocumentCollection;
+use riposte::collection::entries::{self, EntryCollection};
 use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
+use riposte::collection::shards::{self, ShardCollection};
 use riposte::evidence::sentiment::Vader;
 use riposte::score::quality::{self, Kind};
 use riposte::topic::question::{self, TopicParts};
@@ -158,6 +160,37 @@ pub fn documents(bytes: &[u8]) {
                 text(&document.title);
                 text(&document.text);
             }
+        }
+    });
+}
+
+pub const ENTRY_WORDS: &[&[u8]] = &[
+    br#"{"format":1,"task":"comparative"}"#,
+    br#"{"id":"d1","texts":["x","y"],"stance":"PRO","portal":"idebate","duplicate_of":"d0"}"#,
+    br#"{"fault":{"kind":"passage","path":"p","line":3,"what":"x"}}"#,
+    br#""vectors":[{"of":"x","dimension":1,"numbers":"AAA="}]"#,
+    br#""format":2"#,
+    b"[[[[[[[[",
+    b"\n",
+    b"\0",
+];
+
+/// Reads texts as an index stores them, and a list of shards.
+pub fn entries(bytes: &[u8]) {
+    with_file(entries::FILE, bytes, |path| {
+        let dir = path.parent().unwrap_or(path);
+        if let Ok(Some(collection)) = EntryCollection::find(dir) {
+            for (n, entry) in collection.texts().flatten().enumerate() {
+                if n < 4 {
+                    entry.texts.iter().for_each(|of_field| text(of_field));
+                }
+            }
+        }
+    });
+    with_file(shards::FILE, bytes, |path| {
+        let dir = path.parent().unwrap_or(path);
+        if let Ok(Some(shards)) = ShardCollection::find(dir) {
+            assert!(shards.bases().iter().all(|base| base.starts_with(dir)));
         }
     });
 }

@@ -38,6 +38,8 @@ targets! {
     arguments "arguments",
     passages "passages",
     documents "documents",
+    entries "entries",
+    frames "frames",
     stores "stores",
     store_edits "store-edits",
     index_edits "index-edits",

@@ -16,15 +16,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import JAVA_HOME, REPOSITORY
+import sessions
+from conftest import REPOSITORY
+from sessions import PROCESSES, PROGRAM, THREADS
 
 from riposte import _spark_extract
 from riposte._stream import FileOfDocument, Stream
 
-PROGRAM = os.environ["RIPOSTE_BINARY"]
 SAMPLE = REPOSITORY / "sample"
-#: Masters that give a task four tries: threads of one process, and processes to which everything has to be shipped.
-THREADS, PROCESSES = "local[2,4]", "local-cluster[2,1,1024]"
 
 #: Stands between Spark and the program, and notes each document that it passes on. It dies where it is told to.
 BETWEEN = """#!{python}
@@ -100,6 +99,13 @@ def alone(collection, tmp_path_factory):
     return contents(riposte("extract", "-i", collection, home / "evidence.sqlite")), run_of(collection, home / "evidence.sqlite")
 
 
+@pytest.fixture(scope="module")
+def computed(collection, tmp_path_factory):
+    """The evidence that Spark computes, and what riposte-spark has said."""
+    output = tmp_path_factory.mktemp("computed") / "evidence"
+    return output, extract(THREADS, collection, output)
+
+
 def riposte(command, *args, code=0):
     """Runs a command of the program; the last argument is the evidence store, which is returned."""
     *args, store = map(str, args)
@@ -134,12 +140,7 @@ def contents(store):
 
 
 def start(master, source, output, *args, program=PROGRAM):
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python/src"), "RIPOSTE_BINARY": program, "PYSPARK_PYTHON": sys.executable}
-    env.pop("JAVA_HOME")
-    if JAVA_HOME:
-        env["JAVA_HOME"] = JAVA_HOME
-    command = [sys.executable, "-m", "riposte.spark", "extract", str(source), str(output), "--partitions", "8", "--master", master, *args]
-    return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=Path(output).parent)
+    return sessions.start("extract", source, output, "--partitions", "8", "--master", master, *args, program=program, cwd=Path(output).parent)
 
 
 def extract(*args, code=0, **more):
@@ -154,9 +155,11 @@ def merged(output, store, code=0):
     return contents(riposte("merge", output, store, code=code))
 
 
-def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_nothing(collection, alone, tmp_path):
+def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_nothing(collection, alone, computed, tmp_path):
+    evidence, said = computed
+    assert "200 documents, 200 of them new or changed" in said
     output = tmp_path / "evidence"
-    assert "200 documents, 200 of them new or changed" in extract(THREADS, collection, output)
+    shutil.copytree(evidence, output)
     assert merged(output, tmp_path / "evidence.sqlite") == alone[0]
     assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
     files = sorted(output.iterdir())
@@ -176,6 +179,31 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     assert rows == contents(riposte("extract", "-i", changed, tmp_path / "alone.sqlite")) != alone[0]
 
 
+#: Approaches whose candidates are chosen in different ways: the best of all, the best of each sentiment, and those of the crawl.
+APPROACHES = ["riposte", "aramis", "jester", "jean-luc-picard", "minsc"]
+
+
+def test_runs_from_shards_are_those_of_one_machine(collection, computed, tmp_path):
+    store = riposte("merge", computed[0], tmp_path / "evidence.sqlite")
+    index = ("index_images", {"input": computed[0], "output": tmp_path / "index", "approaches": [*APPROACHES, "boromir-clusters"], "shards": 8})
+    ranking = {"index": tmp_path / "index", "topics": collection / "topics.xml"}
+    rankings = [("images", {**ranking, "output": tmp_path / name, "approach": name}) for name in APPROACHES]
+    wrong = [
+        ("images", {**ranking, "output": tmp_path / "x", "approach": "boromir-clusters"}),
+        ("search", {**ranking, "output": tmp_path / "x"}),
+    ]
+    done = sessions.session(index, *rankings, *wrong, cwd=tmp_path)
+    assert done[0][0] == {"documents": 200, "faults": 0, "shards": 8}
+    for name, (found, _) in zip(APPROACHES, done[1:], strict=False):
+        riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", "--approach", name, store)
+        run = (tmp_path / name / "run.txt").read_bytes()
+        assert run == (tmp_path / f"{name}-alone/run.txt").read_bytes() and found["lines"] == run.count(b"\n") > 0, name
+    # the best scores first, then the candidates
+    assert done[1][0]["rounds"] == 2
+    assert "into clusters, which no shard can do" in done[-2][0]["error"]
+    assert "riposte-spark images ranks them" in done[-1][0]["error"]
+
+
 def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     program = between(tmp_path / "state", pause=0.05)
     process = start(PROCESSES, collection, tmp_path / "evidence", program=program)
@@ -184,7 +212,7 @@ def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     while time.monotonic() < until and (not begun.exists() or len(begun.read_text().splitlines()) < 60):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
-    executors = [pid for pid, command in descendants(process.pid) if "CoarseGrainedExecutorBackend" in command]
+    executors = sessions.executors(process)
     assert len(executors) == 2
     os.kill(executors[0], signal.SIGKILL)
     _, said = process.communicate(timeout=300)
@@ -193,20 +221,6 @@ def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     assert len(begun.read_text().splitlines()) > 200
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
     assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
-
-
-def descendants(pid):
-    """The processes that a process has started, and those that these have, with their command lines."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if parent == pid:
-                yield int(entry.name), command
-                yield from descendants(int(entry.name))
 
 
 def test_a_document_that_ends_the_program_is_a_fault(collection, alone, tmp_path):

@@ -4,7 +4,8 @@ import os
 import shutil
 
 from conftest import MODELS, REPOSITORY
-from test_spark import PROCESSES, contents, extract, merged, riposte, without_work_of_spark  # noqa: F401
+from sessions import PROCESSES
+from test_spark import contents, extract, merged, riposte, without_work_of_spark  # noqa: F401
 
 
 def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, monkeypatch):

@@ -145,12 +145,12 @@ pub fn rank(
     if let Some(arguments) = arguments {
         embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
-    shards::ask(index, &questions, settings)?;
     ensure!(
         index.part().is_none() || settings.approach.relevance.clusters.is_none(),
         "the approach {} divides all pictures into clusters, which no shard can do: merge the evidence, and rank on one machine",
         settings.approach.name
     );
+    shards::ask(index, &questions, settings)?;
     let ranker = Ranker {
         index,
         store: store.path(),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
@@ -14,7 +14,9 @@ use crate::collection::entries::EntryCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
-use crate::index::corpus::{self, Corpus, Dialogue, Effort, Kind, OverallCounts, TextCollection};
+use crate::index::corpus::{
+    self, Corpus, Damage, Dialogue, Effort, Kind, OverallCounts, TextCollection,
+};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task that a directory contains a collection for, judged by the names of its files. `None` for other directories, and for files.
@@ -164,7 +166,15 @@ fn open_shards(
             approach.name
         );
     }
-    Corpus::open_shards(&dirs)
+    Corpus::open_shards(&dirs).map_err(|error| match error.downcast::<Damage>() {
+        Ok(damage) => damaged_shard(&damage),
+        Err(error) => error,
+    })
+}
+
+/// The error for a damaged file of a shard, which no run can build anew.
+pub(crate) fn damaged_shard(damage: &Damage) -> Error {
+    anyhow!("{}: merge the index again", damage.what())
 }
 
 /// The indexes that an approach searches.

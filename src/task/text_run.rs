@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::shards::Answers;
 use super::text_approach::TextApproach;
-use super::text_indexes::{TextIndexes, open_collection, shards_of};
+use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{self, Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
@@ -110,6 +110,9 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         }
         (Err(error), _) => {
             let damage: Damage = error.downcast()?;
+            if matches!(collection, TextCollection::Shards(_)) {
+                return Err(damaged_shard(&damage));
+            }
             if !damage.is_replaceable() {
                 return Err(damage.into());
             }

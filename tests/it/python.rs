@@ -5,7 +5,7 @@ use std::process::Command;
 
 use riposte::weights::Models;
 
-use crate::support::need::{Model, Peer, Program, need};
+use crate::support::need::{Java, Model, Peer, need};
 use crate::support::program::{stdout, succeed};
 use crate::support::root;
 
@@ -54,8 +54,15 @@ fn evidence_is_read_as_data_frames() {
 
 #[test]
 fn evidence_computed_on_spark_is_that_of_one_machine() {
-    if need(Peer("pyarrow, pyspark")).is_some() && need(Program("java")).is_some() {
+    if need(Peer("pyarrow, pyspark")).is_some() && need(Java).is_some() {
         passes("test_spark.py");
+    }
+}
+
+#[test]
+fn texts_are_indexed_and_searched_on_spark_as_on_one_machine() {
+    if need(Peer("pyarrow, pyspark")).is_some() && need(Java).is_some() {
+        passes("test_spark_texts.py");
     }
 }
 
@@ -64,7 +71,7 @@ fn models_are_shipped_to_executors_of_spark() {
     let models = ["ppocr-v4", "all-minilm-l6-v2"].map(|name| need(Model(name)));
     if models.iter().all(Option::is_some)
         && need(Peer("pyarrow, pyspark")).is_some()
-        && need(Program("java")).is_some()
+        && need(Java).is_some()
     {
         passes("test_spark_models.py");
     }

@@ -47,21 +47,33 @@ class Place:
         return SparkFiles.get(name)
 
 
-@contextmanager
-def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed: bool) -> Iterator[tuple[Place, Place]]:
-    """Where the driver and where the executors have the program. It and the models are shipped, unless they are `installed` everywhere."""
+def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed: bool) -> tuple[Place, Place]:
+    """Where the driver and where the executors have the program. It and the models are shipped, unless they are `installed` everywhere.
+
+    They are shipped once for each session: Spark refuses a second file of the same name.
+    """
     context = spark.sparkContext
     models = models or os.environ.get("RIPOSTE_MODELS") or None
     program = find_binary().resolve()
-    here = there = Place(str(program), None if models is None else os.path.abspath(models))
-    with tempfile.TemporaryDirectory(prefix="riposte-spark-") as home:
-        if not installed and not (context.master or "").startswith("local["):
-            context.addFile(str(program))
-            if models is not None:
-                context.addArchive(f"{_archive(Path(home) / f'{MODELS}.zip', Path(models), '**/*')}#{MODELS}")
-            there = Place(program.name, None if models is None else MODELS, shipped=True)
-        context.addPyFile(_archive(Path(home) / "riposte-package.zip", Path(__file__).parent, "*.py", "riposte/"))
-        yield here, there
+    here = Place(str(program), None if models is None else os.path.abspath(models))
+    shipped = context.__dict__.setdefault("_riposte_shipped", {})
+    if not shipped:
+        # executors fetch it when they need it, so it stays until the session is forgotten
+        home = shipped["home"] = tempfile.TemporaryDirectory(prefix="riposte-spark-")
+        context.addPyFile(_archive(Path(home.name, "riposte-package.zip"), Path(__file__).parent, "*.py", "riposte/"))
+    if installed or (context.master or "").startswith("local["):
+        return here, here
+    home = Path(shipped["home"].name)
+    if "program" not in shipped:
+        context.addFile(str(program))
+        shipped["program"] = program.name
+    if models is None:
+        return here, Place(shipped["program"], None, shipped=True)
+    if here.models not in shipped:
+        name = f"{MODELS}-{len(shipped)}"
+        context.addArchive(f"{_archive(home / f'{name}.zip', Path(models), '**/*')}#{name}")
+        shipped[here.models] = name
+    return here, Place(shipped["program"], shipped[here.models], shipped=True)
 
 
 def _archive(archive: Path, source: Path, pattern: str, prefix: str = "") -> str:

@@ -40,7 +40,8 @@ PARTS = (
     "kind string, shard int, path string, offset long, content binary, analyzer string, fields string, term string, df long, cf long, about string"
 )
 
-#: A document that a shard has found for a request, or what an index or a store has of one, as JSON (`found`).
+#: A document that a shard has found for a request, what an index or a store has of one, as JSON (`found`), or the number of a shard that has
+#: answered (`k` alone).
 ANSWERS = "request string, k long, id string, passage long, score double, found string"
 
 
@@ -61,8 +62,8 @@ def write(spark: SparkSession, rows: DataFrame, output: str) -> None:
     """Writes the rows of all shards, and the sums of their counts."""
     from pyspark.sql import functions as F
 
-    # one file for each shard, in groups of rows that fit into memory
-    with settings(spark, parquet__block__size=ROWS * PART_BYTES):
+    # one file for each shard, in groups of rows that fit into memory; files of all kinds are open, so that rows need not be sorted
+    with settings(spark, parquet__block__size=ROWS * PART_BYTES, spark__sql__maxConcurrentOutputFileWriters=4):
         rows.write.mode("overwrite").partitionBy("kind").option("compression", "zstd").parquet(f"{output}/parts")
     terms = spark.read.schema(PARTS).parquet(f"{output}/parts").where("kind = 'term'")
     terms = terms.groupBy("analyzer", "fields", "term").agg(F.sum("df").alias("df"), F.sum("cf").alias("cf"))
@@ -71,8 +72,8 @@ def write(spark: SparkSession, rows: DataFrame, output: str) -> None:
 
 
 def require_none(spark: SparkSession, output: str) -> None:
-    """Raises RiposteError if there is an index already."""
-    if has(spark, f"{output}/terms"):
+    """Raises RiposteError if there is an index already, and not only a part of one."""
+    if has(spark, f"{output}/terms/_SUCCESS"):
         raise RiposteError(f"{output} has an index already", 2)
 
 
@@ -94,6 +95,7 @@ class Found:
 
 
 def chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    """Rows in lists of this length; the last one may be shorter."""
     some = []
     for row in rows:
         some.append(row)
@@ -125,6 +127,7 @@ class Process:
             self._error = error
 
     def output(self) -> Iterator[bytes]:
+        """The lines of its output."""
         yield from self._process.stdout
         self._feeder.join()
         if self._error is not None:
@@ -145,6 +148,7 @@ class Process:
 
 
 def run(command: list[str]) -> None:
+    """Runs a command whose output is not needed."""
     with Process(command) as process:
         for _ in process.output():
             pass
@@ -168,11 +172,12 @@ def files(directory: Path) -> Iterator[dict[str, Any]]:
                     break
 
 
-def row_batches(rows: Iterator[dict[str, Any]], shard: int) -> Iterator[pa.RecordBatch]:
+def row_batches(rows: Iterator[dict[str, Any]], shard: int, size: int = 10_000) -> Iterator[pa.RecordBatch]:
+    """The rows of a shard, in batches of some size: `ROWS` for parts of files."""
     import pyarrow as pa
 
     schema = _schema(PARTS)
-    for some in chunks(rows, ROWS):
+    for some in chunks(rows, size):
         yield pa.RecordBatch.from_pylist([{"shard": shard, **row} for row in some], schema)
 
 
@@ -190,11 +195,12 @@ class Index:
         self.covered: set[tuple[str, str]] = set()
         self.task = ""
         self.approaches: list[str] = []
+        self.shards = 0
         seen = set()
         for row in self._parts("counts").select("shard", "about").collect():
             about = json.loads(row["about"])
             if "counts" not in about:
-                self.task, self.approaches = about["task"], about["approaches"]
+                self.task, self.approaches, self.shards = about["task"], about["approaches"], about["shards"]
                 continue
             analyzer = about["analyzer"]
             self.covered.update((analyzer, fields) for fields in about["covered"])
@@ -242,10 +248,11 @@ def _answers(batches: Iterator[pa.RecordBatch], ask: Callable[[Path], Iterator[d
 
     schema = _schema(ANSWERS)
     rows = (row for batch in batches for row in batch.to_pylist())
-    for _, own in groupby(rows, lambda row: row["shard"]):
+    for number, own in groupby(rows, lambda row: row["shard"]):
         with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
             shard = Path(home, "shard")
             _unpack(own, shard)
+            yield pa.RecordBatch.from_pylist([{"k": number}], schema)
             if not json.loads((shard / "shard.json").read_text())["texts"]:
                 continue
             for some in chunks(ask(shard), 1000):
@@ -313,7 +320,9 @@ class Dialogue:
             self.answered += wanted["requests"]
             self._write()
         if done.returncode not in (0, 1):
-            raise RiposteError(f"riposte: {done.stderr.strip()}", done.returncode)
+            # notes come before the error
+            error = done.stderr.strip().rpartition("riposte: ")[2]
+            raise RiposteError(f"{error} (the index was made for {', '.join(self.index.approaches)})", done.returncode)
 
     def _write(self) -> None:
         answers = {"counts": self._counts(), "vectors": list(self.vectors.values()), "answered": self.answered}
@@ -333,6 +342,9 @@ class Dialogue:
 
         answers = answers.persist()
         try:
+            missing = self.index.shards - answers.where("id IS NULL").count()
+            if missing:
+                raise RiposteError(f"{missing} of {self.index.shards} shards are missing: riposte-spark index makes them again in a new directory", 2)
             best = Window.partitionBy("request").orderBy(F.desc("score"), "id", "passage")
             hits = answers.where("request IS NOT NULL").withColumn("rank", F.row_number().over(best)).where("rank <= k")
             found = answers.where("found IS NOT NULL").select("id", "found").join(hits.select("id").distinct(), "id").orderBy("id")

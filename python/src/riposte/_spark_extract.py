@@ -187,7 +187,8 @@ def extract(
     count = partitions or 3 * spark.sparkContext.defaultParallelism
     # each row that a task gets is a file, which may have 256 MB
     wanted = settings(spark, spark__sql__shuffle__partitions=count, spark__sql__execution__arrow__maxRecordsPerBatch=1)
-    with places(spark, models, installed) as (here, there), wanted:
+    here, there = places(spark, models, installed)
+    with wanted:
         job = Job(_greeting(Job({}, list(options), here)), list(options), there)
         greeting = job.greeting
         schema = _spark_schema(greeting)

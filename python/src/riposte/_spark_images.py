@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._cluster import Place, places, settings
 from ._program import RiposteError
-from ._shards import PARTS, Dialogue, Found, Index, Indexed, counts, files, lines_of, require_none, row_batches, run, whole_shards, write
+from ._shards import PARTS, ROWS, Dialogue, Found, Index, Indexed, counts, files, lines_of, require_none, row_batches, run, whole_shards, write
 from ._spark_extract import arrow_schema, table_rows
 from ._stream import Stream
 
@@ -51,7 +51,8 @@ def index_images(
     require_none(spark, output)
     count = shards or spark.sparkContext.defaultParallelism
     # a row has all that is known of an image
-    with places(spark, None, installed) as (_, there), settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=100):
+    _, there = places(spark, None, installed)
+    with settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=100):
         evidence = spark.read.parquet(input).repartition(count, "id")
         write(spark, evidence.mapInArrow(_Shard(count, list(approaches), there).build, PARTS), output)
         documents = Index(spark, output).documents
@@ -93,7 +94,7 @@ class _Shard:
                     count = self.place.bare("shard", "count", "--task", "images", "--approach", approach, str(shard))
                     yield from row_batches(counts(count, counted), number)
             yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
-            yield from row_batches(files(shard), number)
+            yield from row_batches(files(shard), number, ROWS)
 
 
 def images(
@@ -129,7 +130,8 @@ def images(
     of = Index(spark, index)
     if of.task != "images":
         raise RiposteError(f"{index} has no images: riposte-spark search ranks its texts", 2)
-    with places(spark, models, installed) as (here, there), whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
+    here, there = places(spark, models, installed)
+    with whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
         dialogue, evidence = Dialogue(of, Path(home)), _Evidence(here, Path(home))
         wanted = ["--approach", approach, *options]
         command = here.command("images", "-q", "-i", home, "-o", str(output), "--topics", str(topics), *wanted, *more)

@@ -19,6 +19,7 @@ from ._cluster import Place, places, settings
 from ._program import RiposteError
 from ._shards import (
     PARTS,
+    ROWS,
     Dialogue,
     Found,
     Index,
@@ -80,7 +81,8 @@ def index(
 
     require_none(spark, output)
     count = shards or spark.sparkContext.defaultParallelism
-    with places(spark, models, installed) as (here, there), settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=1000):
+    here, there = places(spark, models, installed)
+    with settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=1000):
         texts = _read_lines(spark, input, task, there) if task in FILES else _read_here(spark, input, task, here)
         texts = texts.persist()
         try:
@@ -216,7 +218,7 @@ class _Shard:
                     run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
                     yield from row_batches(counts(count, counted), number)
             yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
-            yield from row_batches(files(shard), number)
+            yield from row_batches(files(shard), number, ROWS)
 
     def _write(self, rows: Iterator[pa.RecordBatch], path: Path) -> int:
         """Writes the texts as a collection. Returns how many there are."""
@@ -270,7 +272,8 @@ def search(
     of = Index(spark, index)
     if of.task == "images":
         raise RiposteError(f"{index} has images: riposte-spark images ranks them", 2)
-    with places(spark, models, installed) as (here, there), whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
+    here, there = places(spark, models, installed)
+    with whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
         dialogue, texts = Dialogue(of, Path(home)), _Texts(Path(home, "riposte-texts.jsonl"), of.task)
         where = ["-q", "-i", home, "-o", str(output), "--index", f"{home}/kept", "--topics", str(topics), "--approach", approach]
         dialogue.rank(here.command(of.task, *where, *options), lambda asked: _asking(spark, asked, there), texts.add, say)

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use parquet::record::{Field, Row};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent};
+use crate::index::corpus::{Corpus, Damage};
 use crate::trec::TextTask;
 
 /// The directory with the rows, beside those with counts.
@@ -74,6 +75,8 @@ pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
     }
     drop(open);
     let (task, shards) = check(built.path(), &rows)?;
+    // the files of Parquet have no checksums, and those of an index have
+    verify(built.path(), &shards).with_context(|| format!("{} is damaged", rows.display()))?;
     let count = shards.len();
     let content = content_of(built.path(), &shards)?;
     ShardCollection::write(built.path(), task, &shards, &content)?;
@@ -199,17 +202,38 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
     Ok((known, names.into_iter().filter(has_texts).collect()))
 }
 
-/// Identifies what is in the shards: a hash over the lists of the segments of their indexes, which name these by what is drawn by lot.
+/// The indexes of a shard, sorted by name.
+fn indexes(shard: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(shard)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Compares all files of all indexes with their checksums.
+fn verify(dir: &Path, shards: &[String]) -> Result<()> {
+    for shard in shards {
+        for index in indexes(&dir.join(shard))? {
+            Corpus::check(&index).map_err(|error| match error.downcast::<Damage>() {
+                Ok(damage) => anyhow!("shard {shard}: {}", damage.what()),
+                Err(error) => error,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Identifies what is in the shards: a hash over the lists of the segments of their indexes. The names of segments are drawn by lot.
 fn content_of(dir: &Path, shards: &[String]) -> Result<String> {
     let mut hash = Sha256::new();
     for shard in shards {
-        let mut paths = Vec::new();
-        for entry in fs::read_dir(dir.join(shard))? {
-            paths.push(entry?.path().join("meta.json"));
-        }
-        paths.sort();
-        for path in paths.iter().filter(|path| path.is_file()) {
-            hash.update(fs::read(path)?);
+        for index in indexes(&dir.join(shard))? {
+            hash.update(fs::read(index.join("meta.json"))?);
         }
     }
     Ok(hex(&hash.finalize()))

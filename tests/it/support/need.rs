@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-pub use need::{Chromium, Data, Python, Request, need};
+pub use need::{Chromium, Data, Java, Python, Request, need};
 use need::{Kind, Thing};
 use riposte::index::wordnet::WordNet;
 use riposte::weights::{CheckedModel, ModelStatus, Models};

@@ -3,7 +3,7 @@
 //! The test harness hides what a passing test prints, so a test that returns early looks like one that ran. Each test
 //! therefore asks for such a thing through [`need`], which reads two variables:
 //!
-//! - `RIPOSTE_REQUIRE=models,chromium,data,python,peers` (some of these words): a missing thing of these kinds is a failure.
+//! - `RIPOSTE_REQUIRE=models,chromium,data,python,peers,java` (some of these words): a missing thing of these kinds is a failure.
 //! - `RIPOSTE_SKIPPED=FILE`: for each missing thing that is not required, a line `test: reason` is appended to FILE.
 
 use std::ffi::OsString;
@@ -19,6 +19,7 @@ pub enum Kind {
     Data,
     Python,
     Peers,
+    Java,
 }
 
 impl Kind {
@@ -29,8 +30,9 @@ impl Kind {
             "data" => Ok(Kind::Data),
             "python" => Ok(Kind::Python),
             "peers" => Ok(Kind::Peers),
+            "java" => Ok(Kind::Java),
             _ => Err(format!(
-                "RIPOSTE_REQUIRE: {word:?} is unknown; known words are models, chromium, data, python, peers"
+                "RIPOSTE_REQUIRE: {word:?} is unknown; known words are models, chromium, data, python, peers, java"
             )),
         }
     }
@@ -63,6 +65,25 @@ impl Thing for Chromium {
         }
         let names = ["chromium", "chromium-browser", "google-chrome"];
         on_path(&names).ok_or_else(|| "Chromium is not installed".to_owned())
+    }
+}
+
+/// Java, by `JAVA_HOME` or on the path.
+pub struct Java;
+
+impl Thing for Java {
+    type Found = PathBuf;
+
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Java)
+    }
+
+    fn find(&self) -> Result<PathBuf, String> {
+        let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
+        let named = home.map(|home| Path::new(&home).join("bin/java"));
+        let found = named.filter(|java| java.is_file());
+        let found = found.or_else(|| on_path(&["java"]));
+        found.ok_or_else(|| "Java is not installed".to_owned())
     }
 }
 

@@ -1,0 +1,73 @@
+"""Jobs on a real Spark, in a process of their own: these tests refuse connections, and find no Java."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import JAVA_HOME, REPOSITORY
+
+PROGRAM = os.environ["RIPOSTE_BINARY"]
+#: Masters that give a task four tries: threads of one process, and processes to which everything has to be shipped.
+THREADS, PROCESSES = "local[2,4]", "local-cluster[2,1,1024]"
+
+#: Calls functions of riposte.spark in one session.
+STEPS = """
+import dataclasses, json, sys
+from pyspark.sql import SparkSession
+from riposte import RiposteError, spark
+master, steps = json.loads(sys.stdin.read())
+session = SparkSession.builder.master(master).getOrCreate()
+said = []
+for name, arguments in steps:
+    try:
+        result = dataclasses.asdict(getattr(spark, name)(session, say=said.append, **arguments))
+    except RiposteError as error:
+        result = {"error": str(error)}
+    print(json.dumps([result, said]))
+    said.clear()
+session.stop()
+"""
+
+
+def environment(program=PROGRAM):
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python/src"), "RIPOSTE_BINARY": program, "PYSPARK_PYTHON": sys.executable}
+    env.pop("JAVA_HOME")
+    if JAVA_HOME:
+        env["JAVA_HOME"] = JAVA_HOME
+    return env
+
+
+def session(*steps, master=THREADS, program=PROGRAM, cwd):
+    """Calls functions of riposte.spark. Returns for each what it returned, or its error, and what it said."""
+    steps = [(name, {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}) for name, arguments in steps]
+    given = json.dumps([master, steps])
+    done = subprocess.run([sys.executable, "-c", STEPS], input=given, capture_output=True, text=True, env=environment(program), cwd=cwd, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+
+
+def start(command, *args, program=PROGRAM, cwd):
+    """Starts riposte-spark."""
+    command = [sys.executable, "-m", "riposte.spark", command, *map(str, args)]
+    return subprocess.Popen(command, env=environment(program), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=cwd)
+
+
+def descendants(pid):
+    """The processes that a process has started, and those that these have, with their command lines."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if parent == pid:
+                yield int(entry.name), command
+                yield from descendants(int(entry.name))
+
+
+def executors(process):
+    """The ids of the processes that compute for a job on PROCESSES."""
+    return [pid for pid, command in descendants(process.pid) if "CoarseGrainedExecutorBackend" in command]

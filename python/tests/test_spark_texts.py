@@ -1,0 +1,192 @@
+"""Text collections that are indexed and searched on Spark, beside one machine."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+import sessions
+from generated import SUBJECTS, WORDS, text, write_arguments
+from sessions import PROCESSES, PROGRAM, session
+from test_spark import without_work_of_spark  # noqa: F401
+
+#: A line that is no passage, from 1, and one that is none in the second part of the file.
+BROKEN = 17, 19_003
+
+#: Stands between Spark and the program. It waits before it indexes, and dies once where it is told to.
+BETWEEN = """#!{python}
+import os, signal, sys, time
+real = ["{program}", *sys.argv[1:]]
+command = " ".join(sys.argv[2:4])
+with open("{state}/begun", "a") as begun:
+    begun.write(command + "\\n")
+if "{unlucky}" in command and not os.path.exists("{state}/died"):
+    open("{state}/died", "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[2] == "index":
+    time.sleep({pause})
+os.execv(real[0], real)
+"""
+
+
+def between(state, unlucky="none", pause=0):
+    state.mkdir()
+    program = state / "between"
+    program.write_text(BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, unlucky=unlucky, pause=pause))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+@pytest.fixture(scope="module")
+def passages(tmp_path_factory):
+    """20,000 passages and two broken lines; some have the words of others, some their ids."""
+    directory = tmp_path_factory.mktemp("passages")
+    chance = random.Random(4)
+    rare = [f"{a}{b}{c}" for a in "bdgklmn" for b in "aeiou" for c in ("ran", "tel", "mon", "dis", "ver")]
+    lines, texts = [], []
+    for n in range(20_000):
+        words = text(chance, SUBJECTS[n % len(SUBJECTS)], chance.random() / 2) + " " + " ".join(chance.choices(rare, k=chance.randrange(5, 40)))
+        if n % 50 == 49:
+            words = texts[chance.randrange(len(texts))].upper()
+        texts.append(words)
+        name = f"page-{n}___1" if n % 400 != 399 else f"page-{chance.randrange(n)}___1"
+        lines.append(json.dumps({"id": name, "contents": words, "chatNoirUrl": f"https://example.org/{n}"}))
+    for line in sorted(BROKEN):
+        lines.insert(line - 1, '{"id": "broken"')
+    (directory / "passages.jsonl").write_text("\n".join(lines) + "\n")
+    titles = [f"Which is better, {chance.choice(rare)} or {chance.choice(WORDS)} for {subject}?" for subject in SUBJECTS]
+    topics = "".join(f"<topic><number>{n}</number><title>{title}</title></topic>" for n, title in enumerate(titles, 1))
+    (directory / "topics.xml").write_text(f"<topics>{topics}</topics>")
+    return directory
+
+
+def alone(task, source, approach, home, code=0):
+    """The run of one machine."""
+    out = home / f"{task}-{approach}-alone"
+    command = [PROGRAM, "--no-config", task, "-i", source, "-o", out, "--approach", approach, "--index", home / "kept", "--numeric", "float"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return (out / "run.txt").read_bytes(), done.stderr
+
+
+def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passages, tmp_path):
+    approaches = ["bm25", "dirichlet"]
+    index = {"input": passages, "output": tmp_path / "index", "task": "comparative", "approaches": approaches, "shards": 8}
+    search = {"index": tmp_path / "index", "topics": passages / "topics.xml"}
+    searches = [("search", {**search, "output": tmp_path / name, "approach": name}) for name in approaches]
+    other = ("search", {**search, "output": tmp_path / "x", "approach": "captain-tempesta"})
+    done = session(("index", index), *searches, other, ("index", index), cwd=tmp_path)
+    assert done[0][0]["faults"] == 2 and done[0][0]["shards"] == 8
+    shards = tmp_path / "index/parts/kind=file"
+    assert len(list(shards.glob("*.parquet"))) == 8
+    merged = subprocess.run([PROGRAM, "merge", tmp_path / "merged", tmp_path / "index"], capture_output=True, text=True)
+    assert "8 shards for comparative" in merged.stdout, merged.stderr
+    shutil.copy(passages / "topics.xml", tmp_path / "merged")
+    for name, (found, _) in zip(approaches, done[1:], strict=False):
+        run, said = alone("comparative", passages, name, tmp_path, code=1)
+        assert (tmp_path / name / "run.txt").read_bytes() == run and found["lines"] == run.count(b"\n") > 1000, name
+        assert found["rounds"] == 1
+        # the same documents can be found, with the same faults
+        again, said_again = alone("comparative", tmp_path / "merged", name, tmp_path / "merged", code=1)
+        assert again == run, name
+        for line in BROKEN:
+            assert f"passages.jsonl:{line}: " in said and f"passages.jsonl:{line}: " in said_again
+        report = json.loads(described(passages, name))
+        assert report["documents"] == done[0][0]["documents"] == json.loads(described(tmp_path / "merged", name))["documents"]
+    assert "the shards were not indexed with the analyzer" in done[-2][0]["error"]
+    assert "the index was made for bm25, dirichlet" in done[-2][0]["error"]
+    assert "has an index already" in done[-1][0]["error"]
+
+    # a shard that is missing, a part that is damaged, and a directory that is there
+    first, *_ = sorted(shards.glob("*.parquet"))
+    damaged = bytearray(first.read_bytes())
+    first.unlink()
+    [missing, _], [none, _] = session(
+        ("search", {**search, "output": tmp_path / "x", "approach": "bm25"}),
+        ("search", {**search, "index": tmp_path, "output": tmp_path / "x"}),
+        cwd=tmp_path,
+    )
+    assert "1 of 8 shards are missing" in missing["error"] and "has no index, or one that was not finished" in none["error"]
+    assert "1 of 8 are missing" in refused(tmp_path / "index", tmp_path / "new")
+    damaged[len(damaged) // 2] ^= 1
+    first.write_bytes(damaged)
+    said = refused(tmp_path / "index", tmp_path / "new")
+    assert first.name in said or "kind=file is damaged: shard 0000" in said
+    assert not (tmp_path / "new").exists()
+    assert "is there already" in refused(tmp_path / "index", tmp_path / "merged")
+
+
+def described(source, approach):
+    command = [PROGRAM, "--no-config", "index", "-q", "-i", source, "--task", "comparative", "--approach", approach, "--json"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def refused(directory, into):
+    done = subprocess.run([PROGRAM, "--no-config", "merge", into, directory], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
+def test_processes_that_are_killed_change_nothing(passages, tmp_path):
+    program = between(tmp_path / "state", pause=1)
+    where = ["--master", PROCESSES, "--approach", "bm25"]
+    index = ["--task", "comparative", "--shards", 8, *where]
+    process = sessions.start("index", passages, tmp_path / "index", *index, program=program, cwd=tmp_path)
+    begun = tmp_path / "state/begun"
+    until = time.monotonic() + 120
+    while time.monotonic() < until and (not begun.exists() or begun.read_text().count("shard count") < 3):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    killed, _ = sessions.executors(process)
+    os.kill(killed, signal.SIGKILL)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 1, said
+    # shards that the executor had begun, or done without a commit, are made again
+    assert begun.read_text().count("shard count") > 8
+    topics = ["--topics", passages / "topics.xml"]
+    process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    run, _ = alone("comparative", passages, "bm25", tmp_path, code=1)
+    ours = [line.split(b" ")[:-1] + [b"ours"] for line in run.splitlines()]
+    assert [line.split(b" ") for line in (tmp_path / "out/run.txt").read_bytes().splitlines()] == ours
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A collection in several files, two of which are packed, and one of arguments."""
+    home = tmp_path_factory.mktemp("texts")
+    chance = random.Random(5)
+    (home / "parts").mkdir()
+    (home / "whole").mkdir()
+    lines = [json.dumps({"_id": f"d{n:04}", "title": f"Part {n}", "text": text(chance, chance.choice(SUBJECTS), 0.3)}) + "\n" for n in range(600)]
+    (home / "whole/corpus.jsonl").write_text("".join(lines))
+    for number in range(3):
+        (home / f"parts/corpus-{number}.jsonl").write_text("".join(lines[200 * number : 200 * number + 200]))
+    subprocess.run(["gzip", home / "parts/corpus-0.jsonl", home / "parts/corpus-2.jsonl"], check=True)
+    topics = "".join(f"<topic><number>{n}</number><title>Are {subject} good?</title></topic>" for n, subject in enumerate(SUBJECTS, 1))
+    write_arguments(home / "arguments", 300)
+    for directory in ["whole", "arguments"]:
+        (home / directory / "topics.xml").write_text(f"<topics>{topics}</topics>")
+    return home
+
+
+def test_a_search_with_feedback_asks_again_and_a_program_that_dies_is_started_again(texts, tmp_path):
+    index = {"input": texts / "parts", "output": tmp_path / "rank", "task": "rank", "approaches": ["bm25-rm3"], "shards": 3}
+    search = {"index": tmp_path / "rank", "output": tmp_path / "out", "topics": texts / "whole/topics.xml", "approach": "bm25-rm3"}
+    arguments = {"input": texts / "arguments", "output": tmp_path / "args", "task": "controversial", "shards": 3}
+    about = {"index": tmp_path / "args", "output": tmp_path / "args-out", "topics": texts / "arguments/topics.xml"}
+    program = between(tmp_path / "state", unlucky="shard answer")
+    steps = ("index", index), ("search", search), ("index", arguments), ("search", about)
+    done = session(*steps, program=program, cwd=tmp_path)
+    assert [result for result, _ in done[::2]] == [{"documents": 600, "faults": 0, "shards": 3}, {"documents": 300, "faults": 0, "shards": 3}]
+    assert done[1][0]["rounds"] == 2 and done[3][0]["rounds"] == 1
+    assert (tmp_path / "state/died").exists()
+    assert (tmp_path / "out/run.txt").read_bytes() == alone("rank", texts / "whole", "bm25-rm3", tmp_path)[0]
+    assert (tmp_path / "args-out/run.txt").read_bytes() == alone("controversial", texts / "arguments", "riposte", tmp_path)[0]
