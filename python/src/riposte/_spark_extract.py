@@ -28,6 +28,15 @@ READ = [
     *("page-url.txt", "rankings.jsonl", "dom.html", "image-xpath.txt", "text.txt"),
 ]
 
+#: Files that a task gets at once, and their bytes, unless one alone has more.
+BATCH_FILES, BATCH_BYTES = 128, 16 << 20
+
+#: Opening a file takes as long as reading this.
+OPEN_BYTES = 64 << 10
+
+#: Documents whose rows a task writes at once.
+BATCH_DOCUMENTS = 16
+
 #: Larger files are not read (docs/limits.md).
 MAX_FILE_BYTES = 256 << 20
 
@@ -113,13 +122,19 @@ def _compute(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
 
     schema = arrow_schema(job.greeting)
     reader = Reader(job)
+    done: list[dict[str, Any]] = []
     try:
         rows = (row for batch in batches for row in batch.to_pylist())
         for (document, directory, state), files in groupby(rows, lambda row: (row["id"], row["dir"], row["files"])):
             listed = [FileOfDocument(row["path"], row["length"], row["content"]) for row in files]
             answer = reader.compute(document, directory, listed)
             row = {"id": document, "run": job.run, "producers": answer["producers"], "files": state}
-            yield pa.RecordBatch.from_pylist([row | table_rows(answer, job.greeting)], schema)
+            done.append(row | table_rows(answer, job.greeting))
+            if len(done) == BATCH_DOCUMENTS:
+                yield pa.RecordBatch.from_pylist(done, schema)
+                done.clear()
+        if done:
+            yield pa.RecordBatch.from_pylist(done, schema)
     finally:
         reader.close()
 
@@ -185,8 +200,16 @@ def extract(
     from pyspark.sql import functions as F
 
     count = partitions or 3 * spark.sparkContext.defaultParallelism
-    # each row that a task gets is a file, which may have 256 MB
-    wanted = settings(spark, spark__sql__shuffle__partitions=count, spark__sql__execution__arrow__maxRecordsPerBatch=1)
+    # each row that a task gets is a file, which may have 256 MB; versions before 4.1 do not count the bytes of a batch
+    rows = BATCH_FILES if _version(spark) >= (4, 1) else 1
+    wanted = settings(
+        spark,
+        spark__sql__shuffle__partitions=count,
+        spark__sql__execution__arrow__maxRecordsPerBatch=rows,
+        spark__sql__execution__arrow__maxBytesPerBatch=BATCH_BYTES,
+        # a document has many small files: otherwise a task would list or read thirty of them
+        spark__sql__files__openCostInBytes=OPEN_BYTES,
+    )
     here, there = places(spark, models, installed)
     with wanted:
         job = Job(_greeting(Job({}, list(options), here)), list(options), there)
@@ -217,6 +240,10 @@ def extract(
         computed, faults = added.agg(F.count("id"), F.sum(F.size("fault") + F.size("passed_over"))).first()
         say(f"{computed} documents computed, with {faults} faults, into {output}")
         return Extracted(documents, computed, faults)
+
+
+def _version(spark: SparkSession) -> tuple[int, ...]:
+    return tuple(int(number) for number in spark.version.split(".")[:2])
 
 
 def _greeting(job: Job) -> dict[str, Any]:
@@ -261,11 +288,12 @@ def _collection(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
         return placed.where("id <> ''")
 
     is_read = F.element_at(F.split("path", "/"), -1).isin(READ) & (F.col("length") <= MAX_FILE_BYTES)
-    # Spark reads the bytes of those files alone that pass filters on names and sizes
-    others = placed(listed().where(~is_read), F.lit(None).cast("binary"))
+    # listing takes long, so it is done twice, and not three times: Spark reads the bytes of those files alone that pass filters on names and sizes
+    everything = listed()
+    others = placed(everything.where(~is_read), F.lit(None).cast("binary"))
     read = placed(listed("{" + ",".join(READ) + "}").where(F.col("length") <= MAX_FILE_BYTES), F.col("content"))
     line = F.concat_ws(":", "path", "length", "time")
-    return _states(placed(listed(), F.lit(None)), line), read.unionByName(others).drop("time")
+    return _states(placed(everything, F.lit(None)), line), read.unionByName(others).drop("time")
 
 
 def _parquet(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
