@@ -35,7 +35,7 @@ pub(super) struct ManArgs {
 
 /// `riposte completions`: prints a script that completes commands, options and values in a shell.
 pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<u8> {
-    let mut command = with_suggestions(command, &Words::read()?);
+    let mut command = with_suggestions(visible(&command), &Words::read()?);
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "riposte", &mut script);
     let mut script = String::from_utf8(script).context("a script of completions")?;
@@ -45,6 +45,14 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<u8
     }
     print(&script)?;
     Ok(0)
+}
+
+/// The command without hidden subcommands: the generators offer them, too.
+fn visible(command: &Command) -> Command {
+    let subcommands = command.get_subcommands().filter(|c| !c.is_hide_set());
+    Command::new("riposte")
+        .args(command.get_arguments().cloned())
+        .subcommands(subcommands.cloned())
 }
 
 /// The hidden options of a command and its subcommands.

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::lines::JsonLines;
@@ -143,13 +143,7 @@ fn read_header(file: &Path) -> Result<TextTask> {
         "it is of format {}, and this version of riposte reads format {FORMAT}",
         header.format
     );
-    let task = TextTask::ALL
-        .into_iter()
-        .find(|task| task.word() == header.task);
-    match task {
-        Some(task) => Ok(task),
-        None => bail!("there is no task {:?}", header.task),
-    }
+    TextTask::parse(&header.task).with_context(|| format!("there is no task {:?}", header.task))
 }
 
 /// The first line of a file for this task, with its line break.

@@ -55,9 +55,6 @@ impl ShardCollection {
         let reading = || format!("cannot read {}", file.display());
         let list: List = serde_json::from_reader(regular::open(&file).with_context(reading)?)
             .with_context(reading)?;
-        let task = TextTask::ALL
-            .into_iter()
-            .find(|task| task.word() == list.task);
         let is_name = |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         ensure!(
             list.format == FORMAT
@@ -67,7 +64,7 @@ impl ShardCollection {
             file.display()
         );
         Ok(Some(ShardCollection {
-            task: task
+            task: TextTask::parse(&list.task)
                 .with_context(|| format!("{}: there is no task {:?}", file.display(), list.task))?,
             shards: list.shards.iter().map(|name| dir.join(name)).collect(),
             content: list.content,

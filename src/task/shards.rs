@@ -4,7 +4,7 @@
 //!    or the same words in other parts.
 //! 2. Each shard is indexed as a collection of its own ([`crate::collection::entries`]), and [`count`] writes the counts of its terms, which are
 //!    added up over all shards.
-//! 3. A ranking begins with an index of nothing. What it needs is written to `needs.json`; every shard answers ([`answer`]) with its best
+//! 3. A ranking begins with an index of nothing. What it needs is written to `riposte-needs.json`; every shard answers ([`answer`]) with its best
 //!    documents, scored by the counts of the whole; the best of all are indexed, and the ranking begins again. Few rounds are enough: a search
 //!    with feedback needs a second one for its expanded query. The ranking that needs nothing more is the one that an index of the whole
 //!    collection would give.
@@ -22,30 +22,32 @@ use anyhow::{Context, Result, bail, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::text_approach::TextApproach;
 use super::text_indexes::TextIndexes;
 use crate::collection::entries::{EntryCollection, StoredText, StoredVectors};
-use crate::disk::replace;
+use crate::disk::{parent, replace};
 use crate::index::corpus::{
-    self, Corpus, Dialogue, Kind, Meta, OverallCounts, ReadDocument, TextCollection, hash_of_words,
+    self, Corpus, Dialogue, Kind, Meta, NumberedDocuments, OverallCounts, ReadDocument,
+    TextCollection, hash_of_words,
 };
 use crate::index::dense::{NearestRequest, Vectors, Wanted};
 use crate::index::image_part::PoolRequest;
 use crate::index::search::SearchRequest;
 use crate::index::similarity::TermCounts;
-use crate::trec::{DocId, Fault, TextTask};
+use crate::trec::{DocId, TextTask};
 
 pub(crate) use images::PartOfImages;
-pub use images::{EVIDENCE, count_images};
+pub use images::count_images;
 pub use packed::{Unpacked, is_packed, unpack};
 
 /// Beside the texts that shards have found, what else they have answered.
-const ANSWERS: &str = "answers.json";
+const ANSWERS: &str = "riposte-answers.json";
 
 /// Beside the same texts, what a ranking needs before it can be made.
-const NEEDS: &str = "needs.json";
+const NEEDS: &str = "riposte-needs.json";
 
 /// Writes a line of JSON for each text of a collection, or of its part on stdin, and for each fault:
 /// `{"line": 3, "words": "…", "text": {…}}` or `{"line": 4, "fault": {…}}`. `line` is that of stdin or, of a collection, the number of the text.
@@ -55,7 +57,7 @@ const NEEDS: &str = "needs.json";
 /// There is no collection of this task, its texts cannot be read from stdin, or `output` cannot be written.
 pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Write) -> Result<()> {
     let kind = Kind::of(task);
-    let read: Box<dyn Iterator<Item = (u64, Result<ReadDocument, Fault>)>> = match input {
+    let read: NumberedDocuments = match input {
         Some(collection) => Box::new((1..).zip(collection.documents())),
         None => kind.read_lines(Box::new(std::io::stdin()))?,
     };
@@ -172,11 +174,8 @@ enum Request {
 /// # Errors
 /// The file is not understood, an index or vectors are missing or damaged, or `output` cannot be written.
 pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
-    let reading = || format!("cannot read {}", asked.display());
-    let asked: Asked =
-        serde_json::from_slice(&fs::read(asked).with_context(reading)?).with_context(reading)?;
-    let task = TextTask::ALL.into_iter();
-    let task = task.clone().find(|task| task.word() == asked.task);
+    let asked: Asked = read_json(asked)?;
+    let task = TextTask::parse(&asked.task);
     let kind = Kind::of(task.with_context(|| format!("there is no task {:?}", asked.task))?);
     let mut indexes = Vec::new();
     for counts in &asked.counts {
@@ -256,7 +255,7 @@ pub(crate) struct Answers {
     texts: EntryCollection,
     given: Given,
     dialogue: Arc<Dialogue>,
-    needs: PathBuf,
+    dir: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -268,6 +267,44 @@ struct Given {
     answered: Vec<String>,
 }
 
+impl Given {
+    /// What is in a directory with answers; `None` if there are none. What an earlier ranking needed is removed.
+    fn find(dir: &Path) -> Result<Option<Self>> {
+        let file = dir.join(ANSWERS);
+        if !file.is_file() {
+            return Ok(None);
+        }
+        let needs = dir.join(NEEDS);
+        if needs.is_file() {
+            fs::remove_file(&needs)
+                .with_context(|| format!("cannot remove {}", needs.display()))?;
+        }
+        read_json(&file).map(Some)
+    }
+
+    fn dialogue(&self) -> Arc<Dialogue> {
+        Arc::new(Dialogue::new(self.answered.iter().cloned()))
+    }
+}
+
+fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T> {
+    let reading = || format!("cannot read {}", file.display());
+    let bytes = fs::read(file).with_context(reading)?;
+    serde_json::from_slice(&bytes).with_context(reading)
+}
+
+/// Writes what the shards have to answer next.
+fn write_needs(dialogue: &Dialogue, dir: &Path) -> Result<()> {
+    let needs = dialogue.needs();
+    ensure!(
+        !needs.is_empty(),
+        "a search has no answer, and nothing was asked for"
+    );
+    let file = dir.join(NEEDS);
+    let written = replace(&file, &serde_json::to_vec(&needs)?);
+    written.with_context(|| format!("cannot write {}", file.display()))
+}
+
 impl Answers {
     /// The answers beside the texts of a collection; `None` if that has a whole.
     ///
@@ -277,23 +314,13 @@ impl Answers {
         let TextCollection::Entries(texts) = collection else {
             return Ok(None);
         };
-        let file = texts.file().with_file_name(ANSWERS);
-        if !file.is_file() {
-            return Ok(None);
-        }
-        let reading = || format!("cannot read {}", file.display());
-        let given: Given = serde_json::from_slice(&fs::read(&file).with_context(reading)?)
-            .with_context(reading)?;
-        let needs = texts.file().with_file_name(NEEDS);
-        if needs.is_file() {
-            fs::remove_file(&needs)
-                .with_context(|| format!("cannot remove {}", needs.display()))?;
-        }
-        Ok(Some(Answers {
+        let dir = parent(texts.file());
+        let given = Given::find(dir)?;
+        Ok(given.map(|given| Answers {
             texts: texts.clone(),
-            dialogue: Arc::new(Dialogue::new(given.answered.iter().cloned())),
+            dialogue: given.dialogue(),
             given,
-            needs,
+            dir: dir.to_owned(),
         }))
     }
 
@@ -329,11 +356,6 @@ impl Answers {
     /// # Errors
     /// It cannot be written, or nothing was asked for.
     pub fn write_needs(&self) -> Result<()> {
-        let needs = self.dialogue.needs();
-        if needs.is_empty() {
-            bail!("a search has no answer, and nothing was asked for");
-        }
-        let written = replace(&self.needs, &serde_json::to_vec(&needs)?);
-        written.with_context(|| format!("cannot write {}", self.needs.display()))
+        write_needs(&self.dialogue, &self.dir)
     }
 }

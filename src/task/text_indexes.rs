@@ -237,11 +237,7 @@ impl TextIndexes {
         dialogue: &Arc<Dialogue>,
     ) -> Result<()> {
         for corpus in &mut self.corpora {
-            let analyzer = &corpus.meta().analyzer;
-            let own = counts.iter().find(|counts| counts.analyzer == *analyzer);
-            let own = own.with_context(|| {
-                format!("the shards were not indexed with the analyzer {analyzer}")
-            })?;
+            let own = OverallCounts::find(counts, &corpus.meta().analyzer)?;
             corpus.set_overall(own, Some(Arc::clone(dialogue)));
         }
         Ok(())

@@ -112,6 +112,11 @@ impl TextTask {
             TextTask::Rank => "rank",
         }
     }
+
+    /// The task with this name.
+    pub fn parse(word: &str) -> Option<TextTask> {
+        TextTask::ALL.into_iter().find(|task| task.word() == word)
+    }
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).

@@ -254,13 +254,13 @@ impl Dialogue {
         let vectors: Vec<&Value> = self.vectors.values().collect();
         let answers =
             json!({"counts": self.overall(), "vectors": vectors, "answered": self.answered});
-        fs::write(self.dir.join("answers.json"), answers.to_string()).unwrap();
+        fs::write(self.dir.join("riposte-answers.json"), answers.to_string()).unwrap();
     }
 
     /// Ranks. Whether that needed nothing more.
     fn is_over(&mut self, ranking: &mut std::process::Command) -> bool {
         let output = ranking.output().unwrap();
-        if !self.dir.join("needs.json").is_file() {
+        if !self.dir.join("riposte-needs.json").is_file() {
             assert_eq!(code(&output), 0, "{}", stderr(&output));
             return true;
         }
@@ -272,7 +272,7 @@ impl Dialogue {
 
     /// Lets all shards answer what is needed.
     fn ask(&mut self, home: &Path) {
-        let needs = fs::read_to_string(self.dir.join("needs.json")).unwrap();
+        let needs = fs::read_to_string(self.dir.join("riposte-needs.json")).unwrap();
         let needs: Value = serde_json::from_str(&needs).unwrap();
         for term in needs["terms"].as_array().unwrap() {
             let key =

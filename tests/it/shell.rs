@@ -104,6 +104,10 @@ fn each_script_names_the_commands_the_options_and_the_values() {
             assert!(script.contains(word), "{shell} has no {word}");
         }
         assert!(!script.contains(" --probe "), "{shell}: a hidden option");
+        assert!(
+            !script.contains("riposte-spark needs"),
+            "{shell}: a hidden command"
+        );
     }
     for shell in ["bash", "zsh", "fish"] {
         assert!(script(&dir, shell).contains("dread-pirate-roberts"));

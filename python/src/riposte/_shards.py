@@ -305,7 +305,7 @@ class Dialogue:
         self._write()
         while True:
             done = subprocess.run(command, capture_output=True, text=True)
-            needs = self.home / "needs.json"
+            needs = self.home / "riposte-needs.json"
             if not needs.is_file():
                 break
             wanted = json.loads(needs.read_text())
@@ -326,7 +326,7 @@ class Dialogue:
 
     def _write(self) -> None:
         answers = {"counts": self._counts(), "vectors": list(self.vectors.values()), "answered": self.answered}
-        (self.home / "answers.json").write_text(json.dumps(answers))
+        (self.home / "riposte-answers.json").write_text(json.dumps(answers))
 
     def _counts(self) -> list[dict[str, Any]]:
         def of(analyzer: str) -> list[dict[str, Any]]:

@@ -156,14 +156,14 @@ class _Asking:
 
         def ask(shard: Path) -> Iterator[dict[str, Any]]:
             request, computed = sent.value
-            (shard / "asked.json").write_text(request)
+            (shard / "riposte-asked.json").write_text(request)
             (shard / "outputs.sqlite").write_bytes(computed)
             topics, models = shard.with_name(self.name), shard.with_name("models")
             topics.write_bytes(self.topics)
             models.mkdir()
             command = ["-q", "-i", str(shard), "-o", str(shard.with_name("out")), "--topics", str(topics), "--models", str(models)]
             run(self.place.bare("images", *command, *self.options))
-            with (shard / "answered.jsonl").open() as answered:
+            with (shard / "riposte-answered.jsonl").open() as answered:
                 for line in answered:
                     row = json.loads(line)
                     if "request" in row:

@@ -35,7 +35,7 @@ pub(crate) use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
 pub use kind::{Document, Kind, TextCollection};
-pub(crate) use kind::{IMAGE_FIELDS, Meta, ReadDocument, SHORT_WORDS};
+pub(crate) use kind::{IMAGE_FIELDS, Meta, NumberedDocuments, ReadDocument, SHORT_WORDS};
 
 pub use overall::{CountedTerm, Dialogue, Needs, OverallCounts, Unanswered, WantedTerm};
 

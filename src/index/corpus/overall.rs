@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -27,6 +27,17 @@ pub struct OverallCounts {
     pub fields: Vec<FieldCounts>,
     /// All terms that are asked for. The counts of one that no document has are 0.
     pub terms: Vec<CountedTerm>,
+}
+
+impl OverallCounts {
+    /// Those of the index with this analyzer.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn find<'c>(all: &'c [OverallCounts], analyzer: &Analyzer) -> Result<&'c OverallCounts> {
+        let found = all.iter().find(|counts| counts.analyzer == *analyzer);
+        found.with_context(|| format!("the shards were not indexed with the analyzer {analyzer}"))
+    }
 }
 
 /// A term, and its counts in the whole collection.

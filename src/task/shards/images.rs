@@ -1,8 +1,8 @@
 //! The image task on evidence that is divided among machines: the same command on a shard, or on what shards have found.
 //!
-//! A shard is a directory with an evidence store and `asked.json`; the command answers in `answered.jsonl`: a line with the columns of all tables
+//! A shard is a directory with an evidence store and `riposte-asked.json`; the command answers in `riposte-answered.jsonl`: a line with the columns of all tables
 //! (`{"tables": {…}}`), one for each image that was found (`{"request": "…", "k": 100, "id": "…", "passage": 0, "score": 0.5}`), and one with the evidence of each
-//! of them (`{"evidence": {"document": "…", "tables": {…}}}`). What shards have found is a directory with an evidence store and `answers.json`.
+//! of them (`{"evidence": {"document": "…", "tables": {…}}}`). What shards have found is a directory with an evidence store and `riposte-answers.json`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,14 +10,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::super::extraction::open_store;
 use super::super::image_index;
 use super::super::images::FoundImage;
-use super::{ANSWERS, Asked, Given, NEEDS, Request, write_counts};
-use crate::disk::replace;
+use super::{Asked, Given, Request, read_json, write_counts, write_needs};
 use crate::evidence::store::{Scratch, Store};
 use crate::index::analyzer::Analyzer;
 use crate::index::corpus::{Corpus, Dialogue, Effort, OverallCounts};
@@ -26,14 +25,14 @@ use crate::index::images::ImageIndex;
 use crate::reading::outputs::OutputStore;
 use crate::trec::DocId;
 
-const ASKED: &str = "asked.json";
-const ANSWERED: &str = "answered.jsonl";
+const ASKED: &str = "riposte-asked.json";
+const ANSWERED: &str = "riposte-answered.jsonl";
 
 /// Beside what a shard is asked, an evidence store with what models have computed of the topics.
 const OUTPUTS: &str = "outputs.sqlite";
 
 /// The evidence store of a shard, and of what shards have found.
-pub const EVIDENCE: &str = "evidence.sqlite";
+const EVIDENCE: &str = "evidence.sqlite";
 
 /// A part of a collection of images, and what this process is to do with it.
 pub(crate) struct PartOfImages {
@@ -65,25 +64,13 @@ impl PartOfImages {
     /// # Errors
     /// What was asked or answered cannot be read.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
-        let read = |name: &str| {
-            let file = dir.join(name);
-            let reading = || format!("cannot read {}", file.display());
-            fs::read(&file).with_context(reading)
-        };
-        let (counts, role) = if dir.join(ASKED).is_file() {
-            let mut asked: Asked = serde_json::from_slice(&read(ASKED)?)
-                .with_context(|| format!("{} is not understood", dir.join(ASKED).display()))?;
+        let asked = dir.join(ASKED);
+        let (counts, role) = if asked.is_file() {
+            let mut asked: Asked = read_json(&asked)?;
             (std::mem::take(&mut asked.counts), Role::Shard(asked))
-        } else if dir.join(ANSWERS).is_file() {
-            let given: Given = serde_json::from_slice(&read(ANSWERS)?)
-                .with_context(|| format!("{} is not understood", dir.join(ANSWERS).display()))?;
-            let needs = dir.join(NEEDS);
-            if needs.is_file() {
-                fs::remove_file(&needs)
-                    .with_context(|| format!("cannot remove {}", needs.display()))?;
-            }
-            let dialogue = Dialogue::new(given.answered.iter().cloned());
-            (given.counts, Role::Found(Arc::new(dialogue)))
+        } else if let Some(given) = Given::find(dir)? {
+            let dialogue = given.dialogue();
+            (given.counts, Role::Found(dialogue))
         } else {
             return Ok(None);
         };
@@ -122,13 +109,7 @@ impl PartOfImages {
     /// # Errors
     /// The counts of the whole collection are missing.
     pub fn index(&self, corpus: Corpus) -> Result<ImageIndex> {
-        let analyzer = &corpus.meta().analyzer;
-        let counts = self
-            .counts
-            .iter()
-            .find(|counts| counts.analyzer == *analyzer);
-        let counts = counts
-            .with_context(|| format!("the shards were not indexed with the analyzer {analyzer}"))?;
+        let counts = OverallCounts::find(&self.counts, &corpus.meta().analyzer)?;
         let part = match &self.role {
             Role::Found(dialogue) => ImagePart::Found(Arc::clone(dialogue)),
             Role::Shard(asked) => {
@@ -153,17 +134,10 @@ impl PartOfImages {
     /// # Errors
     /// It cannot be written, or nothing was asked for.
     pub fn write_needs(&self) -> Result<()> {
-        let Role::Found(dialogue) = &self.role else {
-            return Ok(());
-        };
-        let needs = dialogue.needs();
-        ensure!(
-            !needs.is_empty(),
-            "a search has no answer, and nothing was asked for"
-        );
-        let file = self.dir.join(NEEDS);
-        replace(&file, &serde_json::to_vec(&needs)?)
-            .with_context(|| format!("cannot write {}", file.display()))
+        match &self.role {
+            Role::Found(dialogue) => write_needs(dialogue, &self.dir),
+            Role::Shard(_) => Ok(()),
+        }
     }
 
     /// Whether only the best images of searches are asked for, and nothing needs to be ranked.
@@ -194,13 +168,7 @@ impl PartOfImages {
             let Request::Search(search) = request else {
                 continue;
             };
-            let counts = self
-                .counts
-                .iter()
-                .find(|counts| counts.analyzer == search.analyzer);
-            let counts = counts.with_context(|| {
-                format!("there are no counts for the analyzer {}", search.analyzer)
-            })?;
+            let counts = OverallCounts::find(&self.counts, &search.analyzer)?;
             let mut corpus = Corpus::open(&image_index::directory(store.path(), &search.analyzer))?;
             corpus.set_overall(counts, None);
             for image in corpus.search(&search.query, &search.similarity, search.cut)? {

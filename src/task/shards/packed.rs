@@ -190,8 +190,7 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         rows.display(),
         found.len()
     );
-    let known = TextTask::ALL.into_iter().find(|known| known.word() == task);
-    let known = known.with_context(|| {
+    let known = TextTask::parse(task).with_context(|| {
         format!("the shards are of the task {task:?}: merge the evidence instead, from which they were made")
     })?;
     let has_texts = |name: &String| {
