@@ -381,6 +381,9 @@ fn print_runs(
     if table.rows.len() > 1 {
         print(&format_args!("\n{}", table.differences()))?;
     }
+    for line in attainable_lines(judgements, &table, &details) {
+        print(&format_args!("{line}\n"))?;
+    }
     let detailed = table.rows.len() <= DETAILED_RUNS;
     for ((name, _), details) in table.rows.iter().zip(details).filter(|_| detailed) {
         for detail in details {
@@ -399,6 +402,50 @@ fn print_runs(
         }
     }
     Ok(())
+}
+
+/// What runs can reach by the judgements of images, where these have fewer relevant images than places: one line, or one for each run if
+/// the runs differ in that.
+fn attainable_lines(
+    judgements: &[Judgements],
+    table: &Table,
+    details: &[Vec<Detail>],
+) -> Vec<String> {
+    let measures = judgements.iter().flat_map(|j| &j.measures);
+    let measures: Vec<&Measure> = measures
+        .filter(|m| matches!(m, Measure::Image(_)))
+        .collect();
+    let of_run = |details: &Vec<Detail>| {
+        let evaluation = details.iter().find_map(|detail| match detail {
+            Detail::Images(evaluation) => Some(evaluation),
+            Detail::Stances { .. } => None,
+        })?;
+        let most = measures.iter().filter_map(|measure| match measure {
+            Measure::Image(image) => Some((measure, evaluation.attainable(image).all())),
+            _ => None,
+        });
+        let limited = most.filter(|(_, most)| *most < 1.0);
+        let limited: Vec<String> = limited
+            .map(|(measure, most)| format!("{measure} {most:.4}"))
+            .collect();
+        (!limited.is_empty()).then(|| limited.join(", "))
+    };
+    let of_runs: Vec<Option<String>> = details.iter().map(of_run).collect();
+    let names = table.rows.iter().map(|(name, _)| name);
+    let all_equal = of_runs.windows(2).all(|pair| pair[0] == pair[1]);
+    let why = "some topics have fewer relevant images than places";
+    names
+        .zip(of_runs)
+        .take(if all_equal { 1 } else { usize::MAX })
+        .filter_map(|(name, most)| {
+            let most = most?;
+            Some(if all_equal {
+                format!("\nat most {most}: {why}")
+            } else {
+                format!("\n{name}: at most {most}: {why}")
+            })
+        })
+        .collect()
 }
 
 fn print_cells(

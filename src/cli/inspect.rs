@@ -541,6 +541,7 @@ fn image_measures(
             unit: "P@10",
             measure: measure.into(),
             values: own.measure(&image),
+            attainable: Some(own.attainable(&image)),
             against: other.map(|other| other.measure(&image)),
         });
     }
@@ -578,6 +579,7 @@ fn text_measures(
                 unit: measure,
                 measure: format!("{measure}, {name}"),
                 values: own_values,
+                attainable: None,
                 against: other.as_ref().and_then(values),
             });
         }
