@@ -6,7 +6,7 @@ The package carries the program `riposte` and calls it. It computes nothing itse
 - `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs what they need).
 - `riposte.datasets` writes data sets of ir_datasets as riposte reads them.
 - `riposte.evidence` reads the evidence about images as data frames.
-- `riposte.spark` computes that evidence on Spark: `pip install 'riposte[spark]'`.
+- `riposte.spark` computes evidence, indexes and runs on Spark: `pip install 'riposte[spark]'`.
 
 The last four are imported when they are first used, so that `import riposte` needs nothing but Python.
 """
