@@ -116,8 +116,17 @@ fn judged(line: &str) -> Option<(&str, &str)> {
     Some((topic, fields.nth(1)?))
 }
 
+/// Why an image is kept for a topic, from the best reason to the weakest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    Judged,
+    Found,
+    Unrecorded,
+}
+
 /// The images to keep. Topics take turns, so that each gets its share. Of a topic, judged images come first, then those that a
-/// search for the topic found, both in the order of their ids: these are hashes, so that the sample is fair.
+/// search for the topic found, then those of which no search is recorded, as `build` makes them: they may be for any topic. Images with
+/// the same reason are in the order of their ids, which are hashes, so that the sample is fair.
 fn choose<'c>(
     collection: &'c ImageCollection,
     topics: &BTreeSet<&str>,
@@ -128,26 +137,28 @@ fn choose<'c>(
     for (topic, image) in qrels.lines().filter_map(judged) {
         judged_for.entry(image).or_default().insert(topic);
     }
-    let mut queues: BTreeMap<&str, Vec<(bool, &Entry)>> =
+    let mut queues: BTreeMap<&str, Vec<(Reason, &Entry)>> =
         topics.iter().map(|&topic| (topic, Vec::new())).collect();
     for entry in collection.entries() {
         let of = judged_for.get(entry.id.0.as_str());
         let mut found_for = None;
         for (topic, queue) in &mut queues {
             if of.is_some_and(|of| of.contains(topic)) {
-                queue.push((false, entry));
-            } else if found_for
-                .get_or_insert_with(|| searches(entry))
-                .contains(*topic)
-            {
-                queue.push((true, entry));
+                queue.push((Reason::Judged, entry));
+                continue;
+            }
+            let found_for = found_for.get_or_insert_with(|| searches(entry));
+            if found_for.contains(*topic) {
+                queue.push((Reason::Found, entry));
+            } else if found_for.is_empty() && of.is_none() {
+                queue.push((Reason::Unrecorded, entry));
             }
         }
     }
     let mut queues: Vec<_> = queues
         .into_values()
         .map(|mut queue| {
-            queue.sort_by_key(|(unjudged, _)| *unjudged);
+            queue.sort_by_key(|(reason, _)| *reason);
             queue.into_iter().map(|(_, entry)| entry)
         })
         .collect();

@@ -377,7 +377,8 @@ def test_stances_towards_queries_and_objects():
     lines = "".join(json.dumps({"topic": query, "text": text}) + "\n" for query, text in texts.itertuples(index=False))
     said = [json.loads(line) for line in riposte.run(["stance", "--jsonl", "-"], input=lines).stdout.splitlines()]
     for row, answer in zip(found.itertuples(), said, strict=True):
-        assert (row.stance, row.stance_pro, row.stance_con, row.stance_neither) == tuple(answer.values())
+        values = [answer[name] for name in ("stance", "pro", "con", "neither")]
+        assert [row.stance, row.stance_pro, row.stance_con, row.stance_neither] == values and row.text == answer["text"]
 
     two = pd.DataFrame({"words": [generated.PASSAGES[0], generated.PASSAGES[1]], "objects": [["cats", "dogs"], ("cats", "dogs")]})
     annotator = riposte.pt.StanceAnnotator(towards="objects", text="words")

@@ -7,11 +7,10 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::args::{ApproachesArgs, ApproachesCommand, Task};
-use super::print;
+use super::{print, terminal};
 use crate::task::approach::ImageApproach;
 use crate::task::recipe;
 use crate::task::text_approach::TextApproach;
-use crate::trec::TextTask;
 
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
@@ -22,9 +21,6 @@ const TASKS: [Task; 4] = [
     Task::Comparative,
     Task::Rank,
 ];
-
-/// Columns of the table.
-const WIDTH: usize = 100;
 
 /// How far the lines below a system or an approach are indented.
 const INDENT: usize = 6;
@@ -184,7 +180,7 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
             ))
         }
         _ => {
-            let tasks: Vec<&str> = found.iter().map(|(task, _)| word(*task)).collect();
+            let tasks: Vec<&str> = found.iter().map(|(task, _)| task.word()).collect();
             bail!(
                 "several tasks have an approach named {name}: add --task {}",
                 tasks.join(" or --task ")
@@ -203,16 +199,11 @@ fn template(task: Task) -> &'static str {
     }
 }
 
-/// The task's command.
-fn word(task: Task) -> &'static str {
-    task.text().map_or("images", TextTask::word)
-}
-
 /// The word for the approaches to a task in messages.
 fn adjective(task: Task) -> &'static str {
     match task {
         Task::Images => "image",
-        of_texts => word(of_texts),
+        of_texts => of_texts.word(),
     }
 }
 
@@ -311,7 +302,7 @@ fn write_table(
     if !listed.is_empty() {
         listed.push('\n');
     }
-    writeln!(listed, "riposte {} --approach NAME", word(task))?;
+    writeln!(listed, "riposte {} --approach NAME", task.word())?;
     writeln!(listed, "\n  riposte's own, and baselines")?;
     for about in own(approaches, leaderboards) {
         writeln!(listed, "  {}", about.recipe)?;
@@ -330,13 +321,16 @@ fn write_table(
             Task::Images => "P@10",
             Task::Controversial | Task::Comparative | Task::Rank => "nDCG@5",
         };
-        write!(listed, "\n  {}\n  {measure:<27}", leaderboard.title)?;
+        let teams = leaderboard.rows.iter();
+        let team = teams.map(|row| row.team.chars().count()).max();
+        let team = team.unwrap_or_default().max(measure.len());
+        write!(listed, "\n  {}\n  {measure:<team$}", leaderboard.title)?;
         for heading in &columns {
             write!(listed, "{heading:>10}")?;
         }
         listed.push_str("  approach\n");
         for system in &leaderboard.rows {
-            write!(listed, "  {:<27}", system.team)?;
+            write!(listed, "  {:<team$}", system.team)?;
             for (heading, value) in system.figures() {
                 if columns.contains(&heading) {
                     let value = value.map(|value| format!("{value:.3}"));
@@ -344,10 +338,11 @@ fn write_table(
                 }
             }
             writeln!(listed, "  {}", system.recipe.as_deref().unwrap_or("–"))?;
-            match &system.why {
-                Some(why) => write_wrapped(listed, &format!("{}: {why}", system.run)),
-                None => write_wrapped(listed, &system.run),
-            }
+            let run = match &system.why {
+                Some(why) => format!("{}: {why}", system.run),
+                None => system.run.clone(),
+            };
+            listed.push_str(&terminal::wrapped(&run, INDENT));
             if let Some(about) = rebuilds(approaches, system)
                 && told.insert(&about.recipe)
             {
@@ -360,33 +355,9 @@ fn write_table(
 
 /// Writes the source of an approach, and what it leaves open.
 fn write_about(listed: &mut String, about: &About) {
-    write_wrapped(listed, &about.source);
+    listed.push_str(&terminal::wrapped(&about.source, INDENT));
     if !about.unknown.is_empty() {
-        write_wrapped(
-            listed,
-            &format!("unpublished or different here: {}", about.unknown),
-        );
+        let unknown = format!("unpublished or different here: {}", about.unknown);
+        listed.push_str(&terminal::wrapped(&unknown, INDENT));
     }
-}
-
-/// Writes a text in indented lines that are no longer than the table is wide, unless a single word is.
-fn write_wrapped(listed: &mut String, text: &str) {
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            listed.push('\n');
-            column = 0;
-        }
-        if column == 0 {
-            listed.push_str(&" ".repeat(INDENT));
-            column = INDENT;
-        } else {
-            listed.push(' ');
-            column += 1;
-        }
-        listed.push_str(word);
-        column += length;
-    }
-    listed.push('\n');
 }

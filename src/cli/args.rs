@@ -60,7 +60,7 @@ pub(super) struct ExtractionArgs {
     /// Numbers in which CLIP is computed: int8 is faster where the machine can, and the vectors differ a little; the summary says how little
     #[arg(long, value_enum, default_value_t = ClipPrecision::Float)]
     pub(super) clip_precision: ClipPrecision,
-    /// Fail if one of these channels is off (ocr, clip, sentence, afinn)
+    /// Fail if one of these channels is off: page, ocr, picture, clip, sentence, vader, afinn. Several are separated by commas
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel)]
     pub(super) require: Vec<Channel>,
     /// Use only the first N images
@@ -303,7 +303,8 @@ pub(super) struct StanceArgs {
     /// Text whose stance is detected
     #[arg(long, value_name = "TEXT")]
     pub(super) text: Option<String>,
-    /// Many texts (- for stdin), on lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}
+    /// Many texts (- for stdin), on lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}, with any "id". Each answer repeats
+    /// the id and the text of its line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "objects", "text"])]
     pub(super) jsonl: Option<PathBuf>,
     /// Explain each answer
@@ -321,7 +322,7 @@ pub(super) struct QualityArgs {
     /// Text that is rated
     #[arg(long, value_name = "TEXT")]
     pub(super) text: Option<String>,
-    /// Many texts (- for stdin), on lines of {"topic": …, "text": …}
+    /// Many texts (- for stdin), on lines of {"topic": …, "text": …}, with any "id". Each answer repeats the id and the text of its line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "text"])]
     pub(super) jsonl: Option<PathBuf>,
     /// Explain each answer
@@ -374,70 +375,9 @@ pub(super) enum ApproachesCommand {
 }
 
 #[derive(Args)]
-pub(super) struct VerifyArgs {
-    /// Run files (plain or gzipped), or directories with a run.txt
-    #[arg(value_name = "RUN", required = true)]
-    pub(super) runs: Vec<PathBuf>,
-    /// Task that the runs are for
-    #[arg(long, value_enum, default_value_t = Task::Images)]
-    pub(super) task: Task,
-    /// Year of the lab whose topics and ids are expected; `rank` has no editions
-    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025), default_value_t = 2022)]
-    pub(super) edition: u32,
-    /// Collection whose topics and ids are expected instead
-    #[arg(short, long = "input", value_name = "DIR")]
-    pub(super) input: Option<PathBuf>,
-    /// Ids that are expected instead, one per line
-    #[arg(long, value_name = "FILE", conflicts_with = "input")]
-    pub(super) ids: Option<PathBuf>,
-    /// Topics that are expected instead
-    #[arg(long, value_name = "FILE")]
-    pub(super) topics: Option<PathBuf>,
-    /// Write the measures of the organisers' image verifier to FILE (single run)
-    #[arg(long, value_name = "FILE")]
-    pub(super) prototext: Option<PathBuf>,
-    /// Print every finding instead of the first five of each kind
-    #[arg(short, long)]
-    pub(super) verbose: bool,
-}
-
-#[derive(Args)]
-pub(super) struct EvaluateArgs {
-    /// Judgements: lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or
-    /// "topic 0 document FIRST|SECOND|NEUTRAL|NO", or the JSON of 2025
-    #[arg(value_name = "[NAME=]QRELS")]
-    pub(super) qrels: String,
-    /// Run files (plain or gzipped) or directories with a run.txt, and measures as ir_measures names them (nDCG@5,
-    /// 'P(rel=2)@10'), by default those of the task
-    #[arg(value_name = "RUN|MEASURE", required = true)]
-    pub(super) runs_and_measures: Vec<String>,
-    /// More judgements, shown beside the first ones
-    #[arg(long = "qrels", value_name = "[NAME=]FILE")]
-    pub(super) more_qrels: Vec<String>,
-    /// Name a relevance level for measures such as 'P(rel=NAME)@5', besides relevant=1 and highly=2
-    #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse::level)]
-    pub(super) levels: Vec<(String, f64)>,
-    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
-    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
-    pub(super) edition: String,
-    /// Print the values of each topic, too
-    #[arg(long)]
-    pub(super) by_topic: bool,
-    /// Print the 95% confidence interval of each value, too: a bootstrap over the topics, 10,000 samples
-    #[arg(long)]
-    pub(super) ci: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(super) format: Format,
-    /// Write the measures of the organisers' image evaluator to FILE (single run)
-    #[arg(long, value_name = "FILE")]
-    pub(super) prototext: Option<PathBuf>,
-}
-
-#[derive(Args)]
 pub(super) struct InspectArgs {
-    /// Run file (plain or gzipped), or a directory with a run.txt
-    #[arg(value_name = "RUN")]
+    /// Run file (plain or gzipped), or a directory with a run.txt, with NAME= if the report is to name it so
+    #[arg(value_name = "[NAME=]RUN")]
     pub(super) run: PathBuf,
     /// Directory of the collection that was searched
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
@@ -449,7 +389,7 @@ pub(super) struct InspectArgs {
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(super) qrels: Vec<String>,
     /// Compare the run with this one: which documents moved, and how the measures changed
-    #[arg(long, value_name = "RUN2")]
+    #[arg(long, value_name = "[NAME=]RUN2")]
     pub(super) against: Option<PathBuf>,
     /// Explanations that --explain wrote for the run, by default explain.jsonl beside it
     #[arg(long, value_name = "FILE")]
@@ -557,6 +497,11 @@ pub(super) enum Task {
 }
 
 impl Task {
+    /// The task's command.
+    pub(super) fn word(self) -> &'static str {
+        self.text().map_or("images", TextTask::word)
+    }
+
     /// The text task; `None` for images.
     pub(super) fn text(self) -> Option<TextTask> {
         match self {
@@ -576,15 +521,4 @@ impl From<TextTask> for Task {
             TextTask::Rank => Task::Rank,
         }
     }
-}
-
-/// The output format of `evaluate`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// A table with a line for each run
-    Table,
-    /// Tab-separated lines of run, qrels, measure, topic ("all" for the whole run) and value
-    Tsv,
-    /// The same as JSON objects
-    Jsonl,
 }

@@ -1,25 +1,30 @@
 //! `evaluate`: measures runs against judgements, and compares the runs.
 
+mod typed;
+
 use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::args::{EvaluateArgs, Format};
 use super::files::{JudgementsFile, check_distinct, check_writable, read_judgements, read_run};
-use super::print;
+use super::{print, terminal};
 use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
-    ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, Measure, STANCE_DEFAULTS, TOUCHE_LEVELS,
+    ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, ImageMeasure, Measure, STANCE_DEFAULTS,
 };
 use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, stances::Confusion};
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
 use crate::trec::{LineError, escaped, escaped_lines, run};
+use typed::{Format, NamedRun, Typed, TypedMeasure};
+
+pub(super) use typed::EvaluateArgs;
 
 /// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
@@ -60,9 +65,10 @@ enum Detail {
 /// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let edition = edition(&args.edition);
+    let typed = Typed::read(args)?;
     let mut errors = 0;
     let mut judgements = Vec::new();
-    for file in std::iter::once(&args.qrels).chain(&args.more_qrels) {
+    for file in &typed.judgements {
         let read = read_judgements(file)?;
         errors += read.errors;
         let JudgementsFile { name, qrels, .. } = read;
@@ -72,16 +78,16 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
             measures: Vec::new(),
         });
     }
-    let (runs, measures) = runs_and_measures(args)?;
-    choose_measures(&mut judgements, &measures)?;
+    choose_measures(&mut judgements, &typed.measures)?;
+    let runs: Vec<PathBuf> = typed.runs.iter().map(|run| run.path.clone()).collect();
     if let Some(file) = &args.prototext {
         check_writable(file)?;
         let mut inputs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
-        inputs.push(Path::new(&args.qrels));
+        inputs.extend(typed.judgements.iter().map(Path::new));
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
 
-    let names = run_names(&runs);
+    let names = named(&typed.runs);
     let runs = runs
         .par_iter()
         .zip(names)
@@ -106,7 +112,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     let runs_empty = runs.iter().any(|run| run.is_empty);
-    print_runs(args, &judgements, runs, measures.is_empty())?;
+    print_runs(args, &judgements, runs, typed.measures.is_empty())?;
     Ok(u8::from(errors > 0 || runs_empty))
 }
 
@@ -135,39 +141,10 @@ fn official_prototext(
     Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
 }
 
-/// Separates runs from measures: arguments that name an existing file are runs.
-fn runs_and_measures(args: &EvaluateArgs) -> Result<(Vec<PathBuf>, Vec<Measure>)> {
-    let mut levels: Vec<(String, f64)> = args.levels.clone();
-    levels.extend(TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade)));
-    let (mut runs, mut measures) = (Vec::new(), Vec::new());
-    for argument in &args.runs_and_measures {
-        let path = Path::new(argument);
-        if path.exists() {
-            runs.push(path.to_owned());
-        } else {
-            let missing = || format!("there is no file {argument}, and no such measure");
-            measures.push(Measure::parse(argument, &levels).with_context(missing)?);
-        }
-    }
-    ensure!(!runs.is_empty(), "there is no run to evaluate");
-    Ok((runs, measures))
-}
-
 /// Assigns to each of the judgements the measures that can be computed from them; without `chosen` ones, the default measures.
-fn choose_measures(judgements: &mut [Judgements], chosen: &[Measure]) -> Result<()> {
-    let fits = |measure: &Measure, qrels: &Qrels| {
-        matches!(
-            (measure, qrels),
-            (Measure::Graded(_), Qrels::Graded(_) | Qrels::Answers(_))
-                | (Measure::Image(_), Qrels::Images(_))
-                | (Measure::Stance(_), Qrels::Stances(_))
-        )
-    };
+fn choose_measures(judgements: &mut [Judgements], chosen: &[TypedMeasure]) -> Result<()> {
     for measure in chosen {
-        ensure!(
-            judgements.iter().any(|j| fits(measure, &j.qrels)),
-            "{measure} cannot be computed from these judgements"
-        );
+        measure.check(judgements.iter().map(|j| &j.qrels))?;
     }
     for judgement in judgements {
         if chosen.is_empty() {
@@ -181,11 +158,20 @@ fn choose_measures(judgements: &mut [Judgements], chosen: &[Measure]) -> Result<
                 judgement.measures.push(name.parse()?);
             }
         } else {
-            let fitting = chosen.iter().filter(|m| fits(m, &judgement.qrels));
-            judgement.measures = fitting.cloned().collect();
+            let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
+            judgement.measures = fitting.collect();
         }
     }
     Ok(())
+}
+
+/// The name of each run: the one that it was given, or else that of its file.
+fn named(runs: &[NamedRun]) -> Vec<String> {
+    let paths: Vec<PathBuf> = runs.iter().map(|run| run.path.clone()).collect();
+    let names = runs.iter().zip(run_names(&paths));
+    names
+        .map(|(run, name)| run.name.clone().unwrap_or(name))
+        .collect()
 }
 
 /// The file names of the runs, or as many components of their paths as make them distinct.
@@ -336,9 +322,10 @@ fn print_runs(
         .iter()
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
-    if args.format != Format::Table {
+    if args.format() != Format::Table {
         return print_cells(args, &columns, &runs);
     }
+    let width = terminal::width();
     // a single image run is printed in the layout of the organisers' tables
     if let ([run], [_], true) = (runs.as_slice(), judgements, default_measures && !args.ci)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
@@ -361,7 +348,7 @@ fn print_runs(
         details.push(run.details);
         rows.push((run.name, run.values));
     }
-    let table = Table {
+    let mut table = Table {
         columns: columns
             .iter()
             .map(|(qrels, measure)| {
@@ -374,12 +361,22 @@ fn print_runs(
             .collect(),
         rows,
     };
-    print(&table)?;
+    if default_measures {
+        leave_out_repeated(&mut table, judgements);
+    }
+    let show = |table: &dyn fmt::Display| match terminal::has_colours() {
+        true => format!("{table:#width$}"),
+        false => format!("{table:width$}"),
+    };
+    print(&show(&table))?;
     if args.ci {
-        print(&format_args!("\n{}", table.intervals()))?;
+        print(&format_args!("\n{}", show(&table.intervals())))?;
     }
     if table.rows.len() > 1 {
-        print(&format_args!("\n{}", table.differences()))?;
+        print(&format_args!("\n{}", show(&table.differences())))?;
+    }
+    for line in attainable_lines(judgements, &table, &details) {
+        print(&format_args!("{line}\n"))?;
     }
     let detailed = table.rows.len() <= DETAILED_RUNS;
     for ((name, _), details) in table.rows.iter().zip(details).filter(|_| detailed) {
@@ -394,11 +391,84 @@ fn print_runs(
     }
     if args.by_topic {
         for (row, (name, _)) in table.rows.iter().enumerate() {
-            let by_topic = table.by_topic(row).to_string();
-            print(&format_args!("\n{name}\n{}", escaped_lines(&by_topic)))?;
+            let by_topic = table.by_topic(row);
+            print(&format_args!("\n{name}\n{}", show(&by_topic)))?;
         }
     }
     Ok(())
+}
+
+/// What runs can reach by the judgements of images, where these have fewer relevant images than places: one line, or one for each run if
+/// the runs differ in that.
+fn attainable_lines(
+    judgements: &[Judgements],
+    table: &Table,
+    details: &[Vec<Detail>],
+) -> Vec<String> {
+    let measures = judgements.iter().flat_map(|j| &j.measures);
+    let measures: Vec<&Measure> = measures
+        .filter(|m| matches!(m, Measure::Image(_)))
+        .filter(|m| table.columns.iter().any(|c| c.ends_with(&m.to_string())))
+        .collect();
+    let of_run = |details: &Vec<Detail>| {
+        let evaluation = details.iter().find_map(|detail| match detail {
+            Detail::Images(evaluation) => Some(evaluation),
+            Detail::Stances { .. } => None,
+        })?;
+        let most = measures.iter().filter_map(|measure| match measure {
+            Measure::Image(image) => Some((measure, evaluation.attainable(image).all())),
+            _ => None,
+        });
+        let limited = most.filter(|(_, most)| *most < 1.0);
+        let limited: Vec<String> = limited
+            .map(|(measure, most)| format!("{measure} {most:.4}"))
+            .collect();
+        (!limited.is_empty()).then(|| limited.join(", "))
+    };
+    let of_runs: Vec<Option<String>> = details.iter().map(of_run).collect();
+    let names = table.rows.iter().map(|(name, _)| name);
+    let all_equal = of_runs.windows(2).all(|pair| pair[0] == pair[1]);
+    let why = "some topics have fewer relevant images than places";
+    names
+        .zip(of_runs)
+        .take(if all_equal { 1 } else { usize::MAX })
+        .filter_map(|(name, most)| {
+            let most = most?;
+            Some(if all_equal {
+                format!("\nat most {most}: {why}")
+            } else {
+                format!("\n{name}: at most {most}: {why}")
+            })
+        })
+        .collect()
+}
+
+/// Leaves out the measures of images over all judged topics if the runs have all of these: they are those over the topics of the runs.
+fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
+    let measures = judgements.iter().flat_map(|judgements| {
+        let own = judgements.measures.iter();
+        own.map(|measure| (&judgements.name, measure))
+    });
+    let measures: Vec<(&String, &Measure)> = measures.collect();
+    let repeats = |at: usize| {
+        let (name, Measure::Image(measure)) = measures[at] else {
+            return false;
+        };
+        let of_run = Measure::Image(ImageMeasure {
+            all_judged: false,
+            ..*measure
+        });
+        let first = measures.iter().position(|m| *m == (name, &of_run));
+        let same = |(_, values): &(String, Vec<Values>)| {
+            first.is_some_and(|first| values[first].topics == values[at].topics)
+        };
+        measure.all_judged && table.rows.iter().all(same)
+    };
+    let kept: Vec<usize> = (0..measures.len()).filter(|at| !repeats(*at)).collect();
+    table.columns = kept.iter().map(|at| table.columns[*at].clone()).collect();
+    for (_, values) in &mut table.rows {
+        *values = kept.iter().map(|at| values[*at].clone()).collect();
+    }
 }
 
 fn print_cells(
@@ -407,7 +477,7 @@ fn print_cells(
     runs: &[EvaluatedRun],
 ) -> Result<()> {
     let print_cell = |cell: Cell| -> Result<()> {
-        match args.format {
+        match args.format() {
             Format::Jsonl => print(&format_args!("{}\n", serde_json::to_string(&cell)?)),
             _ => {
                 let Cell {
@@ -424,7 +494,7 @@ fn print_cells(
             }
         }
     };
-    if args.format == Format::Tsv {
+    if args.format() == Format::Tsv {
         print(&"run\tqrels\tmeasure\ttopic\tvalue\n")?;
     }
     for run in runs {

@@ -197,9 +197,22 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Reads a run: its path and its bytes. `run` is a file or, as on TIRA, a directory that contains run.txt, possibly in a directory
+/// The name and the path of a run that is given as NAME=PATH, or no name and the path. The equals signs of a measure are in brackets, and those of
+/// a path that exists are its own.
+pub(super) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
+    let named = typed.to_str().and_then(|text| text.split_once('='));
+    match named {
+        Some((name, path)) if !name.is_empty() && !name.contains('(') && !typed.exists() => {
+            (Some(name), Path::new(path))
+        }
+        _ => (None, typed),
+    }
+}
+
+/// Reads a run: its path and its bytes. `run`, which may have a name ([`named_run`]), is a file or, as on TIRA, a directory that contains run.txt, possibly in a directory
 /// named output. Like the organisers' scripts, this takes a .txt file of any other name if it is the only one.
 pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
+    let (_, run) = named_run(run);
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "results.jsonl"];
         let known = [run.to_owned(), run.join("output")]

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use super::args::InspectArgs;
 use super::evaluate::{edition, run_names};
 use super::files::{
-    check_distinct, check_writable, decode, evidence_store, read_judgements, read_run, read_topics,
-    write_atomically,
+    check_distinct, check_writable, decode, evidence_store, named_run, read_judgements, read_run,
+    read_topics, write_atomically,
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
@@ -107,14 +107,14 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
         let ReadTopics { topics, faults } = read_topics(args.topics.as_deref(), &args.input)?;
         let (path, lines, mut errors) = read_lines::<T>(&args.run)?;
         errors += faults.len();
-        let mut names = vec![first_tag(&lines)];
+        let mut names = vec![name_of(&args.run, &lines)];
         let mut against = None;
         if let Some(other) = &args.against {
             let (_, other_lines, other_errors) = read_lines::<T>(other)?;
             errors += other_errors;
-            names.push(first_tag(&other_lines));
+            names.push(name_of(other, &other_lines));
             if names[0] == names[1] {
-                names = run_names(&[args.run.clone(), other.clone()]);
+                names = run_names(&[&args.run, other].map(|run| named_run(run).1.to_owned()));
             }
             against = Some(other_lines);
         }
@@ -208,8 +208,9 @@ fn check_output(args: &InspectArgs) -> Result<(Form, PathBuf)> {
     }
     let output = html_file(&args.output);
     check_writable(&output)?;
-    let mut inputs = vec![args.run.as_path()];
-    let files = [&args.against, &args.explain, &args.topics];
+    let mut inputs = vec![named_run(&args.run).1];
+    inputs.extend(args.against.iter().map(|run| named_run(run).1));
+    let files = [&args.explain, &args.topics];
     inputs.extend(files.into_iter().flatten().map(PathBuf::as_path));
     inputs.extend(args.qrels.iter().map(Path::new));
     check_distinct(&[("--output", &output)], &inputs)?;
@@ -231,8 +232,10 @@ fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     Ok((path, lines, errors.len()))
 }
 
-fn first_tag<T: RunLine>(lines: &[T]) -> String {
-    lines.first().map_or("", T::tag).to_owned()
+/// The name that was given to the run, or else its tag.
+fn name_of<T: RunLine>(run: &Path, lines: &[T]) -> String {
+    let tag = || lines.first().map_or("", T::tag);
+    named_run(run).0.unwrap_or_else(tag).to_owned()
 }
 
 /// The path with the extension .html, which the user may leave out.
@@ -541,6 +544,7 @@ fn image_measures(
             unit: "P@10",
             measure: measure.into(),
             values: own.measure(&image),
+            attainable: Some(own.attainable(&image)),
             against: other.map(|other| other.measure(&image)),
         });
     }
@@ -578,6 +582,7 @@ fn text_measures(
                 unit: measure,
                 measure: format!("{measure}, {name}"),
                 values: own_values,
+                attainable: None,
                 against: other.as_ref().and_then(values),
             });
         }

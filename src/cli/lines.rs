@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::print;
@@ -16,8 +17,30 @@ const BATCH: usize = 512;
 /// A longer line is a fault. Lines are answered together until they have this many bytes.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// Answers a file, or standard input if the path is `-`, line by line in the same order. The answer to a line that cannot be read is null; an
-/// error names the line, and the exit code is 1. `read` reads a line, `cuts` says what is not read of a question, in words, and `answer` answers
+/// What a line says of itself, which its answer repeats.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Caller {
+    /// Anything by which the caller knows the line.
+    id: Option<Value>,
+    text: String,
+}
+
+impl Caller {
+    /// The answer, with the id (if the line has one) and the text of its line before it.
+    fn with(self, answer: Value) -> Value {
+        let mut whole = serde_json::Map::new();
+        whole.extend(self.id.map(|id| ("id".to_owned(), id)));
+        whole.insert("text".to_owned(), self.text.into());
+        match answer {
+            Value::Object(answer) => whole.extend(answer),
+            other => return other,
+        }
+        Value::Object(whole)
+    }
+}
+
+/// Answers a file, or standard input if the path is `-`, line by line in the same order. An answer begins with the id and the text of its line.
+/// The answer to a line that cannot be read is null; an error names the line, and the exit code is 1. `read` reads a line, `cuts` says what is not read of a question, in words, and `answer` answers
 /// several questions.
 ///
 /// # Errors
@@ -40,31 +63,32 @@ pub(super) fn answer_file<Q>(
     loop {
         let mut questions = Vec::new();
         let mut numbers = Vec::new();
-        let mut validity = Vec::new();
+        // none for a line that cannot be read
+        let mut callers = Vec::new();
         let mut bytes = 0;
-        while validity.len() < BATCH && bytes < MAX_LINE_BYTES {
+        while callers.len() < BATCH && bytes < MAX_LINE_BYTES {
             let Some(line) = lines.next().with_context(reading)? else {
                 break;
             };
             let question = line.and_then(|line| {
                 bytes += line.len();
-                read(&line)
+                Ok((read(&line)?, serde_json::from_slice::<Caller>(&line)?))
             });
             match question {
-                Ok(question) => {
+                Ok((question, caller)) => {
                     questions.push(question);
                     numbers.push(lines.number);
-                    validity.push(true);
+                    callers.push(Some(caller));
                 }
                 Err(error) => {
                     let error = format!("{error:#}");
                     say!("{}:{}: {}", escaped(&name), lines.number, escaped(&error));
-                    validity.push(false);
+                    callers.push(None);
                     broken += 1;
                 }
             }
         }
-        if validity.is_empty() {
+        if callers.is_empty() {
             break;
         }
         answered += questions.len();
@@ -74,8 +98,8 @@ pub(super) fn answer_file<Q>(
             }
         }
         let mut answers = answer(&questions)?.into_iter();
-        for is_valid in validity {
-            let answer = is_valid.then(|| answers.next()).flatten();
+        for caller in callers {
+            let answer = caller.and_then(|caller| Some(caller.with(answers.next()?)));
             print(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
         }
     }

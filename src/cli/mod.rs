@@ -21,6 +21,7 @@ mod index;
 mod inspect;
 mod lines;
 mod metadata;
+mod models;
 mod parse;
 mod probe;
 mod progress;
@@ -28,12 +29,13 @@ mod quality;
 mod shard;
 mod shell;
 mod stance;
+mod terminal;
 mod texts;
 mod verify;
 mod version;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
@@ -41,11 +43,9 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
-use crate::weights::{self, Models};
 use args::{
-    ApproachesArgs, ComparativeArgs, ControversialArgs, EvaluateArgs, ExtractArgs, ImagesArgs,
-    IndexArgs, InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, Task,
-    TextArgs, VerifyArgs,
+    ApproachesArgs, ComparativeArgs, ControversialArgs, ExtractArgs, ImagesArgs, IndexArgs,
+    InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, Task, TextArgs,
 };
 use cache::CacheCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
@@ -88,13 +88,13 @@ enum Command {
     Merge(MergeArgs),
     /// List or download models
     #[command(subcommand)]
-    Models(ModelsCommand),
+    Models(models::ModelsCommand),
     /// List every system of the lab with its official figures and the approach that rebuilds it
     Approaches(ApproachesArgs),
     /// Check runs against the organisers' rules, and warn of what their verifiers overlook
-    Verify(VerifyArgs),
+    Verify(verify::VerifyArgs),
     /// Evaluate runs against judgements, and compare them
-    Evaluate(EvaluateArgs),
+    Evaluate(evaluate::EvaluateArgs),
     /// Write a report of a run, as pages that a browser opens from disk
     Inspect(InspectArgs),
     /// Write a run or the evidence in formats that other programs read
@@ -206,7 +206,7 @@ pub fn run() -> Result<u8> {
         Command::Quality(args) => quality::quality(&args),
         Command::Merge(args) => images::merge(&args),
         Command::Shard(command) => shard::shard(&command),
-        Command::Models(command) => models(command),
+        Command::Models(command) => models::models(command),
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
@@ -216,41 +216,6 @@ pub fn run() -> Result<u8> {
         Command::Cache(command) => cache::cache(&command),
         Command::Completions(args) => shell::completions(&args, command_line()),
         Command::Man(args) => shell::man(&args, command_line()),
-    }
-}
-
-#[derive(Subcommand)]
-enum ModelsCommand {
-    /// Download models and verify them
-    Fetch {
-        /// Models or roles (such as ocr or clip), by default the default models
-        #[arg(value_name = "NAME|ROLE")]
-        names: Vec<String>,
-        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-        #[arg(long, value_name = "DIR")]
-        models: Option<PathBuf>,
-    },
-    /// List the models, what each is for, and whether it is installed
-    List {
-        /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-        #[arg(long, value_name = "DIR")]
-        models: Option<PathBuf>,
-    },
-}
-
-/// `riposte models`.
-fn models(command: ModelsCommand) -> Result<u8> {
-    match command {
-        ModelsCommand::Fetch { names, models } => {
-            let models = Models::at(models.as_deref())?;
-            let report = weights::fetch(&models, &names, &weights::Progress::stderr(say_line))?;
-            print(&report)?;
-            Ok(report.exit_code())
-        }
-        ModelsCommand::List { models } => {
-            print(&weights::list(&Models::at(models.as_deref())?))?;
-            Ok(0)
-        }
     }
 }
 

@@ -6,12 +6,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
+use crate::task::recipe;
 use crate::trec::escape::unfit_field;
 
 pub(super) fn channel(word: &str) -> Result<Channel> {
     Channel::parse(word).with_context(|| {
-        let known: Vec<_> = Channel::ALL.iter().map(|c| c.word()).collect();
-        format!("the channels are {}", known.join(", "))
+        let known = Channel::ALL.map(Channel::word);
+        let meant = recipe::nearest(word, &known);
+        let meant = meant.map_or(String::new(), |name| format!("did you mean {name}? "));
+        format!("{meant}The channels are {}", known.join(", "))
     })
 }
 

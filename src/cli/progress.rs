@@ -2,14 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::index::{corpus, dense};
+use crate::reading::steps::Outputs;
 use crate::task::{Event, Stage};
 use crate::trec::escaped;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The bar before the first group of items is finished. Until then nothing is known of the time that is left.
+const BEGINNING: &str = "  {bar:10} {human_pos}/{human_len} {prefix}, {elapsed}{wide_msg}";
+
+/// The bar from then on.
+const ESTIMATING: &str =
+    "  {bar:10} {human_pos}/{human_len} {prefix}, {elapsed}, about {eta} left{wide_msg}";
+
+/// The bar of a stage whose number of items is unknown.
+const UNKNOWN: &str = "  {spinner} {human_pos} {prefix}, {elapsed}{wide_msg}";
 
 /// The progress of one stage.
 pub(crate) struct StageProgress {
@@ -18,6 +29,8 @@ pub(crate) struct StageProgress {
     label: &'static str,
     /// Number of items, 0 if it is unknown.
     total: usize,
+    /// Whether the bar has an estimate.
+    estimates: bool,
     prints_lines: bool,
     start: Instant,
     last_line: Instant,
@@ -31,15 +44,8 @@ impl StageProgress {
         } else {
             ProgressDrawTarget::stderr()
         };
-        let template = if total == 0 {
-            "  {spinner} {pos} {prefix}, {elapsed} {msg}"
-        } else {
-            "  {bar:30} {pos}/{len} {prefix}, {elapsed}, about {eta} left {msg}"
-        };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(label);
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        set_template(&bar, if total == 0 { UNKNOWN } else { BEGINNING });
         bar.enable_steady_tick(Duration::from_millis(500));
         StageProgress {
             // indicatif hides the bar if stderr is not a terminal
@@ -47,6 +53,7 @@ impl StageProgress {
             bar,
             label,
             total,
+            estimates: false,
             start: Instant::now(),
             last_line: Instant::now(),
         }
@@ -56,22 +63,45 @@ impl StageProgress {
     pub(crate) fn set_total(&mut self, total: usize) {
         self.total = total;
         self.bar.set_length(total as u64);
+        self.choose_template(0);
+    }
+
+    /// Estimates the time that is left from the first finished items on, as far as the number of all is known.
+    fn choose_template(&mut self, done: usize) {
+        if self.estimates || self.total == 0 {
+            return;
+        }
+        self.estimates = done > 0;
+        let template = if self.estimates {
+            ESTIMATING
+        } else {
+            BEGINNING
+        };
+        set_template(&self.bar, template);
     }
 
     /// Shows the number of finished items. `detail` may be empty.
     pub fn show(&mut self, done: usize, detail: String) {
+        let detail = if detail.is_empty() {
+            detail
+        } else {
+            format!("; {detail}")
+        };
         self.bar.set_position(done as u64);
+        self.choose_template(done);
         if self.prints_lines && self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
-            let left = match (self.total, done) {
-                (0, _) | (_, 0) => String::new(),
-                _ => {
-                    let rest = self.total.saturating_sub(done) as f64 / done as f64;
-                    let left = HumanDuration(self.start.elapsed().mul_f64(rest));
-                    format!(" of {}, about {left} left", self.total)
-                }
-            };
-            say!("{}: {done}{left} {detail}", self.label);
+            let counted = |count: usize| HumanCount(count as u64);
+            let mut line = format!("{}: {}", self.label, counted(done));
+            if self.total > 0 {
+                line += &format!(" of {}", counted(self.total));
+            }
+            if self.total > 0 && done > 0 {
+                let rest = self.total.saturating_sub(done) as f64 / done as f64;
+                let left = HumanDuration(self.start.elapsed().mul_f64(rest));
+                line += &format!(", about {left} left");
+            }
+            say!("{line}{detail}");
         }
         self.bar.set_message(detail);
     }
@@ -84,6 +114,12 @@ impl StageProgress {
     /// Removes the bar.
     pub fn end(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 
@@ -110,7 +146,7 @@ impl EventPrinter {
                 let label = match stage {
                     Stage::Extraction => "images extracted",
                     Stage::Indexing => "documents indexed",
-                    Stage::Encoding => "documents encoded",
+                    Stage::Encoding => "documents with sentence vectors",
                     Stage::Clustering => "clusters made",
                     Stage::Ranking => "topics ranked",
                     Stage::Debate => "debate sheets made",
@@ -125,7 +161,7 @@ impl EventPrinter {
             } => {
                 if let Some(progress) = &mut self.progress {
                     progress.set_total(total);
-                    progress.show(done, counted(outputs, "model outputs for the next"));
+                    progress.show(done, outputs.map_or(String::new(), step));
                 }
             }
             Event::Index(corpus::Event::Waiting) => {
@@ -175,11 +211,18 @@ impl EventPrinter {
     }
 }
 
-/// A count in brackets, or nothing if it is 0.
+/// The step of an item, such as "sentence vectors 120 of 1,250".
+fn step(outputs: Outputs) -> String {
+    let Outputs { step, done, total } = outputs;
+    let (done, total) = (HumanCount(done as u64), HumanCount(total as u64));
+    format!("{} {done} of {total}", step.word())
+}
+
+/// A count, or nothing if it is 0.
 fn counted(count: usize, what: &str) -> String {
     if count == 0 {
         String::new()
     } else {
-        format!("({count} {what})")
+        format!("{count} {what}")
     }
 }

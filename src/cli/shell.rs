@@ -287,6 +287,41 @@ fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
             "The run is written, but documents or topics are faulty; the faults are named.",
             "There is no readable topic or no document that can be ranked, or a service does not answer.",
         ),
+        "index" => (
+            "The index is up to date, or its files are not damaged (--check).",
+            "The index is up to date, but documents are faulty (texts); the faults are named.",
+            "There is no document, or a file of the index is damaged (--check).",
+        ),
+        "read" => (
+            "All images are read.",
+            "Some of the images cannot be decoded; they are named.",
+            "None of the images can be decoded.",
+        ),
+        "stance" | "quality" => (
+            "All questions are answered.",
+            "A line of --jsonl is broken; it is named, and its answer is null.",
+            "The topic, or an object, is empty, or no line of --jsonl can be answered.",
+        ),
+        "merge" => (
+            "The shards are merged.",
+            "The shards are merged, but of a damaged one some evidence could not be read.",
+            "The shards contain no document.",
+        ),
+        "fetch" => (
+            "All files are there.",
+            "Some of the files could not be downloaded.",
+            "None of the files could be downloaded.",
+        ),
+        "inspect" => (
+            "The report is written.",
+            "The report is written, but a line of a run, of judgements or of topics is broken.",
+            "A run has no line of this task, or a file cannot be read.",
+        ),
+        "run" => (
+            "The files are written.",
+            "The files are written, but a line of the run or of judgements is broken.",
+            "The run has no line of an image run, or a file cannot be read.",
+        ),
         "verify" => (
             "All runs are valid.",
             "A run is not valid, or a topic is broken.",
@@ -464,7 +499,7 @@ const EXAMPLES: [(&str, &str, &str); 27] = [
     (
         "riposte-evaluate",
         "Evaluate a run by nDCG@5:",
-        "riposte evaluate qrels.txt OUT nDCG@5",
+        "riposte evaluate --qrels qrels.txt OUT nDCG@5",
     ),
     (
         "riposte-inspect",

@@ -206,8 +206,16 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
             ));
         }
         if !indexing.quiet && !indexing.brief {
+            let steps = done.steps.iter().filter(|(_, seconds)| *seconds >= 0.05);
+            let steps: Vec<String> = steps
+                .map(|(step, seconds)| format!("{} {seconds:.1}", step.word()))
+                .collect();
+            let steps = match steps.as_slice() {
+                [] => String::new(),
+                steps => format!(" ({})", steps.join(", ")),
+            };
             say!(
-                "  seconds: index {:.1}, rank {:.1}",
+                "  seconds: index {:.1}, rank {:.1}{steps}",
                 done.index_seconds,
                 done.rank_seconds
             );

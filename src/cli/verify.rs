@@ -4,18 +4,21 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use serde_json::{Value, json};
 
-use super::args::{Task, VerifyArgs};
+use super::args::Task;
 use super::files::{
-    MAX_RUN_BYTES, check_distinct, check_writable, decode, own_topics, read_run, read_topics,
+    MAX_RUN_BYTES, check_distinct, check_writable, decode, named_run, own_topics, read_run,
+    read_topics,
 };
-use super::print;
+use super::{print, task_of, terminal};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
 use crate::judge::Edition;
 use crate::judge::verify::{
-    AnswerRules, Finding, ImageRules, Rule, Severity, TextRules, is_valid, refused_by_tira,
+    AnswerRules, Finding, ImageRules, Kind, Rule, Severity, TextRules, is_valid, refused_by_tira,
     verify_answers, verify_images, verify_texts,
 };
 use crate::task::metadata::{self, Described};
@@ -26,23 +29,55 @@ use crate::trec::{DocId, TextTask, TopicId, escaped};
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;
 
+#[derive(Args)]
+pub(super) struct VerifyArgs {
+    /// Run files (plain or gzipped), or directories with a run.txt
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// Task that the runs are for, by default inferred from the collection or else from the lines of each run
+    #[arg(long, value_enum)]
+    task: Option<Task>,
+    /// Year of the lab whose topics and ids are expected, by default inferred from the lines of each run; `rank` has no editions
+    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025))]
+    edition: Option<u32>,
+    /// Collection whose topics and ids are expected instead
+    #[arg(short, long = "input", value_name = "DIR")]
+    input: Option<PathBuf>,
+    /// Ids that are expected instead, one per line
+    #[arg(long, value_name = "FILE", conflicts_with = "input")]
+    ids: Option<PathBuf>,
+    /// Topics that are expected instead
+    #[arg(long, value_name = "FILE")]
+    topics: Option<PathBuf>,
+    /// Write the measures of the organisers' image verifier to FILE (single run)
+    #[arg(long, value_name = "FILE")]
+    prototext: Option<PathBuf>,
+    /// Print a JSON object for each run, with every finding
+    #[arg(long)]
+    json: bool,
+    /// Print every finding instead of the first five of each kind
+    #[arg(short, long)]
+    verbose: bool,
+}
+
 /// `riposte verify`. The exit code is 0 if every run is valid, otherwise 1.
 pub fn verify(args: &VerifyArgs) -> Result<u8> {
+    let of_collection = match (args.task, &args.input) {
+        (None, Some(input)) => Some(task_of(None, input)?),
+        (chosen, _) => chosen,
+    };
     let Expected {
         topics,
         ids,
         has_faults,
-    } = Expected::read(args)?;
-    let rules = Rules::of(args, topics, ids)?;
-    if args.prototext.is_some() {
-        ensure!(
-            matches!(rules, Rules::Images(_)) && args.runs.len() == 1,
-            "--prototext needs a single image run of 2022 or 2023"
-        );
-    }
+    } = Expected::read(args, of_collection)?;
+    ensure!(
+        args.prototext.is_none() || args.runs.len() == 1,
+        "--prototext needs a single image run of 2022 or 2023"
+    );
     if let Some(file) = &args.prototext {
         check_writable(file)?;
-        let mut inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
+        let mut inputs: Vec<&Path> = args.runs.iter().map(|run| named_run(run).1).collect();
         inputs.extend(
             [&args.topics, &args.ids]
                 .into_iter()
@@ -52,9 +87,25 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
     let mut all_valid = true;
+    // most often they are the same for all runs
+    let (mut rules, mut made_for) = (None, None);
     for run in &args.runs {
         let (path, bytes) = read_run(run)?;
-        let mut findings = match &rules {
+        let kind = Kind::of_run(&bytes);
+        let task = of_collection.unwrap_or(kind.task.map_or(Task::Images, Task::from));
+        // what the lines say of the year holds for their own task
+        let inferred = if task.text() == kind.task {
+            kind.edition
+        } else {
+            2022
+        };
+        let edition = args.edition.unwrap_or(inferred);
+        if made_for != Some((task, edition)) {
+            rules = Some(Rules::of(task, edition, topics.clone(), ids.clone())?);
+            made_for = Some((task, edition));
+        }
+        let rules = rules.as_ref().context("there are no rules")?;
+        let mut findings = match rules {
             Rules::Images(rules) => {
                 let verdict = verify_images(&bytes, rules);
                 if let Some(file) = &args.prototext {
@@ -62,6 +113,9 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
                         .with_context(|| format!("cannot write {}", file.display()))?;
                 }
                 verdict.findings
+            }
+            _ if args.prototext.is_some() => {
+                bail!("--prototext needs a single image run of 2022 or 2023")
             }
             Rules::Texts(rules) => verify_texts(&bytes, rules),
             Rules::Answers(rules) => verify_answers(&bytes, rules),
@@ -75,6 +129,21 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         }
         findings.extend(findings_of_metadata(&path, &bytes, args.verbose));
         all_valid &= is_valid(&findings);
+        if args.json {
+            print(&format_args!("{}\n", to_json(&path, task, &findings)))?;
+            continue;
+        }
+        if of_collection.is_none() {
+            let year = match task {
+                Task::Rank => String::new(),
+                _ => format!(" of {edition}"),
+            };
+            say!(
+                "note: {} is checked as a run for `{}`{year}, as its lines look (--task and --edition name others)",
+                escaped(&path.to_string_lossy()),
+                task.word()
+            );
+        }
         print_findings(&path, &findings, args.verbose)?;
     }
     Ok(u8::from(!all_valid || has_faults))
@@ -150,13 +219,37 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
             "{path}: {more} more of these kinds (--verbose prints them)\n"
         ))?;
     }
-    let tira = findings.iter().any(|f| f.severity == Severity::Tira);
-    let verdict = match (is_valid(findings), tira) {
-        (false, _) => "NOT valid",
-        (true, true) => "valid by the rules of the task, but TIRA refuses it",
-        (true, false) => "valid",
+    let verdict = match (is_valid(findings), is_refused_by_tira(findings)) {
+        (false, _) => terminal::painted("NOT valid", |style| style.red()),
+        (true, true) => "valid by the rules of the task, but TIRA refuses it".to_owned(),
+        (true, false) => terminal::painted("valid", |style| style.green()),
     };
     print(&format_args!("{path}: {verdict}\n"))
+}
+
+fn is_refused_by_tira(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| f.severity == Severity::Tira)
+}
+
+fn to_json(path: &Path, task: Task, findings: &[Finding]) -> Value {
+    let valid = is_valid(findings);
+    let findings_of = findings.iter().map(|finding| {
+        json!({
+            "severity": finding.severity.word(),
+            "rule": format!("{:?}", finding.rule),
+            "line": finding.line,
+            "what": finding.what,
+            "hint": finding.hint,
+        })
+    });
+    let findings_of: Vec<Value> = findings_of.collect();
+    json!({
+        "run": path,
+        "task": task,
+        "valid": valid,
+        "refused_by_tira": !valid || is_refused_by_tira(findings),
+        "findings": findings_of,
+    })
 }
 
 /// The rules that runs must follow.
@@ -168,13 +261,14 @@ enum Rules {
 
 impl Rules {
     fn of(
-        args: &VerifyArgs,
+        task: Task,
+        edition: u32,
         topics: Option<Vec<TopicId>>,
         ids: Option<HashSet<DocId>>,
     ) -> Result<Rules> {
-        Ok(match (args.task.text(), args.edition) {
+        Ok(match (task.text(), edition) {
             (None, 2022 | 2023) => {
-                let mut rules = ImageRules::edition(if args.edition == 2023 {
+                let mut rules = ImageRules::edition(if edition == 2023 {
                     Edition::Touche2023
                 } else {
                     Edition::Touche2022
@@ -201,7 +295,7 @@ impl Rules {
                 Rules::Answers(rules)
             }
             (Some(task), 2020..=2022) | (Some(task @ TextTask::Rank), _) => {
-                let mut rules = TextRules::edition(task, args.edition);
+                let mut rules = TextRules::edition(task, edition);
                 if let Some(topics) = topics {
                     rules = rules.with_topics(topics);
                 }
@@ -227,7 +321,7 @@ struct Expected {
 }
 
 impl Expected {
-    fn read(args: &VerifyArgs) -> Result<Self> {
+    fn read(args: &VerifyArgs, task: Option<Task>) -> Result<Self> {
         let mut topics = None;
         let dir = args.input.as_deref();
         let mut has_faults = false;
@@ -242,8 +336,8 @@ impl Expected {
             let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
             ids = Some(listed.collect());
         }
-        if let Some(dir) = &args.input {
-            ids = Some(collection_ids(args.task, dir)?);
+        if let (Some(dir), Some(task)) = (&args.input, task) {
+            ids = Some(collection_ids(task, dir)?);
         }
         Ok(Expected {
             topics,

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use console::Style;
+
 use super::stances::Confusion;
 use super::{Aggregation, Values};
+use crate::trec::escaped;
 
 /// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
 const EXACT_UP_TO: usize = 16;
@@ -194,6 +197,9 @@ impl SplitMix {
 }
 
 /// The values of runs by measures; `Display` marks the best value of each column.
+///
+/// All tables here take a width (`{:80}`): columns that do not fit go into further blocks below, each of which names its rows again. With `#`
+/// they have colours.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The names of the measures, preceded by the name of the judgements if there are several.
@@ -203,12 +209,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// The width of the first column, in characters.
-    fn name_width(&self) -> usize {
-        let names = self.rows.iter().map(|(name, _)| name.chars().count());
-        names.max().unwrap_or(0).max("run".len())
-    }
-
     /// A table of each run's difference to the first, with the p-value of [`paired`].
     pub fn differences(&self) -> impl fmt::Display + '_ {
         Differences(self)
@@ -223,37 +223,117 @@ impl Table {
     pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
         ByTopic(self, row)
     }
+
+    /// A column of the table: its title, and a cell for each of `rows`.
+    fn column<'a, R>(
+        &'a self,
+        at: usize,
+        rows: impl Iterator<Item = R>,
+        cell: impl Fn(R) -> Cell,
+    ) -> Column<'a> {
+        Column {
+            title: &self.columns[at],
+            cells: rows.map(cell).collect(),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.rows.iter().map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+/// What a table shows of one run, or of one topic, in one column.
+struct Cell {
+    text: String,
+    is_best: bool,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell {
+            text,
+            is_best: false,
+        }
+    }
+}
+
+struct Column<'a> {
+    title: &'a str,
+    cells: Vec<Cell>,
+}
+
+/// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows.
+fn write_columns(
+    f: &mut fmt::Formatter<'_>,
+    (title, names): (&str, &[&str]),
+    narrowest: usize,
+    columns: &[Column],
+) -> fmt::Result {
+    let length = |text: &str| text.chars().count();
+    let lengths = names.iter().copied().chain([title]).map(length);
+    let name_width = lengths.max().unwrap_or(0);
+    let width_of = |column: &Column| length(column.title).max(narrowest);
+    let colours = f.alternate();
+    let styled = |text: String, style: Style| {
+        let style = style.force_styling(colours);
+        style.apply_to(text).to_string()
+    };
+    let mut rest = columns;
+    loop {
+        let mut used = name_width;
+        let fitting = rest.iter().take_while(|column| {
+            used += 2 + width_of(column);
+            f.width().is_none_or(|width| used <= width)
+        });
+        let (block, others) = rest.split_at(fitting.count().clamp(rest.len().min(1), rest.len()));
+        let mut titles = format!("{title:<name_width$}");
+        for column in block {
+            titles += &format!("  {:>width$}", column.title, width = width_of(column));
+        }
+        writeln!(f, "{}", styled(titles, Style::new().bold()))?;
+        for (row, name) in names.iter().enumerate() {
+            write!(f, "{name:<name_width$}")?;
+            for column in block {
+                let Some(cell) = column.cells.get(row) else {
+                    continue;
+                };
+                let text = format!("{:>width$}", cell.text, width = width_of(column));
+                let style = if cell.is_best {
+                    Style::new().green()
+                } else {
+                    Style::new()
+                };
+                write!(f, "  {}", styled(text, style))?;
+            }
+            writeln!(f)?;
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        rest = others;
+        writeln!(f)?;
+    }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.name_width();
-        write!(f, "{:<names$}", "run")?;
-        for column in &self.columns {
-            write!(f, "  {column:>8}")?;
-        }
-        writeln!(f)?;
-        let best: Vec<f64> = (0..self.columns.len())
-            .map(|column| {
-                let values = self.rows.iter().filter_map(|(_, row)| row.get(column));
-                values.map(Values::all).fold(f64::MIN, f64::max)
+        let values = |at: usize| {
+            let of_rows = self.rows.iter().filter_map(move |(_, row)| row.get(at));
+            of_rows.map(Values::all)
+        };
+        let columns: Vec<Column> = (0..self.columns.len())
+            .map(|at| {
+                let best = values(at).fold(f64::MIN, f64::max);
+                self.column(at, values(at), |value| {
+                    let is_best = self.rows.len() > 1 && value == best;
+                    Cell {
+                        text: format!("{value:.4}{}", if is_best { "*" } else { " " }),
+                        is_best,
+                    }
+                })
             })
             .collect();
-        for (name, row) in &self.rows {
-            write!(f, "{name:<names$}")?;
-            for ((value, column), best) in row.iter().zip(&self.columns).zip(&best) {
-                let value = value.all();
-                let mark = if self.rows.len() > 1 && value == *best {
-                    "*"
-                } else {
-                    " "
-                };
-                let width = column.len().max(8) - 1;
-                write!(f, "  {value:>width$.4}{mark}")?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        write_columns(f, ("run", &self.names()), "0.0000*".len() + 1, &columns)
     }
 }
 
@@ -261,23 +341,18 @@ struct Intervals<'a>(&'a Table);
 
 impl fmt::Display for Intervals<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = self.0;
         writeln!(f, "95% confidence intervals (bootstrap over topics)")?;
-        let names = self.0.name_width();
-        write!(f, "{:<names$}", "run")?;
-        for column in &self.0.columns {
-            write!(f, "  {column:>13}")?;
-        }
-        writeln!(f)?;
-        for (name, row) in &self.0.rows {
-            write!(f, "{name:<names$}")?;
-            for (values, column) in row.iter().zip(&self.0.columns) {
-                let (low, high) = interval(values);
-                let width = column.chars().count().max(13);
-                write!(f, "  {:>width$}", format!("{low:.4}–{high:.4}"))?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        let columns: Vec<Column> = (0..table.columns.len())
+            .map(|at| {
+                let of_rows = table.rows.iter().filter_map(|(_, row)| row.get(at));
+                table.column(at, of_rows, |values| {
+                    let (low, high) = interval(values);
+                    format!("{low:.4}–{high:.4}").into()
+                })
+            })
+            .collect();
+        write_columns(f, ("run", &table.names()), 13, &columns)
     }
 }
 
@@ -285,35 +360,32 @@ struct Differences<'a>(&'a Table);
 
 impl fmt::Display for Differences<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(((first, baseline), others)) = self.0.rows.split_first() else {
+        const CELL: usize = "+0.0000 (p 0.0000)".len();
+        let table = self.0;
+        let Some(((first, baseline), others)) = table.rows.split_first() else {
             return Ok(());
         };
-        let names = self.0.name_width();
         writeln!(
             f,
             "difference to {first} (p of a paired two-sided randomisation test)"
         )?;
-        const CELL: usize = "+0.0000 (p 0.0000)".len();
-        write!(f, "{:<names$}", "run")?;
-        for column in &self.0.columns {
-            write!(f, "  {column:>CELL$}")?;
-        }
-        writeln!(f)?;
-        for (name, row) in others {
-            write!(f, "{name:<names$}")?;
-            for ((value, before), column) in row.iter().zip(baseline).zip(&self.0.columns) {
-                let PairedTest { difference, p, .. } = paired(before, value);
-                let width = column.len().max(CELL);
-                let p = match p {
-                    p if p < 0.00005 => "<.0001".to_owned(),
-                    p => format!("{p:.4}"),
-                };
-                let cell = format!("{difference:+.4} (p {p})");
-                write!(f, "  {cell:>width$}")?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        let columns: Vec<Column> = (0..table.columns.len())
+            .map(|at| {
+                let of_rows = others
+                    .iter()
+                    .filter_map(|(_, row)| Some((baseline.get(at)?, row.get(at)?)));
+                table.column(at, of_rows, |(before, value)| {
+                    let PairedTest { difference, p, .. } = paired(before, value);
+                    let p = match p {
+                        p if p < 0.00005 => "<.0001".to_owned(),
+                        p => format!("{p:.4}"),
+                    };
+                    format!("{difference:+.4} (p {p})").into()
+                })
+            })
+            .collect();
+        let names: Vec<&str> = table.names().into_iter().skip(1).collect();
+        write_columns(f, ("run", &names), CELL, &columns)
     }
 }
 
@@ -325,26 +397,24 @@ impl fmt::Display for ByTopic<'_> {
         let Some((_, values)) = table.rows.get(*row) else {
             return Ok(());
         };
-        write!(f, "{:<8}", "topic")?;
-        for column in &table.columns {
-            write!(f, "  {column:>7}")?;
-        }
-        writeln!(f)?;
         let mut topics: Vec<_> = values.iter().flat_map(|v| v.topics.keys()).collect();
         topics.sort();
         topics.dedup();
-        for topic in topics {
-            write!(f, "{topic:<8}")?;
-            for (value, column) in values.iter().zip(&table.columns) {
-                let width = column.len().max(7);
-                match value.topics.get(topic) {
-                    Some(value) => write!(f, "  {value:>width$.4}")?,
-                    // the measure leaves this topic out
-                    None => write!(f, "  {:>width$}", "-")?,
-                }
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        let columns: Vec<Column> = values
+            .iter()
+            .enumerate()
+            .map(|(at, values)| {
+                table.column(at, topics.iter(), |topic| {
+                    let value = values.topics.get(*topic);
+                    // "-": the measure leaves this topic out
+                    let text = value.map_or("-".to_owned(), |value| format!("{value:.4}"));
+                    text.into()
+                })
+            })
+            .collect();
+        let names = topics.iter().map(|topic| escaped(&topic.0).to_string());
+        let names: Vec<String> = names.map(|topic| format!("{topic:<8}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        write_columns(f, ("topic", &names), 7, &columns)
     }
 }

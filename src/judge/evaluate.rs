@@ -1,16 +1,14 @@
 //! Precision of image runs at ten results for each topic and stance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::attainable::{Attainable, DEPTH, relevance};
 use super::measure::{ImageMeasure, ImageQuestion};
 use super::{Aggregation, Edition, Values};
-use crate::trec::qrels::{ImageGrades, ImageQrels};
+use crate::trec::qrels::ImageQrels;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{Stance, TopicId};
-
-/// The number of results of each topic and stance that P@10 counts.
-const DEPTH: usize = 10;
 
 /// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +35,14 @@ impl Hits {
 
     /// The shares of images on topic, argumentative and on stance, among `places` places; 0 if there are none.
     pub fn precision(&self, places: usize) -> [f64; 3] {
-        [self.on_topic, self.argumentative, self.on_stance]
-            .map(|hits| hits as f64 / places.max(1) as f64)
+        let hits = [self.on_topic, self.argumentative, self.on_stance];
+        shares(hits, places)
     }
+}
+
+/// Counts as shares of so many places; 0 if there are none.
+fn shares(hits: [usize; 3], places: usize) -> [f64; 3] {
+    hits.map(|hits| hits as f64 / places.max(1) as f64)
 }
 
 /// P@10 of an image run (Touché 2022 and 2023, Task 3), by topic; `Display` is the table for the whole run.
@@ -56,6 +59,8 @@ pub struct TopicHits {
     pub con: Hits,
     pub in_run: bool,
     pub is_judged: bool,
+    /// What lists could reach with the judgements.
+    pub attainable: Attainable,
 }
 
 impl TopicHits {
@@ -85,18 +90,6 @@ pub(super) fn lists(run: &[ImageRunLine]) -> BTreeMap<(&TopicId, Stance), Vec<&I
         list.sort_by_key(|line| line.rank);
     }
     lists
-}
-
-/// Whether an image with these grades is on topic, argumentative and on stance, in a list of this stance.
-pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: Edition) -> [bool; 3] {
-    let on_topic = edition.counts(grades.on_topic);
-    let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
-    let on_stance = edition.counts(grades.stance(stance));
-    [
-        on_topic,
-        on_topic && argues.contains(&true),
-        on_topic && on_stance,
-    ]
 }
 
 /// Evaluates a run. Of each list, the ten lines with the lowest ranks count; equal ranks are in the order of the file. A repeated image
@@ -130,7 +123,24 @@ pub fn evaluate_images(
             Stance::Con => topic.con = hits,
         }
     }
+    let in_both = in_both_lists(run);
+    for (id, topic) in &mut topics {
+        if let Some(grades) = qrels.get(id) {
+            topic.attainable = Attainable::of(grades, edition, in_both.contains(id));
+        }
+    }
     ImageEvaluation { topics }
+}
+
+/// The topics with an image in both lists.
+fn in_both_lists(run: &[ImageRunLine]) -> BTreeSet<&TopicId> {
+    let of_stance = |stance: Stance| {
+        let lines = run.iter().filter(move |line| line.stance == stance);
+        lines.map(|line| (&line.topic, &line.image))
+    };
+    let pro: BTreeSet<_> = of_stance(Stance::Pro).collect();
+    let twice = of_stance(Stance::Con).filter(|line| pro.contains(line));
+    twice.map(|(topic, _)| topic).collect()
 }
 
 impl ImageEvaluation {
@@ -155,12 +165,32 @@ impl ImageEvaluation {
 
     /// The value of a measure for each topic that it counts, and their mean.
     pub fn measure(&self, measure: &ImageMeasure) -> Values {
-        let value = |topic: &TopicHits| {
-            let (hits, places) = match measure.list {
-                Some(stance) => (topic.list(stance), DEPTH),
-                None => (topic.both(), 2 * DEPTH),
+        self.values(measure, |topic, list| match list {
+            Some(stance) => topic.list(stance).precision(DEPTH),
+            None => topic.both().precision(2 * DEPTH),
+        })
+    }
+
+    /// The highest value of a measure that a run can reach with these judgements, as [`measure`](Self::measure) counts.
+    pub fn attainable(&self, measure: &ImageMeasure) -> Values {
+        self.values(measure, |topic, list| {
+            let (hits, places) = match list {
+                Some(Stance::Pro) => (topic.attainable.pro, DEPTH),
+                Some(Stance::Con) => (topic.attainable.con, DEPTH),
+                None => (topic.attainable.both, 2 * DEPTH),
             };
-            let [on_topic, argumentative, on_stance] = hits.precision(places);
+            shares(hits, places)
+        })
+    }
+
+    /// The answers of `shares` (on topic, argumentative, on stance) to the measure's question, for each topic that it counts.
+    fn values(
+        &self,
+        measure: &ImageMeasure,
+        shares: impl Fn(&TopicHits, Option<Stance>) -> [f64; 3],
+    ) -> Values {
+        let value = |topic: &TopicHits| {
+            let [on_topic, argumentative, on_stance] = shares(topic, measure.list);
             match measure.question {
                 ImageQuestion::OnTopic => on_topic,
                 ImageQuestion::Argumentative => argumentative,
@@ -212,32 +242,112 @@ impl ImageEvaluation {
     }
 }
 
+/// Precisions, in columns. If some judgements have fewer relevant images than places, each is followed by the most that can be reached.
+struct Cells {
+    precision: [f64; 3],
+    attainable: Option<[f64; 3]>,
+}
+
+impl fmt::Display for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [on_topic, argumentative, on_stance] = self.precision;
+        match self.attainable {
+            None => write!(
+                f,
+                "{on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}"
+            ),
+            Some([a, b, c]) => write!(
+                f,
+                "{on_topic:.3} of {a:.3}  {argumentative:.3} of {b:.3}  {on_stance:.3} of {c:.3}"
+            ),
+        }
+    }
+}
+
+impl ImageEvaluation {
+    /// Whether some topic has fewer relevant images than there are places. Topics without any judgement are not asked.
+    fn is_limited(&self) -> bool {
+        let mut judged = self.topics.values().filter(|topic| topic.is_judged);
+        judged.any(|topic| topic.attainable.both != [2 * DEPTH; 3])
+    }
+
+    /// The titles of the columns of [`Cells`].
+    fn titles(&self) -> String {
+        let titles = ["on topic", "argumentative", "on stance"];
+        if self.is_limited() {
+            titles.map(|title| format!("{title:>14}")).join("  ")
+        } else {
+            titles.join("  ")
+        }
+    }
+
+    fn cells(&self, precision: [f64; 3], attainable: [f64; 3]) -> Cells {
+        Cells {
+            precision,
+            attainable: self.is_limited().then_some(attainable),
+        }
+    }
+
+    /// The largest counts over the topics that `include` selects, as shares of all places: `places` for each topic.
+    fn most(
+        &self,
+        include: impl Fn(&TopicHits) -> bool,
+        counts: impl Fn(&Attainable) -> [usize; 3],
+        places: usize,
+    ) -> [f64; 3] {
+        let (mut sum, mut topics) = ([0; 3], 0);
+        for topic in self.topics.values().filter(|t| include(t)) {
+            for (sum, count) in sum.iter_mut().zip(counts(&topic.attainable)) {
+                *sum += count;
+            }
+            topics += 1;
+        }
+        shares(sum, places * topics)
+    }
+}
+
 impl fmt::Display for ImageEvaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (all, in_run) = self.sum(|t| t.in_run, TopicHits::both);
         let (_, judged) = self.sum(|t| t.is_judged, TopicHits::both);
-        writeln!(
-            f,
-            "{:<28} topics  on topic  argumentative  on stance",
-            "P@10"
-        )?;
-        for (name, topics, precision) in [
-            ("official: topics of the run", in_run, self.official()),
-            ("  its PRO lists", in_run, self.of_stance(Stance::Pro)),
-            ("  its CON lists", in_run, self.of_stance(Stance::Con)),
-            ("all judged topics", judged, self.all_judged()),
+        let of_list = |stance: Stance| {
+            let counts = move |most: &Attainable| match stance {
+                Stance::Pro => most.pro,
+                Stance::Con => most.con,
+            };
+            let most = self.most(|t| t.in_run, counts, DEPTH);
+            self.cells(self.of_stance(stance), most)
+        };
+        let most = |include: fn(&TopicHits) -> bool| self.most(include, |m| m.both, 2 * DEPTH);
+        writeln!(f, "{:<28} topics  {}", "P@10", self.titles())?;
+        for (name, topics, cells) in [
+            (
+                "official: topics of the run",
+                in_run,
+                self.cells(self.official(), most(|t| t.in_run)),
+            ),
+            ("  its PRO lists", in_run, of_list(Stance::Pro)),
+            ("  its CON lists", in_run, of_list(Stance::Con)),
+            (
+                "all judged topics",
+                judged,
+                self.cells(self.all_judged(), most(|t| t.is_judged)),
+            ),
         ] {
-            let [on_topic, argumentative, on_stance] = precision;
-            writeln!(
-                f,
-                "{name:<28} {topics:>6}  {on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}"
-            )?;
+            writeln!(f, "{name:<28} {topics:>6}  {cells}")?;
         }
         writeln!(
             f,
             "judged: {} of {} images listed; the others count as off topic",
             all.judged, all.listed
-        )
+        )?;
+        if self.is_limited() {
+            writeln!(
+                f,
+                "of: the most that a run can reach, because some topics have fewer relevant images than places"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -245,19 +355,16 @@ struct ByTopic<'a>(&'a ImageEvaluation);
 
 impl fmt::Display for ByTopic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:<8} on topic  argumentative  on stance   PRO    CON  judged",
-            "topic"
-        )?;
+        writeln!(f, "{:<8} {}   PRO    CON  judged", "topic", self.0.titles())?;
         for (topic, hits) in self.0.topics.iter().filter(|(_, t)| t.in_run) {
             let both = hits.both();
-            let [on_topic, argumentative, on_stance] = both.precision(2 * DEPTH);
+            let most = shares(hits.attainable.both, 2 * DEPTH);
+            let cells = self.0.cells(both.precision(2 * DEPTH), most);
             let [_, _, pro] = hits.pro.precision(DEPTH);
             let [_, _, con] = hits.con.precision(DEPTH);
             writeln!(
                 f,
-                "{topic:<8} {on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}  {pro:.3}  {con:.3}  {:>2}/{}",
+                "{topic:<8} {cells}  {pro:.3}  {con:.3}  {:>2}/{}",
                 both.judged, both.listed
             )?;
         }

@@ -110,6 +110,28 @@ pub enum StanceKind {
     F1,
 }
 
+/// The names of the measures, each as it is printed.
+pub(crate) const NAMES: [&str; 14] = [
+    "P",
+    "R",
+    "AP",
+    "RR",
+    "Rprec",
+    "Success",
+    "nDCG",
+    "Judged",
+    "topicRelevanceP",
+    "argumentativenessP",
+    "stanceRelevanceP",
+    "StanceP",
+    "StanceR",
+    "StanceF1",
+];
+
+/// The measures of image runs, which `P` means where the judgements are those of images.
+pub(crate) const IMAGE_MEASURES: [&str; 3] =
+    ["topicRelevanceP", "argumentativenessP", "stanceRelevanceP"];
+
 /// Names of grades, for `rel=NAME`.
 pub(crate) type Levels<'a> = &'a [(String, f64)];
 

@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use super::Edition;
-use super::evaluate::{lists, relevance};
+use super::attainable::relevance;
+use super::evaluate::lists;
 use crate::trec::qrels::ImageQrels;
 use crate::trec::run::{ImageRunLine, TextRunLine, read_back};
 use crate::trec::{Stance, TopicId};

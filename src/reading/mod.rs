@@ -8,6 +8,7 @@ pub mod outputs;
 pub mod pair;
 pub mod pieces;
 pub mod sections;
+pub mod steps;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use cross::Cross;
 use outputs::{OutputStore, hash_key};
 use pair::{Logits, OUTPUTS, PairEncoder, PairReading};
 use pieces::ClaimedPieces;
+use steps::{Clock, OnOutputs, Outputs, Step};
 
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
@@ -48,6 +50,7 @@ pub struct Reader<'a> {
     cross_producer: Option<String>,
     pair_producer: Option<String>,
     cut_texts: BTreeMap<DocId, String>,
+    clock: Clock,
 }
 
 fn producer<T>(
@@ -72,7 +75,19 @@ impl<'a> Reader<'a> {
             models,
             outputs,
             cut_texts: BTreeMap::new(),
+            clock: Clock::default(),
         })
+    }
+
+    /// Ends the current step and begins another, for [`Reader::seconds`]. Returns the one that has ended. The methods here that compute
+    /// something are steps of their own.
+    pub(crate) fn enter(&mut self, step: Step) -> Step {
+        self.clock.enter(step)
+    }
+
+    /// The seconds that each step has taken so far.
+    pub(crate) fn seconds(&mut self) -> Vec<(Step, f64)> {
+        self.clock.seconds()
     }
 
     /// Records that a text was not read to its end, and what was left out.
@@ -128,7 +143,7 @@ impl<'a> Reader<'a> {
             });
         let vectors = self
             .outputs
-            .complete(producer, &inputs, None, compute, &mut |_| ())?;
+            .complete(producer, &inputs, None, compute, &mut |_, _| ())?;
         match encoder {
             QueryEncoder::Sentence => self.record(self.models.sentences, Sentences::numeric)?,
             QueryEncoder::Clip => self.record(self.models.clip, Clip::numeric)?,
@@ -153,7 +168,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn sentence_vectors(
         &mut self,
         texts: &[&str],
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let Some(producer) = &self.sentence_producer else {
             return Ok(None);
@@ -161,9 +176,13 @@ impl<'a> Reader<'a> {
         let inputs: Vec<(String, &str)> = texts.iter().map(|t| (hash_key(&[t]), *t)).collect();
         let compute = self.models.sentences;
         let compute = compute.map(|model| |batch: &[&str]| model.get()?.embed(batch));
+        let step = Step::SentenceVectors;
+        let before = self.clock.enter(step);
+        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
         let vectors = self
             .outputs
             .complete(producer, &inputs, None, compute, on_progress)?;
+        self.clock.enter(before);
         self.record(self.models.sentences, Sentences::numeric)?;
         Ok(vectors)
     }
@@ -174,7 +193,7 @@ impl<'a> Reader<'a> {
         &mut self,
         topic: &str,
         texts: &[&str],
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<f32>>> {
         let Some(producer) = &self.cross_producer else {
             return Ok(None);
@@ -189,9 +208,13 @@ impl<'a> Reader<'a> {
                 Ok(scores.into_iter().map(|score| vec![score]).collect())
             }
         });
+        let step = Step::CrossEncoder;
+        let before = self.clock.enter(step);
+        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
         let outputs = self
             .outputs
             .complete(producer, &inputs, Some(1), compute, on_progress)?;
+        self.clock.enter(before);
         self.record(self.models.cross, Cross::numeric)?;
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
@@ -201,9 +224,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn pair_logits(
         &mut self,
         pairs: &[(&str, &str)],
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Logits>>> {
-        let readings = self.pair_readings(pairs, on_progress)?;
+        let readings = self.read_pairs(Step::Stance, pairs, on_progress)?;
         Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
     }
 
@@ -212,7 +235,16 @@ impl<'a> Reader<'a> {
     pub(crate) fn pair_readings(
         &mut self,
         pairs: &[(&str, &str)],
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
+    ) -> Result<Option<Vec<PairReading>>> {
+        self.read_pairs(Step::PairEncoder, pairs, on_progress)
+    }
+
+    fn read_pairs(
+        &mut self,
+        step: Step,
+        pairs: &[(&str, &str)],
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<PairReading>>> {
         let Some(producer) = &self.pair_producer else {
             return Ok(None);
@@ -227,9 +259,12 @@ impl<'a> Reader<'a> {
                 Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
             }
         });
+        let before = self.clock.enter(step);
+        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
         let outputs =
             self.outputs
                 .complete(producer, &inputs, Some(OUTPUTS), compute, on_progress)?;
+        self.clock.enter(before);
         self.record(self.models.pairs, PairEncoder::numeric)?;
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
@@ -252,7 +287,7 @@ impl<'a> Reader<'a> {
         texts: &[(&str, &str)],
     ) -> Result<Option<Vec<Vec<PairReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
-        let readings = self.pair_readings(&pieces.pairs, &mut |_| ())?;
+        let readings = self.read_pairs(Step::Stance, &pieces.pairs, &mut |_| ())?;
         Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

@@ -157,7 +157,7 @@ impl OutputStore {
     }
 
     /// The outputs for these inputs, in their order. Each input has a key under which its output is stored. Missing outputs are computed by
-    /// `compute` and stored; `on_progress` receives how many have been computed. `None` if an output is missing and there is no `compute`.
+    /// `compute` and stored; `on_progress` receives how many have been computed, and how many are missing in all. `None` if an output is missing and there is no `compute`.
     ///
     /// A stored output of another width than `width` counts as missing.
     ///
@@ -169,7 +169,7 @@ impl OutputStore {
         inputs: &[(String, I)],
         width: Option<usize>,
         compute: Option<impl FnMut(&[I]) -> Result<Vec<Vec<f32>>>>,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let mut outputs: HashMap<&str, Vec<f32>> = HashMap::new();
         let mut missing: Vec<(&str, I)> = Vec::new();
@@ -209,6 +209,7 @@ impl OutputStore {
                 return Ok(None);
             };
             let mut done = 0;
+            on_progress(done, missing.len());
             for batch in missing.chunks(BATCH) {
                 let batch_inputs: Vec<I> = batch.iter().map(|(_, input)| *input).collect();
                 let computed = compute(&batch_inputs)?;
@@ -223,7 +224,7 @@ impl OutputStore {
                 self.put(producer, &rows)?;
                 outputs.extend(rows);
                 done += batch.len();
-                on_progress(done);
+                on_progress(done, missing.len());
             }
         }
         let output = |(key, _): &(String, I)| outputs.get(key.as_str()).cloned();
@@ -437,17 +438,17 @@ mod tests {
         let mut progress = Vec::new();
         let inputs = keyed(&["b", "aaa", "b"]);
         let outputs = store
-            .complete("m/1", &inputs, None, Some(LENGTHS), &mut |n| {
-                progress.push(n)
+            .complete("m/1", &inputs, None, Some(LENGTHS), &mut |done, all| {
+                progress.push((done, all))
             })
             .unwrap();
         assert_eq!(outputs.unwrap(), [[1.0], [3.0], [1.0]]);
-        assert_eq!(progress, [2]);
+        assert_eq!(progress, [(0, 2), (2, 2)]);
         let mut stored = |producer: &str, texts: &[&str], width| {
             let none: Option<Compute> = None;
             let inputs = keyed(texts);
             store
-                .complete(producer, &inputs, width, none, &mut |_| ())
+                .complete(producer, &inputs, width, none, &mut |_, _| ())
                 .unwrap()
         };
         assert_eq!(stored("m/1", &["aaa"], Some(1)), Some(vec![vec![3.0]]));
@@ -469,7 +470,7 @@ mod tests {
         other.record_numeric("m/2", Numeric::Int8).unwrap();
         let inputs = keyed(&["b"]);
         other
-            .complete("m/1", &inputs, None, Some(LENGTHS), &mut |_| ())
+            .complete("m/1", &inputs, None, Some(LENGTHS), &mut |_, _| ())
             .unwrap();
         one.merge(&dir.path().join("other")).unwrap();
         let mut query = one
@@ -542,8 +543,9 @@ mod tests {
         let inputs = keyed(&["a", "bb", "ccc"]);
         let complete = |store: &mut OutputStore| {
             let mut computed = 0;
-            let outputs =
-                store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n| computed = n);
+            let outputs = store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n, _| {
+                computed = n
+            });
             assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0], [3.0]]);
             computed
         };
@@ -593,8 +595,9 @@ mod tests {
         let inputs = [("a".to_owned(), "a"), ("b".to_owned(), "bb")];
         for computes in [1, 0] {
             let mut computed = 0;
-            let outputs =
-                store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n| computed = n);
+            let outputs = store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |n, _| {
+                computed = n
+            });
             assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0]]);
             assert_eq!(computed, computes);
         }
@@ -608,7 +611,7 @@ mod tests {
             .execute_batch("CREATE TABLE x (y)")
             .unwrap();
         let mut store = OutputStore::open_to_read(&empty).unwrap();
-        let outputs = store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |_| ());
+        let outputs = store.complete("m/1", &inputs, None, Some(LENGTHS), &mut |_, _| ());
         assert_eq!(outputs.unwrap().unwrap(), [[1.0], [2.0]]);
     }
 }

@@ -2,10 +2,19 @@
 
 use super::words::difference;
 
+/// The coordinates: per cent of the width from left to right, so that a plot is as wide as its page while letters keep their size, and pixels
+/// from top to bottom.
+fn per_cent(share: f64) -> String {
+    format!("{:.2}", 100.0 * share)
+}
+
 /// A plot with a column for each topic.
 #[derive(Debug)]
 pub(crate) struct Columns {
+    /// The width of the plot in pixels, if there is room.
     pub width: u32,
+    /// Whether all names can be read in a narrow window.
+    pub is_few: bool,
     pub bars: Vec<ColumnBar>,
     /// The height of the line at the mean.
     pub mean: Option<String>,
@@ -15,8 +24,11 @@ pub(crate) struct Columns {
 #[derive(Debug)]
 pub(crate) struct ColumnBar {
     pub x: String,
+    pub middle: String,
     pub width: String,
     pub href: String,
+    /// The name below the column; `None` where names would overlap.
+    pub name: Option<String>,
     pub title: String,
     /// Bars in front of each other, the longest first: height, and index of the measure.
     pub parts: Vec<(String, usize)>,
@@ -27,15 +39,29 @@ pub(crate) struct ColumnBar {
 /// The height of the value 1.
 pub(crate) const HEIGHT: f64 = 100.0;
 
-/// The distance of columns, in units of the plot: larger if there are few.
-fn step(columns: usize) -> u32 {
-    (1_200 / columns.max(1) as u32).clamp(12, 48)
-}
+/// The share of a column's place that its bar takes.
+const BAR: f64 = 0.66;
+
+/// The width in which all columns fit, and the least and the largest distance of columns.
+const COLUMNS_WIDTH: u32 = 1_100;
+const MIN_STEP: u32 = 7;
+const MAX_STEP: u32 = 64;
+
+/// The width of a plot in a narrow window.
+const NARROW: u32 = 300;
+
+/// The width of a name below a column.
+const NAME_WIDTH: u32 = 22;
+
+/// The maximum number of characters of such a name.
+const NAME: usize = 4;
 
 /// The data of a column.
 #[derive(Clone)]
 pub(crate) struct Column {
     pub href: String,
+    /// The topic's number.
+    pub name: String,
     pub title: String,
     /// The value of each measure, in [0, 1].
     pub values: Vec<f64>,
@@ -44,25 +70,36 @@ pub(crate) struct Column {
 }
 
 impl Columns {
-    /// Lays out the columns, from left to right.
-    pub fn new(columns: Vec<Column>, mean: Option<f64>) -> Columns {
-        let step = step(columns.len());
-        let width = columns.len() as u32 * step;
+    /// Lays out the columns, from left to right. `first_part` is the index of the first measure's colour.
+    pub fn new(columns: Vec<Column>, mean: Option<f64>, first_part: usize) -> Columns {
+        let count = columns.len().max(1);
+        let step = (COLUMNS_WIDTH / count as u32).clamp(MIN_STEP, MAX_STEP);
+        let each_named = NAME_WIDTH.div_ceil(step) as usize;
         let up = |value: f64| format!("{:.1}", HEIGHT * value.clamp(0.0, 1.0));
+        let of_all = |columns: f64| per_cent(columns / count as f64);
         let bars = columns
             .into_iter()
             .enumerate()
             .map(|(n, column)| ColumnBar {
-                x: format!("{}", n as u32 * step + step / 6),
-                width: format!("{}", step - step / 3),
+                x: of_all(n as f64 + (1.0 - BAR) / 2.0),
+                middle: of_all(n as f64 + 0.5),
+                width: of_all(BAR),
                 href: column.href,
+                name: (n % each_named == 0 && column.name.chars().count() <= NAME)
+                    .then_some(column.name),
                 title: column.title,
-                parts: column.values.iter().map(|v| up(*v)).zip(0..).collect(),
+                parts: column
+                    .values
+                    .iter()
+                    .map(|v| up(*v))
+                    .zip(first_part..)
+                    .collect(),
                 tick: column.against.map(up),
             })
             .collect();
         Columns {
-            width,
+            width: count as u32 * step,
+            is_few: count as u32 * NAME_WIDTH <= NARROW,
             bars,
             mean: mean.map(up),
         }
@@ -78,6 +115,8 @@ pub(crate) struct Scatter {
     pub highest: String,
     pub lowest: String,
     pub zero: String,
+    /// Whether 0 has a label of its own; near the ends it would overlap with theirs.
+    pub labels_zero: bool,
 }
 
 /// A candidate in the plot.
@@ -104,8 +143,11 @@ pub(crate) struct Candidate {
     pub href: Option<String>,
 }
 
-/// The width and height of the area for dots.
-pub(crate) const PLOT: (f64, f64) = (900.0, 180.0);
+/// The height of the area for dots.
+pub(crate) const SCATTER_HEIGHT: f64 = 180.0;
+
+/// The least distance of two labels below each other.
+const LABEL_HEIGHT: f64 = 16.0;
 
 impl Scatter {
     /// Lays out the candidates; `None` if there are fewer than three, or all are alike.
@@ -116,26 +158,28 @@ impl Scatter {
         if candidates.len() < 3 || !(most > 0.0 && highest > lowest) {
             return None;
         }
-        let y = |lean: f64| format!("{:.1}", PLOT.1 * (highest - lean) / (highest - lowest));
+        let y = |lean: f64| SCATTER_HEIGHT * (highest - lean) / (highest - lowest);
         // dots of listed candidates are drawn last, above the others
         candidates.sort_by_key(|c| c.list != "none");
         let dots = candidates
             .into_iter()
             .map(|c| Dot {
-                x: format!("{:.1}", PLOT.0 * c.relevance / most),
-                y: y(c.lean),
+                x: per_cent(c.relevance / most),
+                y: format!("{:.1}", y(c.lean)),
                 list: c.list,
                 is_relevant: c.is_relevant,
                 title: c.title,
                 href: c.href,
             })
             .collect();
+        let zero = y(0.0);
         Some(Scatter {
             dots,
             most: format!("{most:.2}"),
             highest: difference(highest),
             lowest: difference(lowest),
-            zero: y(0.0),
+            zero: format!("{zero:.1}"),
+            labels_zero: (LABEL_HEIGHT..=SCATTER_HEIGHT - LABEL_HEIGHT).contains(&zero),
         })
     }
 }
@@ -144,7 +188,7 @@ impl Scatter {
 #[derive(Debug)]
 pub(crate) struct Scores {
     pub bars: Vec<ScoreBar>,
-    pub width: u32,
+    pub width: String,
     pub highest: String,
     pub lowest: String,
 }
@@ -152,11 +196,15 @@ pub(crate) struct Scores {
 /// The bar of a result.
 #[derive(Debug)]
 pub(crate) struct ScoreBar {
-    pub x: u32,
+    pub x: String,
     pub height: String,
     pub class: &'static str,
     pub title: String,
 }
+
+/// The height of the highest score's bar, and of the lowest score's, which is visible too.
+pub(crate) const SCORES_HEIGHT: f64 = 80.0;
+const LOWEST_BAR: f64 = 4.0;
 
 impl Scores {
     /// Lays out results in rank order, given as score, CSS class and title; `None` if there are fewer than three, or all scores are
@@ -170,19 +218,20 @@ impl Scores {
         if results.len() < 3 || highest <= lowest {
             return None;
         }
+        let count = results.len() as f64;
+        let rise = (SCORES_HEIGHT - LOWEST_BAR) / (highest - lowest);
         let bars: Vec<ScoreBar> = results
             .into_iter()
-            .zip(0..)
-            .map(|((score, class, title), n)| ScoreBar {
-                x: n * 8,
-                // the lowest score has a visible bar, too
-                height: format!("{:.1}", 4.0 + 56.0 * (score - lowest) / (highest - lowest)),
+            .enumerate()
+            .map(|(n, (score, class, title))| ScoreBar {
+                x: per_cent(n as f64 / count),
+                height: format!("{:.1}", LOWEST_BAR + rise * (score - lowest)),
                 class,
                 title,
             })
             .collect();
         Some(Scores {
-            width: bars.len() as u32 * 8,
+            width: per_cent(0.75 / count),
             bars,
             highest: format!("{highest:.2}"),
             lowest: format!("{lowest:.2}"),
@@ -198,17 +247,30 @@ mod tests {
     fn columns_nest_and_stay_inside() {
         let column = |values: Vec<f64>| Column {
             href: String::new(),
+            name: "7".into(),
             title: String::new(),
             values,
             against: Some(2.0),
         };
-        let columns = Columns::new(vec![column(vec![0.5, 0.25]); 1], Some(0.5));
+        let columns = Columns::new(vec![column(vec![0.5, 0.25]); 1], Some(0.5), 0);
         assert_eq!(
             columns.bars[0].parts,
             [("50.0".into(), 0), ("25.0".into(), 1)]
         );
         assert_eq!(columns.bars[0].tick.as_deref(), Some("100.0"));
         assert_eq!(columns.mean.as_deref(), Some("50.0"));
+        // few columns are not spread over a wide page, and names of many do not overlap
+        let of = |count| Columns::new(vec![column(vec![0.5]); count], None, 2);
+        assert_eq!(of(2).width, 128);
+        assert_eq!(of(2).bars[1].middle, "75.00");
+        assert_eq!(of(2).bars[0].parts, [("50.0".into(), 2)]);
+        let named = |count: usize| of(count).bars.iter().filter(|b| b.name.is_some()).count();
+        for count in [2, 50, 100, 300] {
+            let width = named(count) as u32 * NAME_WIDTH;
+            assert!(width <= of(count).width + NAME_WIDTH, "{count}");
+            assert!(named(count) >= 2.min(count), "{count}");
+        }
+        assert_eq!((named(50), named(100)), (50, 50));
     }
 
     #[test]
@@ -235,9 +297,9 @@ mod tests {
         assert_eq!(
             places,
             [
-                ("none", "0.0", "60.0"),
-                ("pro", "450.0", "0.0"),
-                ("con", "900.0", "180.0")
+                ("none", "0.00", "60.0"),
+                ("pro", "50.00", "0.0"),
+                ("con", "100.00", "180.0")
             ]
         );
         assert!(Scatter::new(Vec::new()).is_none());

@@ -1,6 +1,7 @@
 //! The report of the image task: for each topic the two lists, the relevant images that they miss, and the details of each image.
 //! First a plan decides what is shown, then the pictures for it are made, then the pages.
 
+mod copies;
 mod debate;
 mod topic;
 mod view;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::pictures::{self, Destination, PictureList, Pictures, Size};
+use super::reason::image::Candidates;
 use super::{Form, TopicReport, all_topics, by_topic};
 use crate::collection::images::ImageCollection;
 use crate::evidence::Channel;
@@ -78,6 +80,8 @@ pub struct TopicPlan<'a> {
     more_missed: Vec<&'a DocId>,
     explained: HashMap<&'a DocId, &'a ExplainedImage>,
     candidate_ranks: HashMap<&'a DocId, CandidateRanks>,
+    /// What all explanations of the topic say together.
+    candidates: Candidates,
     changed: Option<usize>,
 }
 
@@ -196,6 +200,7 @@ fn plan_topic<'a>(
         other,
         missed,
         more_missed: more_missed.into_iter().map(|(id, _)| id).collect(),
+        candidates: Candidates::new(candidates.iter().copied()),
         explained: candidates.into_iter().map(|c| (&c.image, c)).collect(),
         candidate_ranks,
         changed,

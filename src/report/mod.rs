@@ -8,6 +8,7 @@ mod chart;
 pub mod images;
 mod pages;
 pub mod pictures;
+mod reason;
 pub mod texts;
 mod tree;
 pub(crate) mod words;
@@ -50,6 +51,8 @@ pub struct MeasureColumn {
     /// The full name of the measure: "stanceRelevanceP@10".
     pub measure: String,
     pub values: Values,
+    /// The highest values that a run can reach with these judgements; `None` for measures that can always reach 1.
+    pub attainable: Option<Values>,
     /// The values of the run with which it is compared.
     pub against: Option<Values>,
 }

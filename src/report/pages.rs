@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::chart::{Column, Columns, HEIGHT, PLOT};
+use super::chart::{Column, Columns, HEIGHT, SCATTER_HEIGHT, SCORES_HEIGHT};
 use super::images::Debate;
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
@@ -56,6 +56,8 @@ struct Tile {
     unit: &'static str,
     measure: String,
     value: String,
+    /// The most that a run can reach, if the judgements allow less than 1.
+    most: Option<String>,
     difference: Option<Difference>,
 }
 
@@ -75,6 +77,8 @@ struct IndexRow<'a> {
 struct Cell {
     name: String,
     value: Option<String>,
+    /// The most that a run can reach, if the judgements allow less than 1.
+    most: Option<String>,
     width: String,
     difference: Option<Difference>,
 }
@@ -89,7 +93,8 @@ struct Topic<'a> {
     previous: Option<Neighbour>,
     next: Option<Neighbour>,
     cells: Vec<Cell>,
-    plot: (f64, f64),
+    scatter_height: f64,
+    scores_height: f64,
     body: &'a Body,
 }
 
@@ -124,6 +129,11 @@ impl Difference {
     }
 }
 
+/// What can be reached of a measure; `None` if that is 1.
+fn below_1(most: f64) -> Option<String> {
+    (most < 1.0).then(|| three_decimals(most))
+}
+
 impl MeasureColumn {
     fn tile(&self) -> Tile {
         let value = self.values.all();
@@ -133,6 +143,10 @@ impl MeasureColumn {
             unit: self.unit,
             measure: self.measure.clone(),
             value: three_decimals(value),
+            most: self
+                .attainable
+                .as_ref()
+                .and_then(|most| below_1(most.all())),
             difference: against.map(|against| Difference::of(value, against.all())),
         }
     }
@@ -140,9 +154,11 @@ impl MeasureColumn {
     fn cell(&self, topic: &TopicId) -> Cell {
         let value = self.values.topics.get(topic);
         let against = self.against.as_ref().and_then(|a| a.topics.get(topic));
+        let most = self.attainable.as_ref().and_then(|m| m.topics.get(topic));
         Cell {
             name: self.name.clone(),
             value: value.map(|v| three_decimals(*v)),
+            most: most.and_then(|most| below_1(*most)),
             width: format!("{:.0}", 100.0 * value.unwrap_or(&0.0).clamp(0.0, 1.0)),
             difference: value.zip(against).map(|(v, a)| Difference::of(*v, *a)),
         }
@@ -232,6 +248,7 @@ impl Report {
                 .collect();
             (values.len() == shown && shown > 0).then(|| Column {
                 href: form.topic(id),
+                name: id.0.clone(),
                 title: format!("{id} {}: {}", topic.topic.title, named.join(", ")),
                 values,
                 against: last.and_then(|m| m.against.as_ref()?.topics.get(id).copied()),
@@ -242,7 +259,8 @@ impl Report {
         let index = Index {
             head: &self.head,
             tiles: measures.iter().map(MeasureColumn::tile).collect(),
-            columns: (columns.len() > 1).then(|| Columns::new(columns, mean)),
+            columns: (columns.len() > 1)
+                .then(|| Columns::new(columns, mean, if is_nested { 0 } else { 2 })),
             is_nested,
             height: HEIGHT,
             rows: self
@@ -315,7 +333,8 @@ impl Report {
                 .iter()
                 .map(|m| m.cell(&report.topic.id))
                 .collect(),
-            plot: PLOT,
+            scatter_height: SCATTER_HEIGHT,
+            scores_height: SCORES_HEIGHT,
             body: &report.body,
         };
         let rendering = || format!("cannot render topic {}", report.topic.id);

@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use anyhow::Result;
 
 use super::chart::Scores;
-use super::tree::Row;
+use super::reason;
+use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
@@ -40,6 +41,9 @@ const MISSED: usize = 12;
 /// The maximum number of characters shown of a text.
 const TEXT: usize = 6_000;
 
+/// The maximum number of bars that explain a score.
+const GAUGES: usize = 6;
+
 /// The maximum number of bars in a topic's plot.
 const SCORES: usize = 60;
 
@@ -52,6 +56,8 @@ pub(crate) struct TextsTopic {
     pub more_missed: usize,
     pub dropped: Vec<TextView>,
     pub plot: Option<Scores>,
+    /// Whether a text has a stance or a quality that was estimated.
+    pub has_estimates: bool,
     pub is_judged: bool,
     pub against: Option<String>,
     /// The number of results in the run.
@@ -75,6 +81,9 @@ pub(crate) struct TextView {
     pub grades: Vec<GradeView>,
     pub quality: Option<String>,
     pub change: Option<Change>,
+    /// Why it has its rank, in a sentence; `None` if its score is not explained.
+    pub reason: Option<String>,
+    pub gauges: Vec<Gauge>,
     pub rows: Vec<Row>,
     pub url: String,
     pub link: Option<String>,
@@ -84,6 +93,8 @@ pub(crate) struct TextView {
 #[derive(Debug)]
 pub(crate) struct StanceView {
     pub class: &'static str,
+    /// Whether it was estimated, and does not stand in the collection.
+    pub is_estimated: bool,
     pub text: String,
     pub title: String,
 }
@@ -181,10 +192,10 @@ impl<'a> PageBuilder<'a> {
             first,
             changed,
             body: Body::Texts(TextsTopic {
-                objects: match self.sources.task {
-                    TextTask::Controversial | TextTask::Rank => None,
-                    TextTask::Comparative => self.topic.objects.clone(),
-                },
+                objects: self.objects().cloned(),
+                has_estimates: results.iter().any(|text| {
+                    text.quality.is_some() || text.stance.as_ref().is_some_and(|s| s.is_estimated)
+                }),
                 results,
                 missed,
                 more_missed,
@@ -244,10 +255,15 @@ impl<'a> PageBuilder<'a> {
                 0
             },
             text: marker.mark(&start),
-            stance: document.and_then(|d| d.stance).map(towards_conclusion),
+            // a stance towards a conclusion that is not there says nothing
+            stance: field("conclusion")
+                .and_then(|_| document.as_ref()?.stance)
+                .map(towards_conclusion),
             grades: self.grades(id),
             quality: explained.and_then(|e| quality(&e.score)),
             change: None,
+            reason: explained.map(|e| reason::text::sentence(e, self.objects())),
+            gauges: explained.map_or_else(Vec::new, |e| gauges(&e.score)),
             rows,
             link: web_address(&url),
             url: shortened(&url, 300),
@@ -282,9 +298,16 @@ impl<'a> PageBuilder<'a> {
         };
         StanceView {
             class,
+            is_estimated: true,
             text,
             title: "the stance towards the two objects, according to the run".into(),
         }
+    }
+
+    /// What the topic compares, if it is a comparative question.
+    fn objects(&self) -> Option<&[String; 2]> {
+        let objects = self.topic.objects.as_ref();
+        objects.filter(|_| self.sources.task == TextTask::Comparative)
     }
 
     fn is_judged_in(&self, qrels: &Qrels) -> bool {
@@ -405,9 +428,29 @@ fn towards_conclusion(stance: Stance) -> StanceView {
     };
     StanceView {
         class,
+        is_estimated: false,
         text: text.into(),
         title: "according to the collection".into(),
     }
+}
+
+/// The bars of the largest parts of a score, the longest bar for the largest part. What only places all re-ranked documents above the others
+/// has none.
+fn gauges(score: &Explanation) -> Vec<Gauge> {
+    let mut parts: Vec<&Explanation> = score
+        .parts
+        .iter()
+        .filter(|part| part.value > 0.0 && !part.name.starts_with("base of "))
+        .collect();
+    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let largest = parts.first().map_or(1.0, |part| part.value);
+    let bars = parts.iter().take(GAUGES).map(|part| Gauge {
+        name: part.name.clone(),
+        value: three_decimals(part.value),
+        width: format!("{:.1}", 100.0 * part.value / largest),
+        class: "plain",
+    });
+    bars.collect()
 }
 
 /// The estimated quality of a text, if it is part of the explanation.

@@ -1,8 +1,8 @@
-//! An explanation as nested rows, each with a number and a bar.
+//! An explanation as bars, and as nested rows, each with a number and a bar.
 
 use askama::Template;
 
-use super::words::number;
+use super::words::{number, with_minus_signs};
 use crate::trec::Explanation;
 
 /// A number of an explanation, with the rows of its parts.
@@ -15,9 +15,20 @@ pub struct Row {
     bar: Option<Bar>,
     rows: Vec<Row>,
     is_open: bool,
+    /// A CSS class: whether the text about its origin needs a line of its own, in narrow trees ("medium") or in all ("long").
+    length: &'static str,
 }
 
 impl askama::filters::HtmlSafe for Row {}
+
+/// A probability or share, with a bar.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    pub name: String,
+    pub value: String,
+    pub width: String,
+    pub class: &'static str,
+}
 
 /// The bar of a row, in per cent of the width. It starts in the middle if any row of the same level is negative, else at the left.
 #[derive(Debug)]
@@ -27,6 +38,22 @@ struct Bar {
     width: String,
     is_negative: bool,
     has_middle: bool,
+}
+
+/// The maximum number of characters of a name, and of the text about its origin, that fit in one line: in narrow trees, and in wide ones.
+const SHORT: [usize; 2] = [24, 30];
+const MEDIUM: [usize; 2] = [40, 46];
+
+fn length(name: &str, how: &str) -> &'static str {
+    let counts = [name.chars().count(), how.chars().count()];
+    let fits = |most: [usize; 2]| counts[0] <= most[0] && counts[1] <= most[1];
+    if how.is_empty() || fits(SHORT) {
+        ""
+    } else if fits(MEDIUM) {
+        "medium"
+    } else {
+        "long"
+    }
 }
 
 /// The rows of this many levels are expanded; deeper ones are collapsed.
@@ -65,7 +92,8 @@ impl Row {
         Row {
             name: explanation.name.clone(),
             value: number(explanation.value),
-            how: explanation.how.clone(),
+            how: with_minus_signs(&explanation.how),
+            length: length(&explanation.name, &explanation.how),
             bar,
             rows: explanation
                 .parts

@@ -30,6 +30,42 @@ pub fn number(value: f64) -> String {
     text.replace('-', "−")
 }
 
+/// A rank: "1st", "22nd", "113th".
+pub(crate) fn ordinal(rank: usize) -> String {
+    let ending = match (rank % 100, rank % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{rank}{ending}")
+}
+
+/// Words as a list: "a", "a and b", "a, b and c".
+pub(crate) fn joined(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// A text with typographic minus signs before its numbers.
+pub(crate) fn with_minus_signs(text: &str) -> String {
+    let mut signed = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_minus = c == '-'
+            && matches!(before, ' ' | '(')
+            && chars.peek().is_some_and(char::is_ascii_digit);
+        signed.push(if is_minus { '−' } else { c });
+        before = c;
+    }
+    signed
+}
+
 /// Turns an id into a part of a file name or fragment, of ASCII letters, digits, dots, dashes and underscores. Different ids have
 /// different slugs: if characters have to be removed, a hash of the id is added.
 pub fn slug(id: &str) -> String {
@@ -186,6 +222,17 @@ mod tests {
         assert_eq!(number(-0.25), "−0.2500");
         assert_eq!(number(0.0), "0.0000");
         assert_eq!(number(0.00012), "1.20e−4");
+        let ranks = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal);
+        assert_eq!(
+            ranks.join(" "),
+            "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 111th"
+        );
+        assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(joined(&["a"]), "a");
+        assert_eq!(
+            with_minus_signs("weight -0.88 × -2 (-1) of four-day, 3-4"),
+            "weight −0.88 × −2 (−1) of four-day, 3-4"
+        );
         assert_eq!(shortened("one two three", 8), "one two …");
         assert_eq!(shortened("one two", 8), "one two");
     }

@@ -65,7 +65,7 @@ pub(crate) fn explain_weighted_mean(name: &str, opinions: &[Opinion]) -> Explana
             name: o.name.to_owned(),
             value,
             how: match o.value {
-                Some(value) => format!("weight {share:.3} × {value:.4}"),
+                Some(value) => format!("weight {share:.3} × value {value:.4}"),
                 None => "the document has nothing here".into(),
             },
             parts: Vec::new(),

@@ -57,38 +57,62 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
         Some(sides) => sides.get(side),
         None => signals.picture.as_ref(),
     };
+    let to_arguments = "likeness to arguments for it minus against it";
+    // the name, what its number is, the signal and its weight
     let weighted = [
-        ("words around the picture", &signals.around, w.around),
+        (
+            "words around the picture",
+            "stance of the words around",
+            &signals.around,
+            w.around,
+        ),
         (
             "likeness of the text in the picture to arguments",
+            to_arguments,
             &signals.picture_likeness,
             w.picture_likeness,
         ),
         (
             "likeness of the words around to arguments",
+            to_arguments,
             &signals.around_likeness,
             w.around_likeness,
         ),
         (
             "likeness of the picture to arguments",
+            to_arguments,
             &signals.clip_likeness,
             w.clip_likeness,
         ),
-        ("CLIP's prompts", &signals.clip, w.clip),
+        (
+            "CLIP's prompts",
+            "likeness to prompts for it minus against it",
+            &signals.clip,
+            w.clip,
+        ),
     ];
     let evidence = |side: usize, sign: f64| {
-        let picture = ("text in the picture", picture_for(side), w.picture);
-        let others = weighted.map(|(name, signal, weight)| (name, signal.as_ref(), weight));
+        let picture = (
+            "text in the picture",
+            "stance of the text in the picture",
+            picture_for(side),
+            w.picture,
+        );
+        let others =
+            weighted.map(|(name, number, signal, weight)| (name, number, signal.as_ref(), weight));
         [picture]
             .into_iter()
             .chain(others)
-            .filter_map(|(name, signal, weight)| {
+            .filter_map(|(name, number, signal, weight)| {
                 let signal = signal?;
                 let weight = sign * weight;
                 Some(Explanation {
                     name: name.into(),
                     value: (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION),
-                    how: format!("{weight} × {:.4}: {}", signal.value, signal.how),
+                    how: format!(
+                        "weight {weight:.3} × {number} {:.4}: {}",
+                        signal.value, signal.how
+                    ),
                     parts: signal.parts.clone(),
                 })
             })

@@ -11,6 +11,7 @@ use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::{self, Settings, Sources};
 use crate::index::corpus::Effort;
 use crate::reading::Reader;
+use crate::reading::steps::OnOutputs;
 use crate::topic::question::TopicParts;
 use crate::trec::topic::Topic;
 use crate::trec::{ScoredDoc, TextTask};
@@ -57,7 +58,7 @@ impl ArgumentSource {
         &self,
         topic: &Topic,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Vec<ScoredDoc>> {
         let sources = &mut Sources {
             corpora: &self.indexes.by_retrieval(),

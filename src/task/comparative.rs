@@ -8,6 +8,7 @@ use super::texts::{Settings, Sources, rank};
 use crate::index::corpus::Corpus;
 use crate::reading::Reader;
 use crate::reading::pieces::used_part;
+use crate::reading::steps::{OnOutputs, Outputs, Step};
 use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
@@ -22,13 +23,13 @@ pub fn run(
     settings: &Settings,
     stances: bool,
     tag: &str,
-    on_progress: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
         let ranked = rank(topic, sources, settings, &mut |outputs| {
-            on_progress(done, outputs);
+            on_progress(done, Some(outputs));
         });
         let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
             continue;
@@ -37,12 +38,13 @@ pub fn run(
         let objects = topic.objects.as_ref().filter(|_| stances);
         let objects = objects.map(|[first, second]| Objects::new(first, second));
         let mut detected = Vec::new();
+        sources.reader.enter(Step::Stance);
         if let (None, Some(objects), Some(&corpus)) = (fixed, &objects, sources.corpora.first()) {
             let documents = ranking.documents.iter().map(|found| &found.doc);
             let mut passages = Passages::read(corpus, documents)?;
             let depth = settings.approach.stance_depth;
             passages.encode(objects, depth, sources.reader, &mut |outputs| {
-                on_progress(done, outputs);
+                on_progress(done, Some(outputs));
             })?;
             detected = passages.stances(objects, ranking.explained.len());
             passages.note_cuts(sources.reader);
@@ -65,7 +67,7 @@ pub fn run(
         explained.extend(ranking.explained);
     }
     unanswered?;
-    on_progress(topics.len(), 0);
+    on_progress(topics.len(), None);
     Ok((lines, explained))
 }
 
@@ -113,7 +115,7 @@ impl<'a> Passages<'a> {
         objects: &Objects,
         depth: usize,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<()> {
         let depth = depth.min(self.0.len());
         let first = &mut self.0[..depth];

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::rank;
 use super::texts::{Settings, Sources, TextRanking};
+use crate::reading::steps::{Outputs, Step};
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::trec::explained::ExplainedText;
@@ -19,7 +20,7 @@ pub fn run(
     sources: &mut Sources,
     settings: &Settings,
     tag: &str,
-    on_progress: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let explain = |topic: &Topic, sources: &mut _, ranking: &mut TextRanking| {
         explain_stances(topic, sources, &mut ranking.explained)
@@ -36,6 +37,7 @@ fn explain_stances(
     let Some(corpus) = sources.corpora.first() else {
         return Ok(());
     };
+    sources.reader.enter(Step::Stance);
     let (claim, _) = question::claims(&topic.title);
     let premises = |text: &ExplainedText| {
         let texts = corpus.document(&text.document)?.texts;

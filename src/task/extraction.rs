@@ -311,7 +311,7 @@ impl Extraction {
                     done: progress.done,
                     // fewer than above if the extent is a shard
                     total: progress.total,
-                    outputs: 0,
+                    outputs: None,
                 });
             };
             let (store, tools) = (&mut self.store, &self.tools);

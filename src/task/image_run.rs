@@ -204,7 +204,7 @@ fn rank(
             on_event(Event::Progress {
                 done,
                 total,
-                outputs: 0,
+                outputs: None,
             });
             !request.stop.load(Ordering::Relaxed)
         };
@@ -238,7 +238,7 @@ fn rank(
                 on_event(Event::Progress {
                     done,
                     total,
-                    outputs,
+                    outputs: Some(outputs),
                 });
             };
             let arguments = source.rank(topic, &mut reader, on_progress)?;

@@ -26,6 +26,7 @@ pub(crate) mod text_run;
 pub mod texts;
 
 use crate::index::{corpus, dense};
+use crate::reading::steps::Outputs;
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +51,11 @@ pub enum Event {
     Note(String),
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
     Started { stage: Stage, total: usize },
-    /// `done` items of `total` are finished. `outputs` is the number of model outputs that were computed for the next item so far.
+    /// `done` items of `total` are finished. `outputs` are the model outputs that are being computed for the next item.
     Progress {
         done: usize,
         total: usize,
-        outputs: usize,
+        outputs: Option<Outputs>,
     },
     /// An event of the stage that opens or builds an index.
     Index(corpus::Event),

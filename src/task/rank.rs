@@ -4,12 +4,13 @@ use anyhow::Result;
 
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::index::corpus::Unanswered;
+use crate::reading::steps::Outputs;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
 /// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
-/// finished topics, and the number of model outputs computed for the next one.
+/// finished topics, and the model outputs computed for the next one.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
@@ -18,7 +19,7 @@ pub fn run(
     sources: &mut Sources,
     settings: &Settings,
     tag: &str,
-    on_progress: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     run_with(
         topics,
@@ -51,14 +52,14 @@ pub(super) fn run_with<'a, 'r>(
     sources: &mut Sources<'a, 'r>,
     settings: &Settings,
     tag: &str,
-    on_progress: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
     mut explain: impl FnMut(&Topic, &mut Sources<'a, 'r>, &mut TextRanking) -> Result<()>,
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
         let ranked = rank(topic, sources, settings, &mut |outputs| {
-            on_progress(done, outputs);
+            on_progress(done, Some(outputs));
         });
         let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
             continue;
@@ -77,6 +78,6 @@ pub(super) fn run_with<'a, 'r>(
         explained.extend(ranking.explained);
     }
     unanswered?;
-    on_progress(topics.len(), 0);
+    on_progress(topics.len(), None);
     Ok((lines, explained))
 }

@@ -38,19 +38,24 @@ pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
 
 /// The known name that is most like a mistyped one, if one is: it begins with the word, or at most a third of its letters
 /// were left out, added, exchanged or swapped with their neighbours. Of several that are equally like it, the first.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
     if length > LONGEST_COMPARED {
         return None;
     }
     let word = word.to_lowercase();
     let distance = |name: &str| {
+        let name = name.to_lowercase();
         if length >= 3 && name.starts_with(&word) {
             return 1;
         }
-        strsim::damerau_levenshtein(&word, name)
+        strsim::damerau_levenshtein(&word, &name)
     };
-    let near = |name: &str| distance(name) <= (name.chars().count().max(length) / 3).max(1);
+    let near = |name: &str| {
+        let longest = name.chars().count().max(length);
+        // two words of one letter each have nothing in common
+        distance(name) <= (longest / 3).max(1).min(longest.saturating_sub(1))
+    };
     let candidates = known.iter().copied().filter(|name| near(name));
     candidates.min_by_key(|name| distance(name))
 }
@@ -97,6 +102,7 @@ mod tests {
             ("nobody", None),
             ("", None),
             ("x", None),
+            ("DPH", Some("dph")),
         ] {
             assert_eq!(nearest(word, &known), near, "{word}");
         }

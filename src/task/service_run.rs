@@ -81,7 +81,7 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
             on_event(Event::Progress {
                 done: n + 1,
                 total,
-                outputs: 0,
+                outputs: None,
             });
         }
         anyhow::Ok(())

@@ -20,6 +20,7 @@ use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::outputs::OutputStore;
 use crate::reading::pair::PairEncoder;
+use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
 use crate::score::rerank::Channel;
 use crate::topic::question::{self, TopicParts};
@@ -65,6 +66,8 @@ pub struct TextRun {
     pub indexes: TextIndexes,
     pub index_seconds: f64,
     pub rank_seconds: f64,
+    /// The seconds of each step of the ranking; their sum is that of the ranking.
+    pub steps: Vec<(Step, f64)>,
     /// The installed models that the approach could use, each with its checksum.
     pub models: BTreeMap<String, String>,
 }
@@ -167,6 +170,8 @@ fn rank(
         .collect();
     let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
     let shards = shards_of(collection);
+    // the vectors of a whole collection
+    reader.enter(Step::SentenceVectors);
     let (dense, clusters) = match indexes.first() {
         Some(corpus) => {
             let sources = &mut DenseSources {
@@ -227,7 +232,10 @@ fn rank(
     });
     let (lines, explained) = ranked?;
     let sheets = match (indexes.first(), request.debate) {
-        (Some(corpus), Some(per_side)) => debates(topics, corpus, &lines, per_side, &mut reader)?,
+        (Some(corpus), Some(per_side)) => {
+            reader.enter(Step::DebateSheets);
+            debates(topics, corpus, &lines, per_side, &mut reader)?
+        }
         _ => Vec::new(),
     };
     note_cut_texts(&reader, on_event);
@@ -245,6 +253,7 @@ fn rank(
         sheets,
         indexes,
         index_seconds,
+        steps: reader.seconds(),
         rank_seconds: start.elapsed().as_secs_f64(),
         models: resources.names.clone(),
     })

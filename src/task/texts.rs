@@ -21,6 +21,7 @@ use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
+use crate::reading::steps::{OnOutputs, Step};
 use crate::score::select;
 use crate::score::trees::Features;
 use crate::topic::question::{self, TopicParts};
@@ -50,7 +51,7 @@ pub struct TextRanking {
     pub explained: Vec<ExplainedText>,
 }
 
-/// Ranks the documents for one topic. `on_progress` receives the number of computed model outputs.
+/// Ranks the documents for one topic. `on_progress` receives which model outputs have been computed.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
@@ -58,8 +59,9 @@ pub fn rank(
     topic: &Topic,
     sources: &mut Sources,
     settings: &Settings,
-    on_progress: &mut dyn FnMut(usize),
+    on_progress: &mut OnOutputs,
 ) -> Result<TextRanking> {
+    sources.reader.enter(Step::Search);
     let words = question::read(topic, settings.parts).words;
     let lexical = search(topic, &words, sources, settings)?;
     let dense = sources.dense;
@@ -92,6 +94,7 @@ pub fn rank(
         let scores = ranking.iter().map(|found| (found.doc.clone(), found.score));
         retrieval_scores.extend(scores);
     }
+    sources.reader.enter(Step::Rerank);
     let mut reranked = HashMap::new();
     if let Some(recipe) = &settings.approach.rerank {
         if recipe.only {
@@ -107,6 +110,7 @@ pub fn rank(
         let explained = &mut reranked;
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
+    sources.reader.enter(Step::Search);
     let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
     let explained = if settings.explain {
         let searches = Searches {

@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use etcetera::BaseStrategy;
-use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
@@ -336,7 +335,7 @@ pub struct ModelRow {
     pub status: ModelStatus,
 }
 
-/// The models of the catalogue, and whether each is installed; `Display` is the table.
+/// The models of the catalogue, and whether each is installed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelTable {
     pub dir: PathBuf,
@@ -354,75 +353,6 @@ pub fn list(models: &Models) -> ModelTable {
                 status: models.check(entry),
             })
             .collect(),
-    }
-}
-
-impl fmt::Display for ModelTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = vec![
-            [
-                "model",
-                "role",
-                "default",
-                "installed",
-                "size",
-                "checksum",
-                "licence",
-            ]
-            .map(String::from),
-        ];
-        for ModelRow { entry, status } in &self.rows {
-            let pinned = entry.files.iter().all(|file| file.sha256.is_some());
-            let (installed, size, trust) = match status {
-                ModelStatus::Ready(model) => (
-                    "yes",
-                    DecimalBytes(model.bytes).to_string(),
-                    model.trust.to_string(),
-                ),
-                ModelStatus::Missing { .. } | ModelStatus::Wrong { .. } => (
-                    if matches!(status, ModelStatus::Missing { .. }) {
-                        "no"
-                    } else {
-                        "WRONG"
-                    },
-                    entry.size.clone(),
-                    if pinned { "pinned" } else { "on first use" }.to_owned(),
-                ),
-            };
-            table.push([
-                entry.name.clone(),
-                entry.role.to_string(),
-                if entry.default { "yes" } else { "" }.to_owned(),
-                installed.to_owned(),
-                size,
-                trust,
-                entry.licence.clone(),
-            ]);
-        }
-        writeln!(f, "models in {}\n", self.dir.display())?;
-        for row in &table {
-            let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                let width = table
-                    .iter()
-                    .filter_map(|row| row.get(column))
-                    .map(|cell| cell.chars().count())
-                    .max();
-                line += &format!("{cell:<width$}  ", width = width.unwrap_or(0));
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        writeln!(f, "\nwhat each model is for")?;
-        for ModelRow { entry, status } in &self.rows {
-            writeln!(f, "  {}: {}", entry.name, entry.gives)?;
-            match status {
-                ModelStatus::Ready(_) => {}
-                ModelStatus::Missing { files } if files.len() == entry.files.len() => {}
-                ModelStatus::Missing { files } => writeln!(f, "    missing: {}", files.join(", "))?,
-                ModelStatus::Wrong { file, why } => writeln!(f, "    {file}: {why}")?,
-            }
-        }
-        Ok(())
     }
 }
 

@@ -415,3 +415,100 @@ fn the_directories_that_tira_names_are_used_unless_others_are_given() {
     assert!(!dir.path("unused").exists());
     assert_eq!(run("comparative --index kept", "nowhere", "named"), 2);
 }
+
+/// The codes that the manual pages state (src/main.rs has them in a table), for the commands that no other test here asks.
+#[test]
+fn every_command_ends_with_the_code_that_its_page_states() {
+    let dir = passages(PASSAGES, &one_topic());
+    let image = "I0123456789abcdef";
+    for (name, contents) in [
+        ("qrels", "1 0 p1 1\n".to_owned()),
+        ("run", "1 Q0 p1 1 1.0 t\n".to_owned()),
+        ("half", "1 Q0 p1 1 1.0 t\nbroken\n".to_owned()),
+        ("broken", "broken\n".to_owned()),
+        ("images", format!("1 PRO {image} 1 1.0 t\n")),
+        ("half-images", format!("1 PRO {image} 1 1.0 t\nbroken\n")),
+        (
+            "lines",
+            "{\"topic\": \"guns\", \"text\": \"guns kill\"}\n".to_owned(),
+        ),
+        (
+            "half-lines",
+            "{\"topic\": \"guns\", \"text\": \"guns kill\"}\n{}\n".to_owned(),
+        ),
+        (
+            "beir/corpus.jsonl",
+            "{\"_id\": \"d\", \"text\": \"cats purr\"}\n".to_owned(),
+        ),
+        (
+            "beir/queries.jsonl",
+            "{\"_id\": \"q\", \"text\": \"cats\"}\n".to_owned(),
+        ),
+        (
+            "half-beir/corpus.jsonl",
+            "{\"_id\": \"d\", \"text\": \"cats purr\"}\n{\n".to_owned(),
+        ),
+        (
+            "half-beir/queries.jsonl",
+            "{\"_id\": \"q\", \"text\": \"cats\"}\n".to_owned(),
+        ),
+    ] {
+        write(&dir.path(name), contents);
+    }
+    for (line, expected) in [
+        ("rank -i beir -o out --index kept --approach bm25", 0),
+        ("rank -i half-beir -o out --index kept2 --approach bm25", 1),
+        ("rank -i gone -o out", 2),
+        ("index -i beir --index kept --approach bm25", 0),
+        ("index -i half-beir --index kept2 --approach bm25", 1),
+        ("index -i beir --index kept --approach bm25 --check", 0),
+        ("index -i gone", 2),
+        ("ask guns -i gone", 2),
+        ("quality --jsonl lines", 0),
+        ("quality --jsonl half-lines", 1),
+        ("quality --jsonl broken", 2),
+        ("evaluate --qrels qrels run", 0),
+        ("evaluate --qrels qrels half", 1),
+        ("evaluate --qrels broken run", 2),
+        ("verify run --task rank", 0),
+        ("verify broken --task rank", 1),
+        ("verify gone", 2),
+        ("inspect run -i in --index kept3 -o report", 0),
+        ("inspect half -i in --index kept3 -o report", 1),
+        ("inspect broken -i in --index kept3 -o report", 2),
+        ("export run images -o plain", 0),
+        ("export run half-images -o plain", 1),
+        ("export run broken -o plain", 2),
+        ("export evidence --evidence gone -o tables", 2),
+        ("models list", 0),
+        ("models fetch nosuch", 2),
+        ("approaches", 0),
+        ("approaches show nosuch", 2),
+        ("config", 0),
+        ("config --config broken", 2),
+        ("cache list", 0),
+        ("cache clear nosuch --yes", 2),
+        ("completions bash", 0),
+        ("completions nosuch", 2),
+        ("merge all broken", 2),
+        ("read broken", 2),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, expected, "{line}: {said}");
+    }
+    let (code, _, said) = dir.run("man pages");
+    assert_eq!(code, 0, "{said}");
+    for (page, states) in [
+        ("rank", "The run is written."),
+        ("index", "The index is up to date"),
+        ("quality", "its answer is null"),
+        ("merge", "of a damaged one some evidence could not be read"),
+        ("models-fetch", "None of the files could be downloaded."),
+        ("inspect", "A run has no line of this task"),
+        ("export-run", "The run has no line of an image run"),
+        ("read", "None of the images can be decoded."),
+    ] {
+        let page = dir.read(&format!("pages/riposte-{page}.1"));
+        assert!(page.contains(states), "{page}");
+    }
+}

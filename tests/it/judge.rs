@@ -112,6 +112,32 @@ fn precision_counted_by_hand() {
 }
 
 #[test]
+fn the_table_says_what_can_be_reached_where_judgements_are_few() {
+    // topic 1 has three images on topic, of which two argue; each counts once, because the run shows no image twice
+    let found = evaluate(QRELS, "1 PRO a 1 9 t\n1 CON x 1 9 t\n").to_string();
+    let official = found.lines().find(|line| line.starts_with("official"));
+    let values = "0.050 of 0.150  0.050 of 0.100  0.050 of 0.100";
+    assert!(official.unwrap().ends_with(values), "{found}");
+    // an image in both lists counts in each
+    let found = evaluate(QRELS, "1 PRO a 1 9 t\n1 CON a 1 9 t\n").to_string();
+    let values = "0.100 of 0.300  0.100 of 0.200  0.100 of 0.150";
+    assert!(found.contains(values), "{found}");
+    // ten images of each stance fill all places
+    let judged = |n: usize| {
+        let side = if n < 10 { "PRO" } else { "CON" };
+        format!("1 ONTOPIC i{n} 1\n1 {side} i{n} 1\n")
+    };
+    let enough: String = (0..20).map(judged).collect();
+    let found = evaluate(&enough, "1 PRO i0 1 9 t\n").to_string();
+    let official = "       1     0.050          0.050      0.050\n";
+    assert!(
+        found.contains(official) && !found.contains(" of 1.000"),
+        "{found}"
+    );
+    assert!(!found.contains("most"), "{found}");
+}
+
+#[test]
 fn only_the_ten_best_ranks_of_a_list_count() {
     // eleven lines: the relevant image has the lowest rank and is first in the file
     let mut run = "1 PRO a 11 0 t\n".to_owned();

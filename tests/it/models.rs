@@ -13,7 +13,9 @@ use riposte::weights::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::support::files::write;
 use crate::support::need::{Model, need};
+use crate::support::program::WorkDir;
 
 /// A port of this machine on which nobody listens.
 const UNREACHABLE: &str = "127.0.0.1:9";
@@ -549,24 +551,39 @@ fn the_list_tells_present_missing_and_damaged_models_apart() {
         dir.path(),
         &[("a", pinned(&body), vec![format!("http://{UNREACHABLE}/a")])],
     );
-    let row = |models: &Models| {
-        let table = list(models).to_string();
-        let row = table.lines().find(|l| l.starts_with("m ")).unwrap();
-        row.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-            .join(" ")
+    let status = || list(&models).rows.remove(0).status;
+    let missing = ModelStatus::Missing {
+        files: vec!["a".to_owned()],
     };
-    assert_eq!(row(&models), "m ocr yes no 1 kB pinned free");
+    assert_eq!(status(), missing);
     fs::create_dir_all(dir.path().join("m")).unwrap();
     fs::write(dir.path().join("m/a"), &body).unwrap();
-    assert_eq!(row(&models), "m ocr yes yes 20.00 kB pinned free");
+    assert!(matches!(status(), ModelStatus::Ready(model) if model.bytes == 20_000));
     fs::write(dir.path().join("m/a"), b"x").unwrap();
-    assert_eq!(row(&models), "m ocr yes WRONG 1 kB pinned free");
+    let wrong = ModelStatus::Wrong {
+        file: "a".to_owned(),
+        why: "is 1 bytes, must be 20000".to_owned(),
+    };
+    assert_eq!(status(), wrong);
+}
+
+#[test]
+fn the_table_of_models_says_what_is_installed_and_what_is_damaged() {
+    let dir = WorkDir::new();
+    let row = |name: &str| {
+        let (code, table, said) = dir.run("models list");
+        assert_eq!(code, 0, "{said}");
+        let row = table.lines().find(|line| line.starts_with(name)).unwrap();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        (words.join(" "), table)
+    };
+    assert_eq!(row("afinn").0, "afinn lexicon yes no 39 kB pinned");
+    write(&dir.path("no-models/afinn/AFINN-en-165.txt"), "x");
+    let (afinn, table) = row("afinn");
+    assert_eq!(afinn, "afinn lexicon yes WRONG 39 kB pinned");
     assert!(
-        list(&models)
-            .to_string()
-            .contains("a: is 1 bytes, must be 20000")
+        table.contains("AFINN-en-165.txt: is 1 bytes, must be "),
+        "{table}"
     );
 }
 

@@ -353,7 +353,10 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     for (line, why) in [
         ("verify nowhere", "nowhere"),
         ("verify empty --task comparative", "run.txt"),
-        ("verify team --edition 2021", "no image task in 2021"),
+        (
+            "verify team --task images --edition 2021",
+            "no image task in 2021",
+        ),
         (
             "verify team --task comparative --edition 2023",
             "2020, 2021 and 2022",

@@ -2,6 +2,7 @@
 
 mod answers;
 mod images;
+mod kind;
 mod texts;
 mod tira;
 
@@ -11,6 +12,7 @@ use std::fmt;
 
 pub use answers::{AnswerRules, verify_answers};
 pub use images::{ImageRules, verify_images};
+pub use kind::Kind;
 pub use texts::{TextRules, verify_texts};
 pub use tira::refused_by_tira;
 
@@ -27,6 +29,17 @@ pub enum Severity {
     Tira,
     /// The run breaks a rule.
     Error,
+}
+
+impl Severity {
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Tira => "refused by TIRA",
+            Severity::Error => "error",
+        }
+    }
 }
 
 /// What a finding is about.
@@ -78,13 +91,7 @@ impl fmt::Display for Finding {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        let severity = match self.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Tira => "refused by TIRA",
-            Severity::Error => "error",
-        };
-        write!(f, "{severity}: {}", self.what)?;
+        write!(f, "{}: {}", self.severity.word(), self.what)?;
         if !self.hint.is_empty() {
             write!(f, " ({})", self.hint)?;
         }

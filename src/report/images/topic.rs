@@ -6,12 +6,13 @@ use anyhow::Result;
 
 use super::super::chart::{Candidate, Scatter};
 use super::super::pictures::{Pictures, Size, Source};
-use super::super::tree::Row;
-use super::super::words::{Marker, difference, number, shortened, three_decimals, web_address};
-use super::super::{Body, Change, TopicReport};
-use super::view::{
-    Card, CopyOf, Gauge, GradeView, ImageView, ImagesTopic, Lean, LookAlikeView, Side, Thumbnail,
+use super::super::reason;
+use super::super::tree::{Gauge, Row};
+use super::super::words::{
+    Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
+use super::super::{Body, Change, TopicReport};
+use super::view::{Card, GradeView, ImageView, ImagesTopic, Lean, Side, Thumbnail};
 use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
 use super::{LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
@@ -30,7 +31,7 @@ const ALT: usize = 160;
 pub(super) struct PageBuilder<'a> {
     pub(super) sources: &'a Sources<'a>,
     pub(super) plan: &'a TopicPlan<'a>,
-    look_alikes: &'a LookAlikes,
+    pub(super) look_alikes: &'a LookAlikes,
     pictures: &'a Pictures,
     evidence: HashMap<&'a DocId, Evidence>,
 }
@@ -98,6 +99,7 @@ impl<'a> PageBuilder<'a> {
                 debate,
                 debate_href,
                 plot: self.plot(),
+                has_leans: shown.iter().any(|id| self.lean(id).is_some()),
                 is_judged: self.grades().is_some(),
                 against: self.sources.against.map(|(name, _)| name.to_owned()),
             }),
@@ -108,11 +110,11 @@ impl<'a> PageBuilder<'a> {
         self.sources.judged?.qrels.get(&self.plan.topic.id)
     }
 
-    fn anchor(&self, id: &DocId) -> String {
+    pub(super) fn anchor(&self, id: &DocId) -> String {
         self.sources.form.anchor(&self.plan.topic.id, &id.0)
     }
 
-    fn picture(&self, id: &DocId, size: Size) -> Option<Source> {
+    pub(super) fn picture(&self, id: &DocId, size: Size) -> Option<Source> {
         self.pictures.get(id)?.sizes.get(&size).cloned()
     }
 
@@ -159,13 +161,13 @@ impl<'a> PageBuilder<'a> {
             grade: None,
             lean: self.lean(id),
             change: None,
-            copies: None,
+            twins: None,
         }
     }
 
     fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
-            copies: self.copy_count(&line.image),
+            twins: self.left_out(&line.image),
             score: Some(three_decimals(line.score)),
             grade: self.grade(&line.image, Some(line.stance)),
             change: self.change(line),
@@ -177,6 +179,7 @@ impl<'a> PageBuilder<'a> {
         Card {
             grade: self.grade(&line.image, Some(line.stance)),
             change: Some(self.current_position(&line.image)),
+            twins: self.original(&line.image),
             ..self.card(&line.image, format!("was {}", line.rank))
         }
     }
@@ -185,6 +188,7 @@ impl<'a> PageBuilder<'a> {
         Card {
             grade: self.grade(id, None),
             change: Some(self.current_position(id)),
+            twins: self.original(id),
             ..self.card(id, "missed".into())
         }
     }
@@ -224,7 +228,6 @@ impl<'a> PageBuilder<'a> {
             None => GradeView {
                 class: "unjudged",
                 text: "unjudged",
-                pips: Vec::new(),
             },
             Some(grades) => {
                 let counts = |grade| judged.edition.counts(grade);
@@ -244,14 +247,7 @@ impl<'a> PageBuilder<'a> {
                     (true, .., Some(_)) if on_stance => ("stance", "on stance"),
                     (true, ..) => ("argues", "other stance"),
                 };
-                GradeView {
-                    class,
-                    text,
-                    pips: match stance {
-                        Some(_) => vec![on_topic, pro || con, on_stance],
-                        None => vec![on_topic, pro || con],
-                    },
-                }
+                GradeView { class, text }
             }
         })
     }
@@ -273,16 +269,19 @@ impl<'a> PageBuilder<'a> {
 
     /// The position of an image that is not shown in a list.
     fn brief_position(&self, id: &DocId) -> String {
-        if let Some((copy, place)) = self.listed_copy(id) {
-            return format!("copy of {copy}, {place}");
+        if let Some(copy) = self.listed_copy(id) {
+            return format!("copy of {}", self.position(copy));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
             return join_positions(positions.iter().copied());
         }
         match self.plan.candidate_ranks.get(id) {
             Some(at) => format!(
-                "of {}: relevance {}, PRO {}, CON {}",
-                at.of, at.relevance, at.pro, at.con
+                "{} of {} by relevance, {} as PRO, {} as CON",
+                ordinal(at.relevance),
+                at.of,
+                ordinal(at.pro),
+                ordinal(at.con)
             ),
             None if self.plan.candidate_ranks.is_empty() => "not in the run".into(),
             None => "not among the candidates".into(),
@@ -293,11 +292,9 @@ impl<'a> PageBuilder<'a> {
     fn all_positions(&self, id: &DocId) -> Vec<String> {
         let mut lines = Vec::new();
         for line in self.lines(id) {
-            let ImageRunLine { stance, rank, .. } = line;
-            lines.push(format!(
-                "{stance} rank {rank} with score {}",
-                number(line.score)
-            ));
+            let rank = ordinal(line.rank as usize);
+            let score = number(line.score);
+            lines.push(format!("{rank} in the {} list, score {score}", line.stance));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
             lines.push(format!(
@@ -307,8 +304,11 @@ impl<'a> PageBuilder<'a> {
         }
         match self.plan.candidate_ranks.get(id) {
             Some(at) => lines.push(format!(
-                "among {} candidates: {} by relevance, {} as PRO, {} as CON",
-                at.of, at.relevance, at.pro, at.con
+                "{} of {} candidates by relevance, {} as PRO, {} as CON",
+                ordinal(at.relevance),
+                at.of,
+                ordinal(at.pro),
+                ordinal(at.con)
             )),
             None if self.plan.candidate_ranks.is_empty() => {}
             None => lines.push("not among the candidates".into()),
@@ -324,41 +324,14 @@ impl<'a> PageBuilder<'a> {
         lines
     }
 
-    /// The copy of an image that is in a list, and its position there; `None` if the image is in a list itself.
-    fn listed_copy(&self, id: &DocId) -> Option<(&DocId, String)> {
-        let look_alikes = self.look_alikes.get(id)?;
-        if !self.lines(id).is_empty() {
-            return None;
-        }
-        let mut copies = look_alikes.iter().filter(|other| other.is_copy);
-        copies.find_map(|copy| {
-            let listed = !self.lines(&copy.id).is_empty();
-            listed.then(|| (&copy.id, self.position(&copy.id)))
-        })
-    }
-
-    /// The number of copies of an image that its place in a list stands for, in words.
-    fn copy_count(&self, id: &DocId) -> Option<String> {
-        let copies = self
-            .look_alikes
-            .get(id)?
-            .iter()
-            .filter(|other| other.is_copy);
-        match copies.count() {
-            0 => None,
-            1 => Some("1 copy".into()),
-            count => Some(format!("{count} copies")),
-        }
-    }
-
     /// The lines of an image in the lists that are shown.
-    fn lines(&self, id: &DocId) -> Vec<&ImageRunLine> {
+    pub(super) fn lines(&self, id: &DocId) -> Vec<&ImageRunLine> {
         let lines = self.plan.lists.iter().flatten();
         lines.filter(|line| line.image == *id).copied().collect()
     }
 
     /// The stance and rank of an image ("PRO 3"), or "not listed".
-    fn position(&self, id: &DocId) -> String {
+    pub(super) fn position(&self, id: &DocId) -> String {
         let lines = self.lines(id);
         if lines.is_empty() {
             "not listed".into()
@@ -435,17 +408,14 @@ impl<'a> PageBuilder<'a> {
             more_lines: line_count.saturating_sub(LINES),
             positions: self.all_positions(id),
             grade: self.grade(id, stance),
+            reason: self.reason(id),
             gauges,
             like: self.like(id, marker),
             formula,
             rows,
             pages: shown_pages,
             more_pages,
-            copy_of: self.listed_copy(id).map(|(copy, place)| CopyOf {
-                href: format!("#{}", self.anchor(copy)),
-                id: copy.0.clone(),
-                place,
-            }),
+            copy_of: self.listed_copy(id).map(|copy| self.twin(copy)),
             copies: views(copies),
             look_alikes: views(others),
             facts,
@@ -454,16 +424,19 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn look_alike(&self, other: &LookAlike) -> LookAlikeView {
-        let id = &other.id;
-        let shown = self.plan.shown().contains(&id);
-        LookAlikeView {
-            id: id.0.clone(),
-            href: shown.then(|| format!("#{}", self.anchor(id))),
-            source: self.picture(id, Size::Card),
-            bits: other.bits,
-            position: self.position(id),
-        }
+    /// Why an image has its place, by the explanation of its score.
+    fn reason(&self, id: &DocId) -> Option<String> {
+        let explained = self.plan.explained.get(id)?;
+        let by_relevance = self.plan.candidate_ranks.get(id)?.relevance;
+        let original = explained.copy_of.as_ref();
+        let original = original.and_then(|original| self.plan.explained.get(original));
+        let candidates = &self.plan.candidates;
+        Some(reason::image::sentence(
+            explained,
+            candidates,
+            by_relevance,
+            original.copied(),
+        ))
     }
 
     /// The numbers behind an image's score: as bars, as a formula, and as the trees of its explanation.

@@ -3,7 +3,7 @@
 use super::super::Change;
 use super::super::chart::Scatter;
 use super::super::pictures::Source;
-use super::super::tree::Row;
+use super::super::tree::{Gauge, Row};
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
@@ -30,6 +30,8 @@ pub(crate) struct ImagesTopic {
     /// The address of that sheet, if there is one.
     pub debate_href: Option<String>,
     pub plot: Option<Scatter>,
+    /// Whether cards have a bar of estimated probabilities.
+    pub has_leans: bool,
     pub is_judged: bool,
     pub against: Option<String>,
 }
@@ -59,8 +61,16 @@ pub(crate) struct Card {
     pub grade: Option<GradeView>,
     pub lean: Option<Lean>,
     pub change: Option<Change>,
-    /// How many copies the image has, in words.
-    pub copies: Option<String>,
+    /// Its copies that were left out, or the image of which it is a copy.
+    pub twins: Option<Twins>,
+}
+
+/// Images of the same picture as a card, of which a ranking keeps one.
+#[derive(Debug)]
+pub(crate) struct Twins {
+    /// What they are to the image of the card, in words.
+    pub text: String,
+    pub images: Vec<LookAlikeView>,
 }
 
 /// A bar of P(pro) and P(con).
@@ -79,8 +89,6 @@ pub(crate) struct Lean {
 pub(crate) struct GradeView {
     pub class: &'static str,
     pub text: &'static str,
-    /// Whether it is on topic, argumentative and, in a list, on stance; empty if it is not judged.
-    pub pips: Vec<bool>,
 }
 
 /// The details of an image.
@@ -107,6 +115,8 @@ pub(crate) struct ImageView {
     /// Its ranks in this run, among the candidates and in the other run, each in words.
     pub positions: Vec<String>,
     pub grade: Option<GradeView>,
+    /// Why it has its place, in a sentence; `None` if its score is not explained.
+    pub reason: Option<String>,
     pub gauges: Vec<Gauge>,
     /// The argument that it is most like.
     pub like: Option<LikeView>,
@@ -114,8 +124,8 @@ pub(crate) struct ImageView {
     pub rows: Vec<Row>,
     pub pages: Vec<PageView>,
     pub more_pages: usize,
-    /// The image in whose place it would be listed.
-    pub copy_of: Option<CopyOf>,
+    /// The image that is listed in its place.
+    pub copy_of: Option<LookAlikeView>,
     pub copies: Vec<LookAlikeView>,
     /// Images that look the same and say something else.
     pub look_alikes: Vec<LookAlikeView>,
@@ -143,15 +153,6 @@ pub struct Line {
     pub corners: String,
 }
 
-/// A probability or share, with a bar.
-#[derive(Debug)]
-pub(crate) struct Gauge {
-    pub name: String,
-    pub value: String,
-    pub width: String,
-    pub class: &'static str,
-}
-
 /// A page that shows the image.
 #[derive(Debug)]
 pub(crate) struct PageView {
@@ -162,22 +163,14 @@ pub(crate) struct PageView {
     pub parts: Vec<(&'static str, Vec<Span>)>,
 }
 
-/// The image that a copy was left out for, and its place.
-#[derive(Debug)]
-pub(crate) struct CopyOf {
-    pub href: String,
-    pub id: String,
-    /// Its stance and rank.
-    pub place: String,
-}
-
 /// An image that looks as another one does.
 #[derive(Debug)]
 pub(crate) struct LookAlikeView {
     pub id: String,
     pub href: Option<String>,
     pub source: Option<Source>,
-    pub bits: u32,
+    /// How much the pictures differ, in words.
+    pub likeness: String,
     pub position: String,
 }
 

@@ -5,6 +5,7 @@ use anyhow::Result;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::vector;
 use crate::reading::Reader;
+use crate::reading::steps::OnOutputs;
 use crate::score::arguing::{okapi, scaled_by_maximum};
 use crate::score::object_stance::{Objects, PREFERENCE};
 use crate::score::text_stance::Model;
@@ -42,7 +43,7 @@ impl Arguing {
         topic: &Topic,
         texts: &[String],
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Self> {
         let of_texts: Vec<Vec<&str>> = texts.iter().map(|text| several_sentences(text)).collect();
         let Some(arguing) = arguing_sentences(topic, &of_texts, reader, on_progress)? else {
@@ -112,7 +113,7 @@ fn arguing_sentences<'a>(
     topic: &Topic,
     of_texts: &[Vec<&'a str>],
     reader: &mut Reader,
-    on_progress: &mut dyn FnMut(usize),
+    on_progress: &mut OnOutputs,
 ) -> Result<Option<Vec<Vec<&'a str>>>> {
     let objects = topic.objects.as_ref();
     let objects = objects.map(|[first, second]| Objects::new(first, second));

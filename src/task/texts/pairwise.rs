@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::super::text_approach::Pairwise;
 use super::rerank::Documents;
 use super::sources::Sources;
+use crate::reading::steps::OnOutputs;
 use crate::score::pairwise::{self, Evidence};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
@@ -23,7 +24,7 @@ pub(super) fn compare(
     topic: &Topic,
     sources: &mut Sources,
     explained: &mut HashMap<DocId, Explanation>,
-    on_progress: &mut dyn FnMut(usize),
+    on_progress: &mut OnOutputs,
 ) -> Result<()> {
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
     let (top, others) = ranking.split_at_mut(recipe.depth.min(ranking.len()));

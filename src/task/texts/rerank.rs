@@ -13,6 +13,7 @@ use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pair::PairReading;
 use crate::reading::pieces::{beginning, used_part};
+use crate::reading::steps::OnOutputs;
 use crate::score::quality::{self, Kind};
 use crate::score::rerank::{self, Channel, Combine, Values};
 use crate::score::svr;
@@ -41,7 +42,7 @@ pub(super) fn rerank(
     recipe: &Rerank,
     topic: &Topic,
     sources: &mut Sources,
-    on_progress: &mut dyn FnMut(usize),
+    on_progress: &mut OnOutputs,
 ) -> Result<Vec<(DocId, Explanation)>> {
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
@@ -175,7 +176,7 @@ impl<'a> Documents<'a> {
         &mut self,
         recipe: &Rerank,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Values> {
         let best = |values: Vec<f64>| values.into_iter().reduce(f64::max);
         let mut found = Values::new();
@@ -204,7 +205,7 @@ impl<'a> Documents<'a> {
         recipe: &Rerank,
         found: &mut Values,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<()> {
         let texts = self.texts.iter();
         let windows = texts.map(|text| recipe.windows.split(text)).collect();
@@ -234,7 +235,7 @@ impl<'a> Documents<'a> {
         channel: Channel,
         windows: Windows,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Vec<Vec<f64>>> {
         let of_texts = |value: &dyn Fn(&str) -> f64| -> Vec<Vec<f64>> {
             self.texts.iter().map(|text| vec![value(text)]).collect()
@@ -272,7 +273,7 @@ impl<'a> Documents<'a> {
         set: FeatureSet,
         windows: Windows,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Vec<Vec<f64>>> {
         let rows = self.features(set, windows, reader, on_progress)?.iter();
         let model = set.committed();
@@ -285,7 +286,7 @@ impl<'a> Documents<'a> {
         set: FeatureSet,
         windows: Windows,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<&[Features]> {
         if self.features.is_none() {
             let (mut likeness, mut side) = (Vec::new(), Vec::new());
@@ -308,11 +309,7 @@ impl<'a> Documents<'a> {
         Ok(self.features.as_deref().unwrap_or_default())
     }
 
-    fn arguing(
-        &mut self,
-        reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
-    ) -> Result<&Arguing> {
+    fn arguing(&mut self, reader: &mut Reader, on_progress: &mut OnOutputs) -> Result<&Arguing> {
         let read = match self.arguing.take() {
             Some(read) => read,
             None => Arguing::read(self.topic, &self.texts, reader, on_progress)?,
@@ -325,7 +322,7 @@ impl<'a> Documents<'a> {
         &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Vec<Vec<f64>>> {
         let mut texts = vec![self.topic.title.as_str()];
         texts.extend(windows.iter().flatten().map(String::as_str));
@@ -343,7 +340,7 @@ impl<'a> Documents<'a> {
         &self,
         windows: &[Vec<String>],
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Vec<Vec<f64>>> {
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let Some(scores) = reader.cross_scores(&self.topic.title, &texts, on_progress)? else {
@@ -357,7 +354,7 @@ impl<'a> Documents<'a> {
         &self,
         claim: &str,
         reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<PairReading>>> {
         let texts = self.texts.iter();
         let pairs: Vec<(&str, &str)> = texts.map(|text| (claim, beginning(text))).collect();
@@ -365,11 +362,7 @@ impl<'a> Documents<'a> {
     }
 
     /// The log-odds that each text is about the topic, by its beginning; none for a text without words.
-    fn relevance(
-        &self,
-        reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<f64>>> {
+    fn relevance(&self, reader: &mut Reader, on_progress: &mut OnOutputs) -> Result<Vec<Vec<f64>>> {
         let (claim, _) = question::claims(&self.topic.title);
         let Some(readings) = self.readings(&claim, reader, on_progress)? else {
             return Ok(Vec::new());
@@ -382,11 +375,7 @@ impl<'a> Documents<'a> {
     }
 
     /// The probability that each text takes a side on the topic; none for a text without words.
-    fn side(
-        &self,
-        reader: &mut Reader,
-        on_progress: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<f64>>> {
+    fn side(&self, reader: &mut Reader, on_progress: &mut OnOutputs) -> Result<Vec<Vec<f64>>> {
         let (claim, _) = question::claims(&self.topic.title);
         let Some(readings) = self.readings(&claim, reader, on_progress)? else {
             return Ok(Vec::new());

@@ -108,3 +108,40 @@ impl WorkDir {
         (code(&output), stdout(&output), stderr(&output))
     }
 }
+
+/// Runs a command on a terminal of so many columns, by Python's pseudo-terminals. Returns what the terminal shows, with the sequences for
+/// colours and for the cursor.
+pub fn on_terminal(python: &Path, columns: usize, command: &Command) -> String {
+    // the child sets the size of its own terminal before it becomes the command
+    let program = "import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+shown = b''
+while True:
+    try:
+        read = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not read:
+        break
+    shown += read
+status = os.waitpid(pid, 0)[1]
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(status))";
+    let mut shown = Command::new(python);
+    shown.args(["-c", program, &columns.to_string()]);
+    shown.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shown.env(name, value),
+            None => shown.env_remove(name),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        shown.current_dir(dir);
+    }
+    shown.env("TERM", "xterm").env_remove("CLICOLOR_FORCE");
+    stdout(&succeed(&mut shown)).replace("\r\n", "\n")
+}

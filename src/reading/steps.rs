@@ -1,0 +1,114 @@
+//! The steps of a ranking: what is computed now, and how long each step has taken.
+
+use std::time::{Duration, Instant};
+
+/// A step of a ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Searching an index.
+    Search,
+    /// Ordering the first documents anew, without what the models compute for that.
+    Rerank,
+    SentenceVectors,
+    CrossEncoder,
+    /// The pair encoder reads topics together with texts.
+    PairEncoder,
+    Stance,
+    DebateSheets,
+}
+
+impl Step {
+    const ALL: [Step; 7] = [
+        Step::Search,
+        Step::Rerank,
+        Step::SentenceVectors,
+        Step::CrossEncoder,
+        Step::PairEncoder,
+        Step::Stance,
+        Step::DebateSheets,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Step::Search => "search",
+            Step::Rerank => "re-ranking",
+            Step::SentenceVectors => "sentence vectors",
+            Step::CrossEncoder => "cross-encoder",
+            Step::PairEncoder => "pair encoder",
+            Step::Stance => "stance",
+            Step::DebateSheets => "debate sheets",
+        }
+    }
+}
+
+/// `done` of `total` model outputs of a step have been computed. Stored outputs are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    pub step: Step,
+    pub done: usize,
+    pub total: usize,
+}
+
+/// The receiver of the progress of model outputs.
+pub type OnOutputs<'a> = dyn FnMut(Outputs) + 'a;
+
+/// Measures how long each step takes. One step runs at a time.
+#[derive(Debug)]
+pub(super) struct Clock {
+    step: Step,
+    since: Instant,
+    spent: [Duration; Step::ALL.len()],
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock {
+            step: Step::Search,
+            since: Instant::now(),
+            spent: [Duration::ZERO; Step::ALL.len()],
+        }
+    }
+}
+
+impl Clock {
+    /// Ends the current step and begins another. Returns the one that has ended.
+    pub fn enter(&mut self, step: Step) -> Step {
+        let now = Instant::now();
+        self.spent[self.step as usize] += now - self.since;
+        self.since = now;
+        std::mem::replace(&mut self.step, step)
+    }
+
+    /// The seconds that each step has taken so far, in the order of the steps.
+    pub fn seconds(&mut self) -> Vec<(Step, f64)> {
+        self.enter(self.step);
+        let spent = self.spent.iter().map(Duration::as_secs_f64);
+        Step::ALL.into_iter().zip(spent).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_has_its_own_time_and_their_sum_is_the_whole() {
+        let start = Instant::now();
+        let mut clock = Clock::default();
+        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
+        wait(5);
+        assert_eq!(clock.enter(Step::Stance), Step::Search);
+        wait(20);
+        assert_eq!(clock.enter(Step::Search), Step::Stance);
+        let seconds = clock.seconds();
+        let whole = start.elapsed().as_secs_f64();
+        let of = |step| seconds.iter().find(|(s, _)| *s == step).unwrap().1;
+        assert!(of(Step::Stance) >= 0.02 && of(Step::Search) >= 0.005);
+        assert_eq!(of(Step::Rerank), 0.0);
+        assert!(seconds.iter().map(|(_, s)| s).sum::<f64>() <= whole);
+        // a step is where ALL has it
+        for (at, step) in Step::ALL.into_iter().enumerate() {
+            assert_eq!(step as usize, at);
+        }
+    }
+}

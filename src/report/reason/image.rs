@@ -1,0 +1,569 @@
+//! The sentence about an image: "PRO 3: on topic by the text in it and its page's title; the words around it support the claim."
+
+use super::super::words::{joined, ordinal, three_decimals};
+use crate::score::select::LIST_LENGTH;
+use crate::trec::explained::ExplainedImage;
+use crate::trec::{Explanation, Stance};
+
+/// A source is named beside the first one if it adds at least this share of what the first one adds.
+const ALSO: f64 = 0.5;
+
+/// An image with less than this share of the highest relevance of its topic is only loosely on topic, and below the second hardly.
+const LOOSELY: f64 = 0.5;
+const HARDLY: f64 = 0.25;
+
+/// Evidence of at least this many log-odds supports or opposes a claim; less only leans.
+const CLEAR: f64 = 0.4;
+
+/// What is common to all candidates of a topic, according to their explanations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Candidates {
+    highest_relevance: f64,
+    count: usize,
+    lists: [List; 2],
+}
+
+/// A list as far as the explanations tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct List {
+    length: usize,
+    last_score: f64,
+}
+
+impl List {
+    fn is_full(self) -> bool {
+        self.length >= LIST_LENGTH
+    }
+}
+
+impl Candidates {
+    pub fn new<'a>(candidates: impl Iterator<Item = &'a ExplainedImage>) -> Candidates {
+        let mut of_topic = Candidates::default();
+        for image in candidates {
+            of_topic.count += 1;
+            let relevance = relevance(image).map_or(0.0, |relevance| relevance.value);
+            of_topic.highest_relevance = of_topic.highest_relevance.max(relevance);
+            for entry in &image.listed {
+                let list = &mut of_topic.lists[side(entry.stance)];
+                let is_first = list.length == 0;
+                list.length += 1;
+                if is_first || entry.score < list.last_score {
+                    list.last_score = entry.score;
+                }
+            }
+        }
+        of_topic
+    }
+}
+
+fn side(stance: Stance) -> usize {
+    match stance {
+        Stance::Pro => 0,
+        Stance::Con => 1,
+    }
+}
+
+fn opposite(stance: Stance) -> Stance {
+    match stance {
+        Stance::Pro => Stance::Con,
+        Stance::Con => Stance::Pro,
+    }
+}
+
+/// The relevance in an image's explanation; it is the same for both lists.
+fn relevance(image: &ExplainedImage) -> Option<&Explanation> {
+    let score = image.pro.as_ref().or(image.con.as_ref())?;
+    score.parts.iter().find(|part| part.name == "relevance")
+}
+
+/// Why the image is in its list, or in none. `by_relevance` is its rank among the candidates. `original` is the image of which it is a
+/// copy.
+pub(crate) fn sentence(
+    image: &ExplainedImage,
+    candidates: &Candidates,
+    by_relevance: usize,
+    original: Option<&ExplainedImage>,
+) -> String {
+    if let Some(copied) = &image.copy_of
+        && image.listed.is_empty()
+    {
+        return match original.map(place).filter(|place| !place.is_empty()) {
+            Some(place) => format!("Not listed: a copy of {copied}, which is {place}."),
+            None => format!("Not listed: a copy of {copied}, which is not listed either."),
+        };
+    }
+    let head = match place(image) {
+        place if place.is_empty() => "Not listed".to_owned(),
+        place => place,
+    };
+    let stance = match image.listed.first() {
+        Some(entry) => Some(opinion(image, candidates, entry.stance)),
+        None => unlisted(image, candidates),
+    };
+    let clauses: Vec<String> = [topicality(image, candidates, by_relevance), stance]
+        .into_iter()
+        .flatten()
+        .collect();
+    format!("{head}: {}.", clauses.join("; "))
+}
+
+/// The lists and ranks of an image: "PRO 3 and CON 7".
+fn place(image: &ExplainedImage) -> String {
+    let entries = image.listed.iter();
+    let places: Vec<String> = entries
+        .map(|entry| format!("{} {}", entry.stance, entry.rank))
+        .collect();
+    joined(&places)
+}
+
+/// What the channels of relevance compare with the topic, by the names of channels; `None` for what is no channel.
+fn source_of_relevance(channel: &str) -> Option<&'static str> {
+    Some(match channel {
+        "bm25 ocr" | "sentence ocr" | "bm25 given text" | "sentence given text" => "the text in it",
+        "bm25 title" | "sentence title" => "its page's title",
+        "bm25 near" | "sentence near" => "the words around it",
+        "bm25 main" | "sentence main" | "dirichlet main" => "the text of its page",
+        "bm25 caption" | "bm25 given caption" | "sentence given caption" => "its caption",
+        "clip topic" | "clip title" => "what it shows",
+        "arguments" => "its likeness to arguments",
+        "crawl" => "its ranks in the crawl",
+        "on topic, as the pair encoder reads the texts" => "what the pair encoder reads",
+        _ => return None,
+    })
+}
+
+/// Adds the values of the parts, at any depth, to the sources that they are about.
+fn add_sources(
+    parts: &[Explanation],
+    source: fn(&str) -> Option<&'static str>,
+    sums: &mut Vec<(&'static str, f64)>,
+) {
+    for part in parts {
+        let Some(source_of_part) = source(&part.name) else {
+            add_sources(&part.parts, source, sums);
+            continue;
+        };
+        match sums.iter_mut().find(|(name, _)| *name == source_of_part) {
+            Some((_, sum)) => *sum += part.value,
+            None => sums.push((source_of_part, part.value)),
+        }
+    }
+}
+
+/// The sources of an explanation with the sums of their values, the largest first.
+fn sources(of: &Explanation, source: fn(&str) -> Option<&'static str>) -> Vec<(&'static str, f64)> {
+    let mut sums = Vec::new();
+    add_sources(&of.parts, source, &mut sums);
+    sums.retain(|(_, sum)| *sum != 0.0);
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sums
+}
+
+/// The first source, and the second if it adds nearly as much.
+fn strongest(sources: &[(&'static str, f64)]) -> String {
+    let first = sources.first().map_or(0.0, |(_, sum)| *sum);
+    let named = sources.iter().enumerate();
+    let named = named.filter(|(at, (_, sum))| *at == 0 || (*at == 1 && *sum >= ALSO * first));
+    joined(&named.map(|(_, (name, _))| *name).collect::<Vec<_>>())
+}
+
+/// How much it is on topic, and by what.
+fn topicality(
+    image: &ExplainedImage,
+    candidates: &Candidates,
+    by_relevance: usize,
+) -> Option<String> {
+    let relevance = relevance(image)?;
+    let sources = sources(relevance, source_of_relevance);
+    let rank = || {
+        let of = candidates.count;
+        format!("{} of {of} by relevance", ordinal(by_relevance))
+    };
+    if sources.is_empty() {
+        return Some(format!(
+            "nothing about it is close to the topic ({})",
+            rank()
+        ));
+    }
+    let by = strongest(&sources);
+    let share = if candidates.highest_relevance > 0.0 {
+        relevance.value / candidates.highest_relevance
+    } else {
+        // logarithms of probabilities are negative, and have no share
+        1.0
+    };
+    Some(match share {
+        share if share < HARDLY => format!("hardly on topic ({}), most by {by}", rank()),
+        share if share < LOOSELY => format!("loosely on topic ({}), most by {by}", rank()),
+        _ => format!("on topic by {by}"),
+    })
+}
+
+/// The part of a score that is about stance. A score without other parts is about stance itself.
+fn stance_part(score: &Explanation) -> &Explanation {
+    let is_of_stance =
+        |part: &&Explanation| part.name != "relevance" && !part.name.starts_with("argues");
+    if score.parts.iter().any(|part| part.name == "relevance") {
+        score.parts.iter().find(is_of_stance).unwrap_or(score)
+    } else {
+        score
+    }
+}
+
+/// Whether the stance was estimated as a probability, P(pro) or P(con).
+fn is_belief(part: &Explanation) -> bool {
+    part.name.starts_with("P(")
+}
+
+/// What an opinion on the stance was read from, by its name.
+fn source_of_stance(signal: &str) -> Option<&'static str> {
+    Some(match signal {
+        "text in the picture" | "likeness of the text in the picture to arguments" => {
+            "the text in it"
+        }
+        "words around the picture" | "likeness of the words around to arguments" => {
+            "the words around it"
+        }
+        "likeness of the picture to arguments" | "CLIP's prompts" => "what it shows",
+        _ => return None,
+    })
+}
+
+fn is_plural(source: &str) -> bool {
+    source.starts_with("the words")
+}
+
+/// What a source does for the list: "the words around it support the claim".
+fn does(source: &str, sum: f64, stance: Stance) -> String {
+    let verb = match (sum.abs() >= CLEAR, is_plural(source)) {
+        (true, true) => "",
+        (true, false) => "s",
+        (false, true) => "lean",
+        (false, false) => "leans",
+    };
+    match (sum.abs() >= CLEAR, stance) {
+        (true, Stance::Pro) => format!("{source} support{verb} the claim"),
+        (true, Stance::Con) => format!("{source} oppose{verb} the claim"),
+        (false, Stance::Pro) => format!("{source} {verb} towards the claim"),
+        (false, Stance::Con) => format!("{source} {verb} against the claim"),
+    }
+}
+
+/// Why it is in the list of that stance.
+fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> String {
+    let Some(score) = image.score(stance) else {
+        return "its score is not explained".into();
+    };
+    let part = stance_part(score);
+    if !is_belief(part) {
+        return match (part.name.as_str(), part.how.as_str()) {
+            ("on both sides", _) => "no stance is estimated".into(),
+            ("stance of the texts", _) => format!("{stance} is the likeliest stance of its texts"),
+            (name, "") => format!("put here by the {name}"),
+            (name, how) => format!("put here by the {name} ({how})"),
+        };
+    }
+    let other = opposite(stance);
+    let is_in_both = image.listed.iter().any(|entry| entry.stance == other);
+    let worth_more = image
+        .score(other)
+        .is_some_and(|there| there.value > score.value && !is_in_both);
+    let displaced = match (worth_more, candidates.lists[side(other)].is_full()) {
+        (false, _) => String::new(),
+        (true, true) => format!("{other} was full, and "),
+        (true, false) => format!("{stance} had no other, and "),
+    };
+    let sources = sources(part, source_of_stance);
+    let against = sources.last().filter(|(_, sum)| *sum < 0.0);
+    let Some((source, sum)) = sources.first().filter(|(_, sum)| *sum > 0.0) else {
+        let prior = match (stance, worth_more) {
+            (Stance::Pro, false) => "; images are more often PRO than CON",
+            _ => "",
+        };
+        let takes = match stance {
+            Stance::Pro => "supports",
+            Stance::Con => "opposes",
+        };
+        return format!("{displaced}nothing about it {takes} the claim{prior}");
+    };
+    let doubt = match against {
+        Some((source, lost)) if -lost >= ALSO * sum => {
+            let way = match (-lost >= CLEAR, is_plural(source)) {
+                (true, true) => "say the opposite",
+                (true, false) => "says the opposite",
+                (false, true) => "lean the other way",
+                (false, false) => "leans the other way",
+            };
+            format!(", though {source} {way}")
+        }
+        _ => String::new(),
+    };
+    format!("{displaced}{}{doubt}", does(source, *sum, stance))
+}
+
+/// Why it is in no list: its better score is below the last of that list.
+fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
+    let scores = Stance::BOTH.into_iter();
+    let scores = scores.filter_map(|stance| Some((stance, image.score(stance)?.value)));
+    let Some((stance, score)) = scores.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Some("it is estimated to take neither side".into());
+    };
+    let list = candidates.lists[side(stance)];
+    (list.is_full() && score <= list.last_score).then(|| {
+        format!(
+            "its score as {stance}, {}, is below {}, the lowest in that list",
+            three_decimals(score),
+            three_decimals(list.last_score)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::approach::RelevanceChannel;
+    use crate::trec::explained::ListEntry;
+    use crate::trec::{DocId, TopicId};
+
+    fn of(name: &str, value: f64, parts: &[(&str, f64)]) -> Explanation {
+        let parts = parts
+            .iter()
+            .map(|(name, value)| Explanation::leaf(*name, *value));
+        Explanation {
+            parts: parts.collect(),
+            ..Explanation::leaf(name, value)
+        }
+    }
+
+    /// A candidate with these channels of relevance and these signals for PRO, of which those for CON are the opposite.
+    fn image(
+        place: Option<(Stance, u32)>,
+        scores: [f64; 2],
+        channels: &[(&str, f64)],
+        signals: &[(&str, f64)],
+    ) -> ExplainedImage {
+        let relevance = of("relevance", channels.iter().map(|c| c.1).sum(), channels);
+        let score = |value: f64, belief: &str, sign: f64| {
+            let mut parts = vec![("prior", sign)];
+            parts.extend(signals.iter().map(|(name, value)| (*name, sign * value)));
+            Explanation {
+                parts: vec![
+                    relevance.clone(),
+                    of("argues", 0.5, &[]),
+                    of(belief, 0.5, &parts),
+                ],
+                ..Explanation::leaf("worth", value)
+            }
+        };
+        let listed = place.map(|(stance, rank)| ListEntry {
+            stance,
+            rank,
+            score: scores[side(stance)],
+        });
+        ExplainedImage {
+            topic: TopicId("1".into()),
+            image: DocId("I1".into()),
+            listed: listed.into_iter().collect(),
+            copy_of: None,
+            pro: Some(score(scores[0], "P(pro)", 1.0)),
+            con: Some(score(scores[1], "P(con)", -1.0)),
+        }
+    }
+
+    /// A topic whose most relevant image has a relevance of 0.6, and whose lists are full or not and end at these scores.
+    fn candidates(lists: [(usize, f64); 2]) -> Candidates {
+        Candidates {
+            highest_relevance: 0.6,
+            count: 25,
+            lists: lists.map(|(length, last_score)| List { length, last_score }),
+        }
+    }
+
+    const FULL: [(usize, f64); 2] = [(10, 0.7), (10, 0.4)];
+
+    #[test]
+    fn the_first_sentence_names_what_counts_most() {
+        let image = image(
+            Some((Stance::Pro, 3)),
+            [0.9, 0.6],
+            &[
+                ("sentence ocr", 0.2),
+                ("bm25 ocr", 0.1),
+                ("sentence title", 0.25),
+                ("bm25 near", 0.02),
+                ("clip topic", 0.0),
+            ],
+            &[
+                ("words around the picture", 0.5),
+                ("likeness of the words around to arguments", 0.2),
+                ("text in the picture", 0.1),
+            ],
+        );
+        assert_eq!(
+            sentence(&image, &candidates(FULL), 2, None),
+            "PRO 3: on topic by the text in it and its page's title; the words around it support the claim."
+        );
+    }
+
+    #[test]
+    fn an_image_that_had_no_room_in_its_better_list_says_so() {
+        let image = image(
+            Some((Stance::Con, 1)),
+            [0.9, 0.6],
+            &[("bm25 title", 0.5)],
+            &[("words around the picture", -0.3)],
+        );
+        assert_eq!(
+            sentence(&image, &candidates(FULL), 2, None),
+            "CON 1: on topic by its page's title; PRO was full, and the words around it lean against the claim."
+        );
+        assert_eq!(
+            sentence(&image, &candidates([(3, 0.7), (1, 0.6)]), 2, None),
+            "CON 1: on topic by its page's title; CON had no other, and the words around it lean against the claim."
+        );
+    }
+
+    #[test]
+    fn doubts_are_named() {
+        let of = |channels: &[(&str, f64)], signals: &[(&str, f64)]| {
+            let image = image(Some((Stance::Pro, 8)), [0.9, 0.6], channels, signals);
+            sentence(&image, &candidates(FULL), 23, None)
+        };
+        assert_eq!(
+            of(
+                &[("clip topic", 0.2)],
+                &[("text in the picture", 0.8), ("CLIP's prompts", -0.5)]
+            ),
+            "PRO 8: loosely on topic (23rd of 25 by relevance), most by what it shows; the text in it supports the claim, though what \
+             it shows says the opposite."
+        );
+        assert_eq!(
+            of(
+                &[("arguments", 0.1)],
+                &[("text in the picture", 0.8), ("CLIP's prompts", -0.3)]
+            ),
+            "PRO 8: hardly on topic (23rd of 25 by relevance), most by its likeness to arguments; the text in it supports the claim."
+        );
+        assert_eq!(
+            of(&[("bm25 near", 0.0)], &[]),
+            "PRO 8: nothing about it is close to the topic (23rd of 25 by relevance); nothing about it supports the claim; images are \
+             more often PRO than CON."
+        );
+    }
+
+    #[test]
+    fn an_image_in_no_list_says_what_it_lacked_or_whose_copy_it_is() {
+        let mut left_out = image(None, [0.65, 0.3], &[("bm25 ocr", 0.5)], &[]);
+        assert_eq!(
+            sentence(&left_out, &candidates(FULL), 12, None),
+            "Not listed: on topic by the text in it; its score as PRO, 0.650, is below 0.700, the lowest in that list."
+        );
+        left_out.copy_of = Some(DocId("I2".into()));
+        let listed = image(Some((Stance::Con, 4)), [0.9, 0.6], &[], &[]);
+        assert_eq!(
+            sentence(&left_out, &candidates(FULL), 12, Some(&listed)),
+            "Not listed: a copy of I2, which is CON 4."
+        );
+        assert_eq!(
+            sentence(&left_out, &candidates(FULL), 12, None),
+            "Not listed: a copy of I2, which is not listed either."
+        );
+        let neither = ExplainedImage {
+            copy_of: None,
+            pro: None,
+            con: None,
+            ..left_out
+        };
+        assert_eq!(
+            sentence(&neither, &candidates(FULL), 12, None),
+            "Not listed: it is estimated to take neither side."
+        );
+    }
+
+    #[test]
+    fn approaches_of_others_are_named_by_their_own_words() {
+        let mut found = image(
+            Some((Stance::Pro, 2)),
+            [0.9, 0.6],
+            &[("bm25 main", 0.5)],
+            &[],
+        );
+        let mut with = |name: &str, how: &str| {
+            let stance = found.pro.as_mut().and_then(|score| score.parts.last_mut());
+            let stance = stance.unwrap();
+            (stance.name, stance.how) = (name.into(), how.into());
+            sentence(&found, &candidates(FULL), 1, None)
+        };
+        assert_eq!(
+            with("sign of AFINN over the page", "3.0000"),
+            "PRO 2: on topic by the text of its page; put here by the sign of AFINN over the page (3.0000)."
+        );
+        assert_eq!(
+            with("on both sides", "no stance is estimated"),
+            "PRO 2: on topic by the text of its page; no stance is estimated."
+        );
+        let negative = image(
+            Some((Stance::Con, 2)),
+            [0.9, 0.6],
+            &[("dirichlet main", -3.0)],
+            &[],
+        );
+        let of_topic = Candidates {
+            highest_relevance: 0.0,
+            ..candidates(FULL)
+        };
+        let says = sentence(&negative, &of_topic, 1, None);
+        assert!(
+            says.starts_with("CON 2: on topic by the text of its page;"),
+            "{says}"
+        );
+        found.pro = Some(Explanation::leaf(
+            "smallest crawl rank, of \"… good\"",
+            0.98,
+        ));
+        assert_eq!(
+            sentence(&found, &candidates(FULL), 1, None),
+            "PRO 2: put here by the smallest crawl rank, of \"… good\"."
+        );
+    }
+
+    #[test]
+    fn every_channel_of_relevance_has_a_name_for_readers() {
+        for channel in RelevanceChannel::ALL {
+            let name = channel.name();
+            assert!(source_of_relevance(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_common_to_the_candidates_is_read_from_their_explanations() {
+        let first = image(
+            Some((Stance::Pro, 1)),
+            [0.9, 0.6],
+            &[("bm25 ocr", 0.3)],
+            &[],
+        );
+        let second = image(
+            Some((Stance::Pro, 2)),
+            [0.5, 0.6],
+            &[("bm25 ocr", 0.4)],
+            &[],
+        );
+        let third = image(None, [0.2, 0.1], &[("bm25 ocr", 0.1)], &[]);
+        let expected = Candidates {
+            highest_relevance: 0.4,
+            count: 3,
+            lists: [
+                List {
+                    length: 2,
+                    last_score: 0.5,
+                },
+                List::default(),
+            ],
+        };
+        assert_eq!(
+            Candidates::new([&first, &second, &third].into_iter()),
+            expected
+        );
+    }
+}

@@ -1,0 +1,517 @@
+//! The grammar that all commands share: judgements, names of runs, short names, words that are mistyped, --quiet and --json.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use riposte::evidence::Channel;
+use riposte::weights::Catalogue;
+use serde_json::Value;
+
+use crate::support::collection::{argument, write_arguments};
+use crate::support::files::{json_lines, text};
+use crate::support::need::{Python, need};
+use crate::support::program::{
+    WorkDir, code, collection_tools, on_terminal, riposte, stderr, stdout, succeed,
+};
+use crate::support::sample;
+
+/// Judgements of images for two topics, and a run with the images of the first topic.
+const QRELS: &str = "1 ONTOPIC I0123456789abcde0 1\n1 PRO I0123456789abcde0 1\n1 ONTOPIC I0123456789abcde1 1\n2 ONTOPIC I0123456789abcde2 1\n";
+const RUN: &str = "1 PRO I0123456789abcde0 1 2 one\n1 CON I0123456789abcde1 1 1 one\n";
+const BOTH: &str = "1 PRO I0123456789abcde0 1 2 two\n2 CON I0123456789abcde2 1 1 two\n";
+
+fn images() -> WorkDir {
+    WorkDir::with(&[
+        ("qrels", QRELS.as_bytes()),
+        ("run.txt", RUN.as_bytes()),
+        ("both.txt", BOTH.as_bytes()),
+    ])
+}
+
+#[test]
+fn judgements_are_an_option_or_the_first_word_and_runs_can_be_named() {
+    let dir = images();
+    let values = |line: &str| {
+        let (code, printed, said) = dir.run(line);
+        assert_eq!(code, 0, "{line}: {said}");
+        let cells = json_lines(&printed);
+        let of_cell = |cell: &Value| {
+            let word = |name: &str| cell[name].as_str().unwrap().to_owned();
+            (word("run"), word("qrels"), cell["value"].to_string())
+        };
+        cells.iter().map(of_cell).collect::<Vec<_>>()
+    };
+    let measure = "topicRelevanceP@10 --json";
+    let first = values(&format!("evaluate qrels run.txt {measure}"));
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0].2, "0.1");
+    assert_eq!(
+        values(&format!("evaluate --qrels qrels run.txt {measure}")),
+        first
+    );
+    assert_eq!(
+        values(&format!("evaluate run.txt {measure} --qrels qrels")),
+        first
+    );
+    // the first word can be judgements beside those of the option
+    let two = values(&format!("evaluate qrels run.txt --qrels x=qrels {measure}"));
+    let names: Vec<&str> = two.iter().map(|(_, qrels, _)| qrels.as_str()).collect();
+    assert_eq!(names, ["qrels", "x"]);
+    let named = values(&format!(
+        "evaluate --qrels qrels a=run.txt b=run.txt {measure}"
+    ));
+    let names: Vec<&str> = named.iter().map(|(run, ..)| run.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    for (line, message) in [
+        (
+            "evaluate --qrels qrels a=run.txt a=both.txt",
+            "two runs are named a",
+        ),
+        (
+            "evaluate --qrels qrels a=gone.txt",
+            "there is no file gone.txt",
+        ),
+        ("evaluate --qrels qrels", "required"),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, 2, "{line}");
+        assert!(said.contains(message), "{line}: {said}");
+    }
+    // other commands that take a run take a named one
+    let (_, printed, _) = dir.run("verify a=run.txt");
+    assert!(printed.starts_with("run.txt: "), "{printed}");
+    let (code, _, said) = dir.run("export run a=run.txt -o plain --qrels qrels");
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn the_short_name_of_a_measure_means_all_three_of_images() {
+    let dir = images();
+    let measures = |measure: &str| {
+        let (code, printed, said) =
+            dir.run(&format!("evaluate --qrels qrels run.txt {measure} --json"));
+        assert_eq!(code, 0, "{said}");
+        let of = |cell: &Value| format!("{} {}", cell["measure"].as_str().unwrap(), cell["value"]);
+        json_lines(&printed).iter().map(of).collect::<Vec<_>>()
+    };
+    let long = "topicRelevanceP@10 argumentativenessP@10 stanceRelevanceP@10";
+    assert_eq!(measures("P@10"), measures(long));
+    assert_eq!(measures("P@10")[0], "topicRelevanceP@10 0.1");
+    assert_eq!(
+        measures("P(list=PRO)@10")[2],
+        "stanceRelevanceP(list=PRO)@10 0.1"
+    );
+    let (code, _, said) = dir.run("evaluate --qrels qrels run.txt P@5");
+    assert_eq!(code, 2);
+    assert!(said.contains("image runs are measured @10"), "{said}");
+}
+
+/// The lengths of lines without the sequences for colours.
+fn longest(shown: &str) -> usize {
+    let lines = without_colours(shown);
+    let lengths = lines.lines().map(|line| line.chars().count());
+    lengths.max().unwrap_or(0)
+}
+
+fn without_colours(shown: &str) -> String {
+    let mut pieces = shown.split("\u{1b}[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |all, piece| {
+        all + piece.split_once('m').map_or(piece, |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn tables_fit_a_terminal_and_show_no_measure_twice() {
+    let dir = images();
+    for line in [
+        "evaluate --qrels qrels run.txt both.txt",
+        "evaluate --qrels qrels run.txt both.txt --ci --by-topic",
+        "models list",
+    ] {
+        let (code, printed, said) = dir.run(line);
+        assert_eq!(code, 0, "{said}");
+        assert!(longest(&printed) <= 80, "{line}:\n{printed}");
+    }
+    // the longest name of a run is a word that is wider than that
+    let (_, systems, _) = dir.run("approaches");
+    for line in systems.lines().filter(|line| line.trim().contains(' ')) {
+        assert!(longest(line) <= 80, "{line}");
+    }
+    // the runs have other topics than the judgements: there are twice the measures, in several blocks
+    let (_, both, _) = dir.run("evaluate --qrels qrels run.txt both.txt");
+    assert!(both.contains("topicRelevanceP(topics=judged)@10"), "{both}");
+    let blocks = both.lines().filter(|line| line.starts_with("run  "));
+    assert!(blocks.count() > 2, "{both}");
+    // every block names the runs
+    assert_eq!(both.matches("\nboth.txt").count(), 8, "{both}");
+    // with all judged topics, both kinds of measures say the same
+    let (_, all, _) = dir.run("evaluate --qrels qrels both.txt b=both.txt");
+    assert!(!all.contains("topics=judged"), "{all}");
+    assert!(all.contains("stanceRelevanceP@10"), "{all}");
+}
+
+#[test]
+fn tables_have_colours_on_a_terminal_alone() {
+    let dir = images();
+    let args = ["evaluate", "--qrels", "qrels", "run.txt", "both.txt"];
+    let mut command = riposte(&dir.path(""), &args);
+    command.current_dir(dir.path(""));
+    let piped = stdout(&succeed(&mut command));
+    assert!(!piped.contains('\u{1b}'), "{piped}");
+    let Some(python) = need(Python) else {
+        return;
+    };
+    command.env_remove("NO_COLOR");
+    let shown = on_terminal(&python, 80, &command);
+    assert!(shown.contains("\u{1b}[1mrun"), "a bold heading: {shown:?}");
+    assert!(shown.contains("\u{1b}[32m"), "the best value in green");
+    assert_eq!(without_colours(&shown), piped);
+    command.env("NO_COLOR", "1");
+    assert_eq!(on_terminal(&python, 80, &command), piped);
+    // the wider the terminal, the fewer the blocks
+    let wide = on_terminal(&python, 300, &command);
+    assert_eq!(wide.matches("\nboth.txt").count(), 2, "{wide}");
+}
+
+#[test]
+fn verify_finds_the_task_of_a_run() {
+    let image = "I0123456789abcdef";
+    for (task, lines) in [
+        ("images", format!("1 PRO {image} 1 2 t\n1 CON {image} 1 1 t\n")),
+        ("images", format!("60 PRO {image} 1 2 t\n")),
+        (
+            "images",
+            format!("{{\"argument_id\": \"1-1\", \"method\": \"retrieval\", \"image_id\": \"{image}\", \"rank\": 1, \"tag\": \"t\"}}\n"),
+        ),
+        ("controversial", "51 Q0 S428a8bea-A6fcf1b51 1 7.5 t\n".into()),
+        ("controversial", "1 PRO S428a8bea-A6fcf1b51__PREMISE__1,S428a8bea-A6fcf1b51__CONC__1 1 7.5 t\n".into()),
+        ("controversial", "1 Q0 10113b57-2019-04-18T18:28:52Z-00001-000 1 7.5 t\n".into()),
+        ("comparative", "2 FIRST clueweb12-0608wb-66-03868___1 1 7.5 t\n2 Q0 clueweb12-0608wb-66-03868___2 2 7 t\n".into()),
+        ("comparative", "51 Q0 clueweb12-0608wb-66-03868 1 7.5 t\n".into()),
+        ("rank", "q1 Q0 doc-1 1 7.5 t\nq1 Q0 doc-2 2 7 t\n".into()),
+    ] {
+        let dir = WorkDir::with(&[("run.txt", lines.as_bytes())]);
+        let (_, printed, said) = dir.run("verify run.txt --json");
+        let verdict = &json_lines(&printed)[0];
+        assert_eq!(verdict["task"], task, "{lines}{said}");
+        let (_, _, said) = dir.run("verify run.txt");
+        assert!(said.contains(&format!("as a run for `{task}`")), "{said}");
+        // a task that was typed is believed
+        let (_, printed, _) = dir.run("verify run.txt --json --task rank --edition 2022");
+        assert_eq!(json_lines(&printed)[0]["task"], "rank");
+    }
+    // the year follows from the lines: such runs are valid, but for the topics that are missing
+    for (lines, valid) in [
+        ("51 Q0 clueweb12-0608wb-66-03868 1 7.5 t\n", true),
+        (
+            "2 FIRST clueweb12-0608wb-66-03868___1 1 7.5 t\n100 NO clueweb12-0608wb-66-03868___1 1 7 t\n",
+            true,
+        ),
+        ("60 PRO I0123456789abcdef01234567 1 2 t\n", true),
+        ("60 FIRST clueweb12-0608wb-66-03868___1 1 7.5 t\n", true),
+        ("101 Q0 S428a8bea-A6fcf1b51 1 7.5 t\n", false),
+    ] {
+        let dir = WorkDir::with(&[("run.txt", lines.as_bytes())]);
+        let (_, printed, _) = dir.run("verify run.txt --json");
+        let verdict = &json_lines(&printed)[0];
+        // the second is checked by 2022, which has topic 60 among others
+        let topic = verdict["findings"].as_array().unwrap().iter();
+        let wrong = topic.filter(|finding| finding["severity"] == "error");
+        assert_eq!(wrong.count() == 0, valid, "{lines}: {verdict:#}");
+    }
+}
+
+#[test]
+fn verify_goes_by_the_collection_as_inspect_does() {
+    let dir = WorkDir::with(&[(
+        "in/topics.xml",
+        b"<topics><topic><number>1</number><title>Should guns be banned?</title></topic></topics>",
+    )]);
+    let premise = |town: usize| {
+        format!(
+            "Guns kill many people in the streets of town {town}, and so they should be banned at once, say those who live there."
+        )
+    };
+    write_arguments(
+        &dir.path("in"),
+        (0..20).map(|n| argument(&format!("a{n}"), "Ban guns", &premise(n), "PRO")),
+    );
+    let home = dir.path("");
+    let (home, input, out) = (home.as_path(), dir.path("in"), dir.path("out"));
+    let input = text(&input);
+    let run = ["controversial", "-i", input, "-o", text(&out)];
+    succeed(&mut riposte(home, &run));
+    let verified = succeed(&mut riposte(home, &["verify", text(&out), "-i", input]));
+    assert!(
+        stdout(&verified).contains(": valid"),
+        "{}",
+        stdout(&verified)
+    );
+    assert_eq!(
+        stderr(&verified),
+        "",
+        "there is nothing to infer from lines"
+    );
+}
+
+/// The help of each command, by its words.
+fn helps(home: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![Vec::<String>::new()];
+    while let Some(words) = waiting.pop() {
+        let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+        args.push("--help");
+        let help = stdout(&succeed(&mut riposte(home, &args)));
+        let commands = help
+            .split_once("\nCommands:\n")
+            .map_or("", |(_, rest)| rest);
+        for line in commands.lines().take_while(|line| line.starts_with("  ")) {
+            let name = line.split_whitespace().next().unwrap();
+            if line.starts_with("  ") && !line.starts_with("   ") && name != "help" {
+                waiting.push([words.clone(), vec![name.to_owned()]].concat());
+            }
+        }
+        found.push((words.join(" "), help));
+    }
+    found
+}
+
+#[test]
+fn q_is_quiet_in_every_command_that_can_be_quiet() {
+    let dir = WorkDir::with(&[
+        (
+            "in/corpus.jsonl",
+            b"{\"_id\": \"d\", \"text\": \"cats purr\"}\n",
+        ),
+        (
+            "in/queries.jsonl",
+            b"{\"_id\": \"q\", \"text\": \"cats\"}\n",
+        ),
+    ]);
+    let helps = helps(&dir.path(""));
+    assert!(helps.len() > 20, "{}", helps.len());
+    let mut quiet = BTreeSet::new();
+    for (command, help) in &helps {
+        let short = help.contains("-q,");
+        assert_eq!(help.contains("--quiet"), short, "{command}");
+        assert_eq!(help.contains("-q, --quiet"), short, "{command}");
+        if short {
+            quiet.insert(command.as_str());
+        }
+    }
+    for command in ["images", "rank", "index", "ask", "models fetch", "inspect"] {
+        assert!(quiet.contains(command), "{command} is not in {quiet:?}");
+    }
+    let (code, _, said) = dir.run("index -q -i in --index kept");
+    assert_eq!((code, said.as_str()), (0, ""));
+    let (code, _, said) = dir.run("rank -q -i in -o out --index kept --approach bm25");
+    assert_eq!(code, 0);
+    assert!(
+        !said.contains("seconds") && !said.contains("documents"),
+        "{said}"
+    );
+}
+
+#[test]
+fn help_names_what_options_take() {
+    let home = tempfile::tempdir().unwrap();
+    let help = |args: &[&str]| {
+        let printed = stdout(&succeed(riposte(home.path(), args).arg("--help")));
+        printed.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let fetch = help(&["models", "fetch"]);
+    for entry in Catalogue::embedded().unwrap().entries() {
+        assert!(fetch.contains(&entry.role.to_string()), "{}", entry.role);
+        assert!(
+            !entry.default || fetch.contains(&entry.name),
+            "{}",
+            entry.name
+        );
+    }
+    for word in ["all", "sha256", "pip", "exit code"] {
+        assert!(fetch.contains(word), "{word}: {fetch}");
+    }
+    for command in ["images", "extract"] {
+        let help = help(&[command]);
+        let require = help.split("--require").nth(1).unwrap();
+        let require = require.split("--limit").next().unwrap();
+        for channel in Channel::ALL {
+            assert!(require.contains(channel.word()), "{channel:?}: {require}");
+        }
+    }
+}
+
+#[test]
+fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
+    let dir = images();
+    for (line, meant) in [
+        (
+            "controversial -i in -o out --approach elrnd",
+            "did you mean elrond?",
+        ),
+        (
+            "images -i in -o out --approach minsk",
+            "did you mean minsc?",
+        ),
+        ("approaches show mincs", "did you mean minsc?"),
+        (
+            "evaluate --qrels qrels run.txt nDGC@10",
+            "did you mean nDCG@10?",
+        ),
+        (
+            "evaluate --qrels qrels run.txt ndcg(dcg='log2')@5",
+            "did you mean nDCG(dcg='log2')@5?",
+        ),
+        (
+            "evaluate --qrels qrels run.txt topicrelevanceP@10",
+            "did you mean topicRelevanceP@10?",
+        ),
+        ("images -i in -o out --require orc", "did you mean ocr?"),
+        (
+            "extract -i in --require sentense,clip",
+            "did you mean sentence?",
+        ),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, 2, "{line}");
+        assert!(said.contains(meant), "{line}: {said}");
+    }
+    // what resembles nothing is answered with the names there are
+    let (_, _, said) = dir.run("evaluate --qrels qrels run.txt zzzzzz@10");
+    assert!(
+        !said.contains("did you mean") && said.contains("known are P, R"),
+        "{said}"
+    );
+    let (_, _, said) = dir.run("images -i in -o out --require zzzzzz");
+    assert!(
+        !said.contains("did you mean") && said.contains("vader"),
+        "{said}"
+    );
+}
+
+#[test]
+fn json_is_printed_where_it_is_asked_for() {
+    let dir = images();
+    let objects = |line: &str, expected: i32| {
+        let (code, printed, said) = dir.run(line);
+        assert_eq!(code, expected, "{line}: {said}");
+        json_lines(&printed)
+    };
+    let models = objects("models list --json", 0);
+    let catalogue = Catalogue::embedded().unwrap();
+    assert_eq!(models.len(), catalogue.entries().len());
+    assert_eq!(models[0]["name"], catalogue.entries()[0].name);
+    assert_eq!(models[0]["installed"], false);
+    assert!(
+        models[0]["missing"]
+            .as_array()
+            .is_some_and(|files| !files.is_empty())
+    );
+    assert!(objects("approaches --json", 0).len() > 100);
+    let verified = objects("verify run.txt both.txt --json", 0);
+    assert_eq!(verified.len(), 2);
+    assert_eq!(verified[0]["run"], "run.txt");
+    assert_eq!(verified[0]["valid"], true);
+    let findings = verified[0]["findings"].as_array().unwrap();
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding["rule"] == "MissingTopics")
+    );
+    fs::write(dir.path("broken.txt"), "broken\n").unwrap();
+    let broken = objects("verify broken.txt --json", 1);
+    assert_eq!(broken[0]["valid"], false);
+    assert_eq!(broken[0]["findings"][0]["line"], 1);
+    let json = objects("evaluate --qrels qrels run.txt --json", 0);
+    assert_eq!(json.len(), 6);
+    assert_eq!(
+        json,
+        objects("evaluate --qrels qrels run.txt --format jsonl", 0)
+    );
+    let (code, _, said) = dir.run("evaluate --qrels qrels run.txt --json --format tsv");
+    assert_eq!(code, 2, "{said}");
+    fs::create_dir(dir.path("in")).unwrap();
+    fs::write(
+        dir.path("in/corpus.jsonl"),
+        "{\"_id\": \"d\", \"text\": \"cats purr\"}\n",
+    )
+    .unwrap();
+    let index = objects("index -i in --index kept --json --approach bm25", 0);
+    assert_eq!(index[0]["documents"], 1);
+}
+
+#[test]
+fn answers_repeat_the_id_and_the_text_of_their_lines() {
+    let dir = WorkDir::new();
+    let lines = [
+        r#"{"id": "a7", "topic": "Should cars be banned?", "text": "They kill."}"#,
+        r#"{"id": 8, "topic": "Should cars be banned?"}"#,
+        r#"{"topic": "Should cars be banned?", "text": "I love them."}"#,
+    ];
+    fs::write(dir.path("lines.jsonl"), lines.join("\n")).unwrap();
+    for (command, answer) in [("stance", "stance"), ("quality", "quality")] {
+        let (code, printed, _) = dir.run(&format!("{command} --jsonl lines.jsonl"));
+        assert_eq!(code, 1, "the second line has no text");
+        let answers = json_lines(&printed);
+        assert_eq!(answers[0]["id"], "a7");
+        assert_eq!(answers[0]["text"], "They kill.");
+        assert!(!answers[0][answer].is_null(), "{printed}");
+        assert_eq!(answers[1], Value::Null);
+        assert_eq!(answers[2]["text"], "I love them.");
+        assert!(answers[2].get("id").is_none(), "{printed}");
+    }
+}
+
+#[test]
+fn subset_cuts_what_build_makes() {
+    let dir = WorkDir::new();
+    let images = ImageFiles::of_sample(3);
+    for (n, bytes) in images.0.iter().enumerate() {
+        fs::create_dir_all(dir.path("images")).unwrap();
+        fs::create_dir_all(dir.path("pages")).unwrap();
+        fs::write(dir.path(&format!("images/{n}.webp")), bytes).unwrap();
+        let page = format!("<html><body><img src=\"../images/{n}.webp\"></body></html>");
+        fs::write(dir.path(&format!("pages/{n}.html")), page).unwrap();
+    }
+    let tools = |args: &[&str]| {
+        let mut command = collection_tools(args);
+        command.current_dir(dir.path(""));
+        command.output().unwrap()
+    };
+    let topics = sample().join("topics.xml");
+    let topics = text(&topics);
+    let built = tools(&[
+        "build", "--images", "images", "--pages", "pages", "--topics", topics, "built",
+    ]);
+    assert_eq!(code(&built), 0, "{}", stderr(&built));
+    let cut = tools(&["subset", "built", "cut", "--topics", "1,2", "--images", "2"]);
+    assert_eq!(code(&cut), 0, "{}", stderr(&cut));
+    assert!(
+        stdout(&cut).contains("2 images, 2 topics"),
+        "{}",
+        stdout(&cut)
+    );
+    let checked = tools(&["check", "cut"]);
+    assert!(
+        stdout(&checked).contains("2 images"),
+        "{}",
+        stdout(&checked)
+    );
+}
+
+/// The bytes of some images of the sample.
+struct ImageFiles(Vec<Vec<u8>>);
+
+impl ImageFiles {
+    fn of_sample(count: usize) -> ImageFiles {
+        let collection = riposte::collection::images::ImageCollection::open(sample()).unwrap();
+        let images = collection.entries().iter().take(count);
+        ImageFiles(
+            images
+                .map(|entry| fs::read(entry.dir.join("image.webp")).unwrap())
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,139 @@
+//! What a terminal shows while a run is made, and how the time of a run is divided.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use crate::sentence::MINILM;
+use crate::support::files::text;
+use crate::support::need::{Model, Python, need};
+use crate::support::program::{WorkDir, on_terminal, riposte, stderr, succeed};
+use crate::support::sample;
+
+/// A collection of passages about two objects, in `in`.
+fn passages() -> WorkDir {
+    let mut lines = String::new();
+    for n in 0..40 {
+        let line = format!(
+            "In test number {n}, I prefer the laptop, because it is much better than my old desktop ever was. The desktop was worse than the laptop by {n} points."
+        );
+        writeln!(lines, "{{\"id\": \"p{n}\", \"contents\": \"{line}\"}}").unwrap();
+    }
+    let mut topics = String::new();
+    for n in 1..=2 {
+        write!(topics, "<topic><number>{n}</number><title>Which is better, a laptop or a desktop, in test {n}?</title></topic>").unwrap();
+    }
+    WorkDir::with(&[
+        ("in/passages.jsonl", lines.as_bytes()),
+        (
+            "in/topics.xml",
+            format!("<topics>{topics}</topics>").as_bytes(),
+        ),
+    ])
+}
+
+fn comparative(dir: &WorkDir, models: &Path) -> Command {
+    let args = ["comparative", "-i", "in", "-o", "out", "--index", "kept"];
+    let mut command = riposte(&dir.path(""), &args);
+    command.current_dir(dir.path(""));
+    command.env("RIPOSTE_MODELS", models.parent().unwrap());
+    command
+}
+
+/// The states of progress that a terminal of 100 columns has shown, one after the other.
+fn states(shown: &str) -> Vec<String> {
+    let mut states = Vec::new();
+    for state in shown.split(['\r', '\n', '\u{1b}']) {
+        // what is left of a sequence for the cursor
+        let state = state.split_once("  ").map_or("", |(_, rest)| rest);
+        if state.contains(", ") && !state.trim().is_empty() {
+            states.push(state.trim().to_owned());
+        }
+    }
+    states
+}
+
+#[test]
+fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
+    let (Some(minilm), Some(python)) = (need(Model(MINILM)), need(Python)) else {
+        return;
+    };
+    let dir = passages();
+    let shown = on_terminal(&python, 100, &comparative(&dir, &minilm.dir));
+    let states = states(&shown);
+    let ranking: Vec<&String> = states
+        .iter()
+        .filter(|s| s.contains("topics ranked"))
+        .collect();
+    let shows = |what: &str| ranking.iter().any(|state| state.contains(what));
+    assert!(
+        shows("; sentence vectors ") && shows("; stance 0 of "),
+        "{ranking:#?}"
+    );
+    assert!(shows("; pair encoder "), "{ranking:#?}");
+    // nothing is known of the time that is left before the first topic is finished, and something from then on
+    for state in &ranking {
+        let is_first = state.contains(" 0/2 topics ranked");
+        assert_eq!(state.contains(" left"), !is_first, "{state}");
+    }
+    assert!(shows(" 0/2 topics ranked"), "{ranking:#?}");
+    assert!(states.iter().all(|state| state.chars().count() <= 100));
+    let timings = shown
+        .lines()
+        .find(|line| line.contains("seconds: index"))
+        .unwrap();
+    for step in ["sentence vectors ", "pair encoder ", "stance "] {
+        assert!(timings.contains(step), "{timings}");
+    }
+    // the steps are parts of the whole
+    let number = |text: &str| -> f64 {
+        let digits = text.split([',', ')', ' ']).next().unwrap();
+        digits.parse().unwrap()
+    };
+    let (_, rank) = timings.split_once(", rank ").unwrap();
+    let (_, steps) = rank.split_once('(').unwrap();
+    let of_steps = steps
+        .split(", ")
+        .map(|step| number(step.rsplit(' ').next().unwrap()));
+    let (rank, sum) = (number(rank), of_steps.sum::<f64>());
+    assert!(sum > 0.5 * rank && sum < rank + 0.5, "{timings}");
+    // with all outputs stored there is nothing to wait for, and the run is the same
+    let run = dir.read("out/run.txt");
+    let again = succeed(&mut comparative(&dir, &minilm.dir));
+    assert!(
+        !stderr(&again).contains("stance 0 of"),
+        "{}",
+        stderr(&again)
+    );
+    assert_eq!(dir.read("out/run.txt"), run);
+}
+
+#[test]
+fn no_time_is_promised_before_the_first_images_are_done() {
+    let Some(python) = need(Python) else {
+        return;
+    };
+    let dir = WorkDir::new();
+    let evidence = dir.path("evidence.sqlite");
+    let args = [
+        "extract",
+        "-i",
+        text(sample()),
+        "--evidence",
+        text(&evidence),
+    ];
+    let mut command = riposte(&dir.path(""), &args);
+    command.current_dir(dir.path(""));
+    let shown = on_terminal(&python, 100, &command);
+    let states = states(&shown);
+    let of_images = states
+        .iter()
+        .filter(|state| state.contains("images extracted"));
+    let mut counted = 0;
+    for state in of_images {
+        counted += 1;
+        let is_first = state.contains(" 0/66 ");
+        assert_eq!(state.contains(" left"), !is_first, "{state}");
+    }
+    assert!(counted > 1, "{shown:?}");
+}
