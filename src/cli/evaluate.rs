@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::files::{JudgementsFile, check_distinct, check_writable, read_judgements, read_run};
+use super::files::{
+    JudgementsFile, check_distinct, check_writable, read_judgements, read_run, say_line_errors,
+};
 use super::{print, terminal};
 use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
@@ -94,9 +96,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         .map(|(run, name)| EvaluatedRun::read(run, name, &judgements, edition))
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
-        for error in &run.errors {
-            say!("{}: {error}", escaped(&run.path.to_string_lossy()));
-        }
+        say_line_errors(&run.path, &run.errors);
         for remark in &run.remarks {
             say!(
                 "{}: {}",

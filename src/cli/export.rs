@@ -10,7 +10,7 @@ use super::args::{CacheArgs, INPUT};
 use super::evaluate::edition;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run,
-    write_atomically,
+    say_line_errors, write_atomically,
 };
 use super::print;
 use super::progress::{EventPrinter, StageProgress};
@@ -87,9 +87,7 @@ pub fn export(command: &ExportCommand) -> Result<u8> {
 fn export_run(args: &ExportRunArgs) -> Result<u8> {
     let (path, bytes) = read_run(&args.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
-    for error in &errors {
-        say!("{}: {error}", escaped(&path.to_string_lossy()));
-    }
+    say_line_errors(&path, &errors);
     ensure!(
         !lines.is_empty(),
         "there is no line of an image run (topic PRO|CON image rank score tag) in {}",

@@ -10,9 +10,9 @@ use super::args::{CACHE, CacheArgs};
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
 use crate::task::cache;
-use crate::trec::escaped;
 use crate::trec::qrels::{self, GradedQrels, Qrels};
 use crate::trec::topic::Topic;
+use crate::trec::{LineError, escaped};
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth.
 pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
@@ -258,6 +258,24 @@ pub(crate) struct JudgementsFile {
     pub errors: usize,
 }
 
+/// Maximum number of broken lines of a file that are named.
+const NAMED_LINES: usize = 20;
+
+/// Says which lines of a file cannot be read.
+pub(super) fn say_line_errors(file: &Path, errors: &[LineError]) {
+    let file = file.to_string_lossy();
+    let file = escaped(&file);
+    for error in errors.iter().take(NAMED_LINES) {
+        say!("{file}: {error}");
+    }
+    let more = errors.len().saturating_sub(NAMED_LINES);
+    if more > 0 {
+        say!(
+            "{file}: {more} more lines that cannot be read (`riposte verify --verbose` names every line of a run)"
+        );
+    }
+}
+
 /// Reads the judgements that an argument [NAME=]FILE names. Prints the lines that cannot be read, and the topics without a relevant
 /// document.
 ///
@@ -276,9 +294,7 @@ pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
         }
     };
     let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
-    for error in &errors {
-        say!("{}: {error}", escaped(&path.to_string_lossy()));
-    }
+    say_line_errors(path, &errors);
     let is_empty = match &qrels {
         Qrels::Images(images) => images.is_empty(),
         Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),

@@ -10,11 +10,11 @@ use super::args::InspectArgs;
 use super::evaluate::{edition, run_names};
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, named_run, read_judgements, read_run,
-    read_topics, write_atomically,
+    read_topics, say_line_errors, write_atomically,
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
-use super::{print, task_of};
+use super::{print, task_of_run};
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;
@@ -47,7 +47,8 @@ pub(super) const DEBATE_FILE: &str = "debate.jsonl";
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
-    match task_of(args.task, &args.input)?.text() {
+    let (_, bytes) = read_run(named_run(&args.run).1)?;
+    match task_of_run(args.task, &args.input, &bytes)?.text() {
         None => inspect_images(args),
         Some(task) => inspect_texts(args, task),
     }
@@ -221,9 +222,7 @@ fn check_output(args: &InspectArgs) -> Result<(Form, PathBuf)> {
 fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
-    for error in &errors {
-        say!("{}: {error}", escaped(&path.to_string_lossy()));
-    }
+    say_line_errors(&path, &errors);
     ensure!(
         !lines.is_empty(),
         "there is no line of a run of this task in {}",

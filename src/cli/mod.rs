@@ -41,6 +41,7 @@ use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::judge::verify::Kind;
 use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use args::{
@@ -248,6 +249,19 @@ fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
             input.display()
         )
     })
+}
+
+/// The task that the user has chosen, or else the one that the collection and the lines of the run are for. A directory can hold a collection
+/// of images beside one of texts: then the lines decide.
+fn task_of_run(chosen: Option<Task>, input: &Path, run: &[u8]) -> Result<Task> {
+    if let Some(task) = chosen {
+        return Ok(task);
+    }
+    let of_lines = Kind::of_run(run).task;
+    match (of_lines, text_indexes::task_of(input)) {
+        (Some(task), Some(of_collection)) if task == of_collection => Ok(task.into()),
+        _ => task_of(None, input),
+    }
 }
 
 /// The parts of topics that `--use` names.

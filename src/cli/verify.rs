@@ -12,7 +12,7 @@ use super::files::{
     MAX_RUN_BYTES, check_distinct, check_writable, decode, named_run, own_topics, read_run,
     read_topics,
 };
-use super::{print, task_of, terminal};
+use super::{print, task_of_run, terminal};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
@@ -62,15 +62,6 @@ pub(super) struct VerifyArgs {
 
 /// `riposte verify`. The exit code is 0 if every run is valid, otherwise 1.
 pub fn verify(args: &VerifyArgs) -> Result<u8> {
-    let of_collection = match (args.task, &args.input) {
-        (None, Some(input)) => Some(task_of(None, input)?),
-        (chosen, _) => chosen,
-    };
-    let Expected {
-        topics,
-        ids,
-        has_faults,
-    } = Expected::read(args, of_collection)?;
     ensure!(
         args.prototext.is_none() || args.runs.len() == 1,
         "--prototext needs a single image run of 2022 or 2023"
@@ -87,12 +78,17 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
     let mut all_valid = true;
+    let expected_topics = ExpectedTopics::read(args)?;
     // most often they are the same for all runs
     let (mut rules, mut made_for) = (None, None);
     for run in &args.runs {
         let (path, bytes) = read_run(run)?;
         let kind = Kind::of_run(&bytes);
-        let task = of_collection.unwrap_or(kind.task.map_or(Task::Images, Task::from));
+        let task = match (args.task, &args.input) {
+            (Some(chosen), _) => chosen,
+            (None, Some(input)) => task_of_run(None, input, &bytes)?,
+            (None, None) => kind.task.map_or(Task::Images, Task::from),
+        };
         // what the lines say of the year holds for their own task
         let inferred = if task.text() == kind.task {
             kind.edition
@@ -101,7 +97,8 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         };
         let edition = args.edition.unwrap_or(inferred);
         if made_for != Some((task, edition)) {
-            rules = Some(Rules::of(task, edition, topics.clone(), ids.clone())?);
+            let topics = expected_topics.ids.clone();
+            rules = Some(Rules::of(task, edition, topics, expected_ids(args, task)?)?);
             made_for = Some((task, edition));
         }
         let rules = rules.as_ref().context("there are no rules")?;
@@ -133,20 +130,20 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             print(&format_args!("{}\n", to_json(&path, task, &findings)))?;
             continue;
         }
-        if of_collection.is_none() {
+        if args.task.is_none() && args.input.is_none() {
             let year = match task {
                 Task::Rank => String::new(),
                 _ => format!(" of {edition}"),
             };
             say!(
-                "note: {} is checked as a run for `{}`{year}, as its lines look (--task and --edition name others)",
+                "note: {} is checked as a run for `{}`{year}, as its lines look (--task and --edition choose others; -i DIR expects the topics and ids of a collection)",
                 escaped(&path.to_string_lossy()),
                 task.word()
             );
         }
         print_findings(&path, &findings, args.verbose)?;
     }
-    Ok(u8::from(!all_valid || has_faults))
+    Ok(u8::from(!all_valid || expected_topics.has_faults))
 }
 
 /// What users should know of the metadata beside a run: that it is a manual run, or that the metadata belong to another run. With `all`, also
@@ -312,39 +309,42 @@ impl Rules {
     }
 }
 
-/// What `--topics`, `--ids` and `--input` name; `None` leaves what the edition expects.
-struct Expected {
-    topics: Option<Vec<TopicId>>,
-    ids: Option<HashSet<DocId>>,
+/// The topics that `--topics` or `--input` names.
+struct ExpectedTopics {
+    /// `None` if the topics of the edition are expected.
+    ids: Option<Vec<TopicId>>,
     /// Whether something in the topics is broken.
     has_faults: bool,
 }
 
-impl Expected {
-    fn read(args: &VerifyArgs, task: Option<Task>) -> Result<Self> {
-        let mut topics = None;
+impl ExpectedTopics {
+    fn read(args: &VerifyArgs) -> Result<Self> {
         let dir = args.input.as_deref();
-        let mut has_faults = false;
-        if args.topics.is_some() || dir.and_then(own_topics).is_some() {
-            let read = read_topics(args.topics.as_deref(), dir.unwrap_or(Path::new("")))?;
-            has_faults = !read.faults.is_empty();
-            topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
+        if args.topics.is_none() && dir.and_then(own_topics).is_none() {
+            return Ok(ExpectedTopics {
+                ids: None,
+                has_faults: false,
+            });
         }
-        let mut ids = None;
-        if let Some(file) = &args.ids {
-            let text = decode(read_bytes(file, MAX_RUN_BYTES)?);
-            let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
-            ids = Some(listed.collect());
-        }
-        if let (Some(dir), Some(task)) = (&args.input, task) {
-            ids = Some(collection_ids(task, dir)?);
-        }
-        Ok(Expected {
-            topics,
-            ids,
-            has_faults,
+        let read = read_topics(args.topics.as_deref(), dir.unwrap_or(Path::new("")))?;
+        Ok(ExpectedTopics {
+            ids: Some(read.topics.into_iter().map(|topic| topic.id).collect()),
+            has_faults: !read.faults.is_empty(),
         })
     }
+}
+
+/// The ids that `--ids` or `--input` names; `None` if those of the edition are expected.
+fn expected_ids(args: &VerifyArgs, task: Task) -> Result<Option<HashSet<DocId>>> {
+    if let Some(dir) = &args.input {
+        return collection_ids(task, dir).map(Some);
+    }
+    let Some(file) = &args.ids else {
+        return Ok(None);
+    };
+    let text = decode(read_bytes(file, MAX_RUN_BYTES)?);
+    let listed = text.split_whitespace().map(|id| DocId(id.to_owned()));
+    Ok(Some(listed.collect()))
 }
 
 fn collection_ids(task: Task, dir: &Path) -> Result<HashSet<DocId>> {

@@ -72,6 +72,30 @@ pub struct TextRun {
     pub models: BTreeMap<String, String>,
 }
 
+/// Maximum number of topics that a note names.
+const NAMED: usize = 3;
+
+/// Which topics get no stances; `None` if there are none.
+fn note_on_objects(topics: &[&Topic]) -> Option<String> {
+    let name = |topic: &&Topic| format!("topic {} ({:?})", topic.id, topic.title);
+    let named: Vec<String> = topics.iter().take(NAMED).map(name).collect();
+    let named = named.join(", ");
+    match topics.len() {
+        0 => None,
+        1 => Some(format!(
+            "{named} does not name two objects to compare: its passages are ranked, but its lines have Q0 instead of a stance"
+        )),
+        number => Some(format!(
+            "{named}{} do not name two objects to compare: their passages are ranked, but their lines have Q0 instead of a stance",
+            match number.saturating_sub(NAMED) {
+                0 => String::new(),
+                1 => " and 1 more topic".to_owned(),
+                more => format!(" and {more} more topics"),
+            }
+        )),
+    }
+}
+
 /// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built
 /// anew, and the ranking begins again.
 ///
@@ -87,11 +111,13 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         collection.forget_hashes(&request.base)?;
     }
     if request.task == TextTask::Comparative && request.stances {
-        for topic in request.topics.iter().filter(|t| t.objects.is_none()) {
-            on_event(Event::Note(format!(
-                "topic {} ({:?}) does not name two objects to compare: its passages are ranked, but its lines have Q0 instead of a stance",
-                topic.id, topic.title
-            )));
+        let without: Vec<&Topic> = request
+            .topics
+            .iter()
+            .filter(|topic| topic.objects.is_none())
+            .collect();
+        if let Some(note) = note_on_objects(&without) {
+            on_event(Event::Note(note));
         }
     }
     let answers = Answers::find(&collection)?;

@@ -180,6 +180,29 @@ fn a_topic_without_two_objects_is_ranked_without_stances_and_named() {
 }
 
 #[test]
+fn many_topics_without_two_objects_are_one_note() {
+    let topic = |n: u32| {
+        format!("<topic><number>{n}</number><title>Which is best pet {n}?</title></topic>")
+    };
+    let topics: String = (1..=9).map(topic).collect();
+    let topics = format!("<topics>{topics}</topics>");
+    let passage = b"{\"id\": \"a\", \"contents\": \"The best pet is a dog, most people say.\"}\n";
+    let files: [(&str, &[u8]); 2] = [
+        ("in/topics.xml", topics.as_bytes()),
+        ("in/passages.jsonl", passage),
+    ];
+    let dir = WorkDir::with(&files);
+    let (_, _, said) = dir.run("comparative -i in -o out --index kept");
+    let notes = said.lines().filter(|line| line.contains("two objects"));
+    let notes: Vec<&str> = notes.collect();
+    assert_eq!(notes.len(), 1, "{said}");
+    assert!(
+        notes[0].contains("topic 1 (") && notes[0].contains("and 6 more topics do not name"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_stance_towards_an_open_question_comes_with_a_note() {
     let dir = WorkDir::new();
     let note = |topic: &str| {

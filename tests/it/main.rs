@@ -17,6 +17,7 @@ mod copies;
 mod cross;
 mod damaged_arguments;
 mod dense;
+mod documentation;
 mod editions;
 mod evaluate;
 mod exit_codes;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::support::files::{json, text};
 use crate::support::need::{Data, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::reference;
+use crate::support::{reference, sample};
 
 fn rules() -> TextRules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
@@ -394,5 +394,31 @@ fn only_the_first_findings_of_a_kind_are_printed_by_default() {
     assert_eq!(
         verbose.matches("not separated by one space").count(),
         50_000
+    );
+}
+
+/// The sample has images and arguments: the lines of a run say which of them it ranks.
+#[test]
+fn a_run_is_checked_and_shown_as_what_it_ranks() {
+    let dir = WorkDir::new();
+    let sample = sample().to_str().unwrap();
+    dir.run(&format!("controversial -i {sample} -o texts"));
+    let (exit_code, said, notes) = dir.run(&format!("verify texts -i {sample}"));
+    assert_eq!(exit_code, 0, "{said}{notes}");
+    assert!(said.contains("valid"), "{said}");
+    let (exit_code, said, notes) = dir.run(&format!("inspect texts -i {sample} -o report"));
+    assert_eq!(exit_code, 0, "{said}{notes}");
+    assert!(dir.read("report/index.html").contains("arguments"));
+    // without the collection, the official topics are expected
+    let (_, said, _) = dir.run("verify texts");
+    assert!(said.contains("nothing for 94 topics: 7 to 100 ("), "{said}");
+    // the wrong task is not repeated for each of the hundreds of lines
+    let (exit_code, _, notes) =
+        dir.run(&format!("inspect texts -i {sample} -o other --task images"));
+    assert_eq!(exit_code, 2, "{notes}");
+    assert!(notes.lines().count() < 30, "{notes}");
+    assert!(
+        notes.contains("more lines that cannot be read") && notes.contains("line 1: "),
+        "{notes}"
     );
 }

@@ -250,9 +250,35 @@ impl Findings {
             let what = format!(
                 "nothing for {} topics: {}",
                 missing.len(),
-                missing.join(", ")
+                in_ranges(missing)
             );
             self.add_for_run(Severity::Warning, Rule::MissingTopics, what, hint);
         }
     }
+}
+
+/// Topics as a list in which three or more consecutive numbers are a range: "3, 7 to 50".
+fn in_ranges(topics: &[String]) -> String {
+    let mut parts: Vec<(&str, &str, u32)> = Vec::new();
+    for topic in topics {
+        let number = topic.parse::<u32>().ok();
+        if let (Some((_, last, length)), Some(number)) = (parts.last_mut(), number)
+            && last
+                .parse::<u32>()
+                .ok()
+                .and_then(|last| last.checked_add(1))
+                == Some(number)
+        {
+            *last = topic;
+            *length += 1;
+        } else {
+            parts.push((topic, topic, 1));
+        }
+    }
+    let part = |(first, last, length): &(&str, &str, u32)| match length {
+        1 => (*first).to_owned(),
+        2 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
