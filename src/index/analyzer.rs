@@ -33,7 +33,8 @@ pub fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
     terms
 }
 
-/// The terms of a text with the positions of their words, from 0. Words that are left out have positions, too. Without shingles.
+/// The terms of a text with the positions of their words, from 0. Words that are left out have positions, too. The analyzer must have no
+/// shingles.
 pub(crate) fn positions(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(String, usize)> {
     let mut terms = Vec::new();
     let mut stream = analyzer.token_stream(text);
@@ -111,7 +112,7 @@ impl Stemmer {
 /// How the texts of a collection, and the queries, are turned into terms.
 ///
 /// Words are in lower case. Each passes these steps in this order: repeated characters, possessive, accents, length, stop words, stemmer.
-/// Sequences of the words that are left (shingles) may be terms too.
+/// Sequences of the words that remain (shingles) can be terms, too.
 ///
 /// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii tokens=standard
 /// possessive=english repeats=2 tags=plain". A missing part has its default: none, none, 1-40, 1, none, words, none, none, none. The
@@ -209,7 +210,7 @@ impl FromStr for Analyzer {
     fn from_str(text: &str) -> Result<Self> {
         let mut analyzer = Analyzer::default();
         for part in text.split_whitespace() {
-            let unknown = || format!("{part:?} is no part of an analyzer");
+            let unknown = || format!("{part:?} is not a part of an analyzer");
             let (key, value) = part.split_once('=').with_context(unknown)?;
             match key {
                 "stop" => analyzer.stop = StopList::find(value)?,
@@ -250,7 +251,7 @@ impl FromStr for Analyzer {
         ensure!(
             analyzer.tags == Tags::None
                 || analyzer.shingles == 1 && analyzer.tokens == Tokens::Words,
-            "an analyzer with tags has words of its own: leave out tokens and shingles"
+            "an analyzer with tags splits texts by itself: leave out tokens and shingles"
         );
         Ok(analyzer)
     }
@@ -263,12 +264,15 @@ fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T> {
         .map(|(what, _)| *what)
         .with_context(|| {
             let known: Vec<_> = all.iter().map(|(_, word)| *word).collect();
-            format!("there is no {name:?}: there are {}", known.join(", "))
+            format!(
+                "there is no value {name:?}: choose one of {}",
+                known.join(", ")
+            )
         })
 }
 
 impl Analyzer {
-    /// The tokenizer that applies these rules. It caches terms, so that it should be used for many texts.
+    /// The tokenizer that applies these rules. It caches terms, so one tokenizer should be used for many texts.
     pub fn build(&self) -> TextAnalyzer {
         TextAnalyzer::from(WordTokenizer {
             rules: self.clone(),
@@ -292,7 +296,7 @@ impl Analyzer {
         };
         let folded = (self.fold && !word.is_ascii()).then(|| without_accents(word));
         let folded = folded.as_deref().unwrap_or(word);
-        // the length is that before the accents are lost, which can make two letters of one
+        // the length is counted before accents are removed, because "œ" becomes two letters
         if !(self.shortest..=self.longest).contains(&word.chars().count())
             || self.stop.contains(folded)
         {
@@ -315,7 +319,7 @@ struct WordTokenizer {
 struct TermStream<'a> {
     tokenizer: &'a mut WordTokenizer,
     text: &'a str,
-    /// Byte offset of what is not read yet.
+    /// Byte offset from which the text is not read yet.
     position: usize,
     tagged: TaggedWords<'a>,
     /// The last word that was read.
@@ -344,7 +348,7 @@ impl Tokenizer for WordTokenizer {
 }
 
 impl TermStream<'_> {
-    /// Makes the term of the next word that is kept the current token. Returns false at the end of the text.
+    /// Reads up to the next word that is kept, and makes its term the current token. Returns false at the end of the text.
     fn next_term(&mut self) -> bool {
         while let Some((from, to)) = self.next_word() {
             let WordTokenizer {
@@ -352,7 +356,7 @@ impl TermStream<'_> {
                 cache,
                 token,
             } = &mut *self.tokenizer;
-            // words that are left out count, so that positions tell how far apart words are
+            // words that are left out have positions, too, so positions tell how far apart words are
             token.position = token.position.wrapping_add(1);
             token.text.clear();
             if !cache.look_up(&self.word, &mut token.text) {
@@ -381,7 +385,7 @@ impl TermStream<'_> {
     }
 }
 
-/// As [`next_word`], by Unicode's text segmentation.
+/// Like [`next_word`], but with the words of Unicode's text segmentation.
 fn next_standard_word(
     text: &str,
     position: &mut usize,
@@ -396,7 +400,7 @@ fn next_standard_word(
     Some((from, *position))
 }
 
-/// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` behind it. Returns the
+/// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` to its end. Returns the
 /// byte offsets of its start and end; none at the end of the text.
 fn next_word(text: &str, position: &mut usize, word: &mut String) -> Option<(usize, usize)> {
     word.clear();
@@ -518,7 +522,8 @@ mod tests {
 
     #[test]
     fn parts_of_speech_choose_words_and_precede_typed_terms() {
-        // prepositions, pronouns, adverbs, numbers and marks are left out; "is" stands for "'s"; parts of a word have its tag
+        // prepositions, pronouns, adverbs, numbers and marks are left out; "'s" is read as "is"; each part of a hyphenated word has the tag of
+        // the word
         let text = "It's the non-profit club's 2 dogs that often see cats in parks.";
         assert_eq!(
             read("tags=plain", text),
@@ -577,8 +582,11 @@ mod tests {
             Stemmer::Porter
         );
         for (text, message) in [
-            ("english", "no part of an analyzer"),
-            ("stem=krovetz", "there are none, minimal, porter, snowball"),
+            ("english", "not a part of an analyzer"),
+            (
+                "stem=krovetz",
+                "choose one of none, minimal, porter, snowball",
+            ),
             ("length=9-3", "not of 9-3"),
             ("shingles=0", "not of 0"),
             ("shingles=2 tags=plain", "leave out tokens and shingles"),
@@ -586,7 +594,7 @@ mod tests {
                 "tokens=standard tags=plain",
                 "leave out tokens and shingles",
             ),
-            ("tags=nouns", "there are none, plain, typed"),
+            ("tags=nouns", "choose one of none, plain, typed"),
         ] {
             let error = format!("{:#}", text.parse::<Analyzer>().unwrap_err());
             assert!(error.contains(message), "{text}: {error}");

@@ -40,7 +40,7 @@ pub fn k_means(vectors: &[f32], dimension: usize, k: usize, seed: u64) -> Cluste
     rows.improved(first)
 }
 
-/// The squared Euclidean distance. The sum has eight fixed lanes, as that of [`super::vector::dot`].
+/// The squared Euclidean distance. It is summed in eight fixed lanes, as in [`super::vector::dot`].
 fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
     let (a8, a_rest) = a.as_chunks::<8>();
     let (b8, b_rest) = b.as_chunks::<8>();
@@ -72,8 +72,8 @@ impl Random {
     }
 }
 
-/// The position at which the sum of the distances exceeds `rest`. Rounding can leave a rest after the last one; then it is the last one
-/// above 0. `None` if none is.
+/// The position at which the running sum of the distances exceeds `rest`. If rounding leaves a rest after the last distance, the position of the
+/// last distance above 0; `None` if no distance is above 0.
 fn draw(distances: &[f32], mut rest: f64) -> Option<usize> {
     let mut drawn = None;
     for (at, distance) in distances.iter().enumerate() {
@@ -109,9 +109,9 @@ impl<'a> Rows<'a> {
         &self.numbers[at * self.dimension..(at + 1) * self.dimension]
     }
 
-    /// Draws at most `k` different vectors: the first one evenly; for each further one some candidates, each with a probability that is
-    /// proportional to the squared distance to the nearest of those that are drawn. The candidate that leaves the smallest sum of these
-    /// distances is taken, as in scikit-learn, and there are as many candidates.
+    /// Draws at most `k` different vectors. The first one is drawn uniformly. For each further one, several candidates are drawn, each with a
+    /// probability that is proportional to its squared distance to the nearest vector chosen so far. The candidate that leaves the smallest sum
+    /// of these distances is chosen. The rule and the number of candidates are those of scikit-learn.
     fn first_centroids(&self, k: usize, mut random: Random) -> Vec<f32> {
         let candidates = 2 + (k as f64).ln() as usize;
         let drawn = ((random.next() * self.count as f64) as usize).min(self.count - 1);
@@ -137,7 +137,8 @@ impl<'a> Rows<'a> {
         centroids
     }
 
-    /// The squared distance of each vector to the one with this number, or that in `known` if it is smaller; and their sum.
+    /// For each vector the smaller one of two squared distances: that to the vector with the number `to`, and that in `known`. Returns their sum
+    /// and the distances.
     fn distances(&self, to: usize, known: &[f32]) -> (f64, Vec<f32>) {
         let to = self.row(to);
         let mut distances = known.to_vec();
@@ -155,7 +156,8 @@ impl<'a> Rows<'a> {
         (sums.iter().sum(), distances)
     }
 
-    /// Lloyd's algorithm: until the centroids rest, each vector joins the nearest one, and each centroid becomes the mean of its vectors.
+    /// Lloyd's algorithm: until the centroids stop moving, each vector joins the nearest centroid, and each centroid becomes the mean of its
+    /// vectors.
     fn improved(&self, mut centroids: Vec<f32>) -> Clusters {
         let tolerance = TOLERANCE * self.mean_variance();
         let mut member_of = self.nearest(&centroids);
@@ -173,11 +175,11 @@ impl<'a> Rows<'a> {
                 break;
             }
         }
-        // a cluster that lost its vectors in the last step is not one
+        // clusters that lost their vectors in the last step are left out
         self.without_empty(&centroids, member_of)
     }
 
-    /// For each vector the number of the nearest centroid; of equally near ones the first.
+    /// For each vector the number of the nearest centroid, or of the first one among equally near ones.
     fn nearest(&self, centroids: &[f32]) -> Vec<usize> {
         let k = centroids.len() / self.dimension;
         let squares = |row: &[f32]| super::vector::dot(row, row);
@@ -189,7 +191,7 @@ impl<'a> Rows<'a> {
             .fold(0f32, |longest, half| longest.max(-2.0 * half));
         // x · c - |c|² / 2 is largest for the nearest centroid
         let product = Linear::new(centroids, k, Some(&halves)).ok();
-        // Sums of n products in any order differ by no more than n roundings of their size. This is twice that bound.
+        // Two sums of the same n products in different orders differ by at most n rounding errors of their size. This bound is twice as large.
         let roundings = 2.0 * (self.dimension + 8) as f32 * f32::EPSILON;
         let of_block = |block: &[f32]| -> Vec<usize> {
             let products = product.as_ref().and_then(|p| p.forward(block).ok());
@@ -235,7 +237,7 @@ impl<'a> Rows<'a> {
         farthest.sort_by(|(a, i), (b, j)| b.total_cmp(a).then(i.cmp(j)));
         let mut farthest = farthest.into_iter().map(|(_, at)| at);
         for c in empty {
-            // a vector that is alone stays where it is
+            // the only vector of a cluster stays in it
             let Some(at) = farthest.find(|at| sizes[member_of[*at]] > 1) else {
                 return;
             };
@@ -245,7 +247,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The mean of the vectors of each cluster. A centroid without vectors stays.
+    /// The mean of the vectors of each cluster. A centroid without vectors stays where it is.
     fn means(&self, centroids: &[f32], member_of: &[usize]) -> Vec<f32> {
         let mut members = vec![Vec::new(); centroids.len() / self.dimension];
         for (at, c) in member_of.iter().enumerate() {
@@ -293,7 +295,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The mean over the dimensions of the variance of their numbers.
+    /// The variance of the vectors in each dimension, averaged over the dimensions.
     fn mean_variance(&self) -> f64 {
         let mut sums = vec![(0f64, 0f64); self.dimension];
         for row in self.numbers.chunks(self.dimension) {
@@ -378,7 +380,7 @@ mod tests {
         assert!(found.member_of.iter().all(|c| *c < found.centroids.len()));
     }
 
-    /// Vectors whose numbers have the bits of a generator, so that other programs can make the same ones.
+    /// Vectors from a generator of random bits that other programs can implement, too.
     fn scattered(count: usize, dimension: usize) -> Vec<f32> {
         let mut random = Random(7);
         let mut numbers = Vec::new();
@@ -394,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_sum_of_squares_is_that_of_scikit_learn() {
-        // tests/reference/k_means.py
+        // the expected sums are made by tests/reference/k_means.py
         let vectors = scattered(600, 5);
         let rows = Rows::new(&vectors, 5);
         for (k, expected) in [
@@ -408,7 +410,7 @@ mod tests {
         }
     }
 
-    /// For 4, 8 and 12 clusters, from the first vectors.
+    /// The sums for 4, 8 and 12 clusters. The first vectors are the initial centroids.
     const SCIKIT_LEARN: [f64; 3] = [1593.1243, 246.29562, 222.91304];
 
     #[test]

@@ -1,21 +1,21 @@
-//! Principal components: fewer numbers for each vector, which keep as much of the distances between vectors as that many numbers can.
+//! Principal components: fewer numbers for each vector, which preserve as much of the variance between vectors as that many numbers can.
 
 use rayon::prelude::*;
 
 use super::clusters::Random;
 
-/// Maximum number of steps towards the components. Each one brings them nearer by the ratio of two neighbouring variances.
+/// Maximum number of steps of the orthogonal iteration. Each step reduces the error of a component by the ratio of two neighbouring variances.
 const MAX_STEPS: usize = 1000;
 
-/// The search ends when a step moves less than this share of the variance between the components.
+/// The iteration ends when a step moves less than this share of the variance between the components.
 const TOLERANCE: f64 = 1e-12;
 
 /// Maximum number of parts whose covariances are computed at once.
 const PARTS: usize = 16;
 
-/// Projects vectors on the `count` directions of their largest variance (PCA), after subtracting their mean. `vectors` has `dimension`
-/// numbers for each vector; an incomplete last one is ignored. The result has `count` numbers for each vector, or `dimension` if that is
-/// smaller; without vectors it is empty. Sums are in double precision and a fixed order, so it has the same bits on every machine.
+/// Projects vectors on the `count` directions of their largest variance (PCA), after subtracting their mean. `vectors` has `dimension` numbers
+/// for each vector; an incomplete last one is ignored. The result has `count` numbers for each vector, or `dimension` if that is smaller;
+/// without vectors it is empty. Sums are in double precision and a fixed order, so the result has the same bits on every machine.
 pub(crate) fn principal_components(vectors: &[f32], dimension: usize, count: usize) -> Vec<f32> {
     let count = count.min(dimension);
     if count == 0 || vectors.len() < dimension {
@@ -48,7 +48,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The sums of the products of two numbers of each vector, row after row.
+/// The covariance matrix of the vectors times their number, row after row.
 fn covariance(vectors: &[f32], mean: &[f64], dimension: usize) -> Vec<f64> {
     let rows_in_part = (vectors.len() / dimension).div_ceil(PARTS);
     let parts: Vec<Vec<f64>> = vectors
@@ -80,7 +80,8 @@ fn covariance(vectors: &[f32], mean: &[f64], dimension: usize) -> Vec<f64> {
     total
 }
 
-/// The eigenvectors of the `count` largest eigenvalues of a symmetric matrix, by orthogonal iteration. Those of the eigenvalue 0 are zeros.
+/// The eigenvectors of the `count` largest eigenvalues of a symmetric matrix, by orthogonal iteration. Eigenvectors of the eigenvalue 0 are
+/// zeros.
 fn directions(matrix: &[f64], dimension: usize, count: usize) -> Vec<Vec<f64>> {
     let mut random = Random(1);
     let mut directions = vec![vec![0f64; dimension]; count];
@@ -110,7 +111,7 @@ fn directions(matrix: &[f64], dimension: usize, count: usize) -> Vec<Vec<f64>> {
     directions
 }
 
-/// Makes vectors orthogonal to those before them, and of unit length. One that depends on those before it becomes zeros.
+/// Makes vectors orthogonal to those before them, and of unit length. A vector that depends linearly on those before it becomes zeros.
 fn make_orthonormal(vectors: &mut [Vec<f64>]) {
     for at in 0..vectors.len() {
         let (before, rest) = vectors.split_at_mut(at);
@@ -118,7 +119,7 @@ fn make_orthonormal(vectors: &mut [Vec<f64>]) {
             continue;
         };
         let length_before = dot(own, own).sqrt();
-        // the second pass removes what rounding left in the first
+        // the second pass removes rounding errors of the first
         for _ in 0..2 {
             for other in before.iter() {
                 let shared = dot(own, other);
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_first_component_has_the_largest_variance() {
-        // round (10, 20): three along (1, 1), one along (1, -1)
+        // around (10, 20): the distances are 3 along (1, 1) and 1 along (1, -1)
         let vectors = [13.0, 23.0, 7.0, 17.0, 11.0, 19.0, 9.0, 21.0];
         let root = 2f64.sqrt();
         let one = principal_components(&vectors, 2, 1);

@@ -1,4 +1,4 @@
-//! How many documents a ranking contains, and which are left out.
+//! How many documents a ranking contains, and which documents are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Cut {
     pub short: bool,
     /// Whether duplicates of earlier documents are ranked.
     pub duplicates: bool,
-    /// The debate portals from which documents are ranked; `None` for all, also unknown ones.
+    /// The debate portals from which documents are ranked; `None` for all portals, including unknown ones.
     pub portals: Option<PortalSet>,
 }
 

@@ -1,4 +1,4 @@
-//! Exact dense search: sentence vectors of all passages of a text collection, and the passages that are nearest to a query.
+//! Exact dense search: finds the passages of a text collection whose sentence vectors are nearest to that of a query.
 //!
 //! The vectors are computed once, stored beside the index in an SQLite file, and held in memory as 16-bit floats while topics are
 //! ranked. There is no approximate index: every vector is compared with every query.
@@ -28,10 +28,10 @@ use store::{Store, VectorRow};
 pub use clusters::Clusters;
 pub use search::{Near, Unit};
 
-/// Texts that are encoded and stored together. When the process is killed, at most these are lost.
+/// Number of documents, or of passages, that ends a batch. If the process is killed, at most one batch is lost.
 const BATCH: usize = 128;
 
-/// Which vectors: of which texts, split how, and computed by which model.
+/// Identifies vectors: by the texts, how they are split, and the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
@@ -44,9 +44,9 @@ pub struct Wanted {
 /// What happens while vectors are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Another process is computing these vectors. This one waits, and uses them.
+    /// Another process is computing these vectors. This process waits, and then uses them.
     Waiting,
-    /// That number of stored vectors is damaged. They are computed anew.
+    /// The vectors of this number of documents are damaged. They are computed again.
     Damaged(usize),
     /// `done` of `total` documents are encoded.
     Progress { done: usize, total: usize },
@@ -55,22 +55,22 @@ pub enum Event {
 /// Computes a vector of unit length for each text, all of the same length.
 pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>>;
 
-/// The vectors of all passages of a collection.
+/// The vectors of all passages of a collection, in memory.
 #[derive(Debug)]
 pub struct Vectors {
-    /// Numbers in a vector.
+    /// The number of components of a vector.
     dimension: usize,
     /// The vectors of the passages, document after document.
     numbers: Vec<f16>,
     /// The numbers of the documents in the index, in the order of their vectors.
     documents: Vec<u32>,
-    /// Where the passages of each document end, counted in passages.
+    /// For each document the end of its passages, counted in passages.
     ends: Vec<u32>,
     /// For each document of the index its position in `documents`, or `u32::MAX`.
     positions: Vec<u32>,
 }
 
-/// A dense search, as it is handed to shards.
+/// A dense search, as it is sent to shards.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NearestRequest {
     pub vectors: Wanted,
@@ -79,12 +79,12 @@ pub struct NearestRequest {
     pub cut: Cut,
 }
 
-/// What is stored, compared with what is wanted.
+/// The stored vectors, compared with the documents of the index.
 struct Stored {
     vectors: Vectors,
-    /// Numbers of the documents without vectors of their present text.
+    /// The numbers of the documents whose current text has no stored vectors.
     missing: Vec<u32>,
-    /// Ids that are not in the index any more.
+    /// Stored ids that are no longer in the index.
     vanished: Vec<String>,
     damaged: usize,
 }
@@ -112,9 +112,9 @@ impl std::fmt::Display for Wanted {
 }
 
 impl Vectors {
-    /// Reads the vectors of all documents of an index from `file`. Those that are missing, that belong to an earlier text or that are
-    /// damaged are computed first, and stored batch by batch, so that a run that was killed goes on where it was. `None` if some are
-    /// missing and there is no `encode`.
+    /// Reads the vectors of all documents of an index from `file`. Vectors that are missing or damaged, or that belong to an earlier text, are
+    /// computed first. They are stored batch by batch, so a killed run continues where it stopped. `None` if some must be computed and there is
+    /// no `encode`.
     ///
     /// # Errors
     /// The file cannot be read or written, the index has no such field, a stored text is damaged, or the model fails.
@@ -128,7 +128,7 @@ impl Vectors {
         Vectors::open_with(corpus, wanted, file, &[], encode, on_event)
     }
 
-    /// As [`Vectors::open`]. Vectors that are in one of the files of `shards` are neither computed nor stored again.
+    /// Like [`Vectors::open`]. Vectors that are in one of the files of `shards` are neither computed nor stored again.
     ///
     /// # Errors
     /// As [`Vectors::open`].
@@ -154,7 +154,7 @@ impl Vectors {
         drop(stored);
         let _lock = Lock::to_write(file, &mut || on_event(Event::Waiting))?;
         let mut store = Store::open(file, wanted)?;
-        // another process may have computed them in the meantime
+        // another process can have computed them in the meantime
         let stored = Stored::read(corpus, &store, &shards)?;
         if stored.damaged > 0 {
             on_event(Event::Damaged(stored.damaged));
@@ -172,7 +172,7 @@ impl Vectors {
         Ok(Some(stored.vectors))
     }
 
-    /// Compares stored vectors with their checksums, and returns the number of documents.
+    /// Compares stored vectors with their checksums. Returns the number of documents.
     ///
     /// # Errors
     /// The file cannot be read, or a record in it is damaged.
@@ -187,16 +187,16 @@ impl Vectors {
         })?;
         ensure!(
             damaged == 0,
-            "{} has {damaged} damaged records: the next run that uses it computes them anew",
+            "{} has {damaged} damaged records: the next run that uses it computes them again",
             file.display()
         );
         Ok(documents)
     }
 
-    /// Stores vectors that another process has computed, each document's as [`Vectors::stored`] gives them.
+    /// Stores vectors that another process has computed, in the form that [`Vectors::stored`] returns.
     ///
     /// # Errors
-    /// The file cannot be written, a document is not in the index, or its bytes are no vectors.
+    /// The file cannot be written, a document is not in the index, or its bytes are not vectors.
     pub fn import(
         corpus: &Corpus,
         wanted: &Wanted,
@@ -220,8 +220,8 @@ impl Vectors {
         Store::open(file, wanted)?.put(&rows)
     }
 
-    /// The vectors of a document as they are stored: the numbers of each, and all of them as little-endian 16-bit floats. None if the document
-    /// is not there.
+    /// The vectors of a document as they are stored: the number of components of each, and all components as little-endian 16-bit floats. `None`
+    /// if there are no vectors for the document.
     pub fn stored(&self, document: u32) -> Option<(usize, Vec<u8>)> {
         let position = *self.positions.get(document as usize)?;
         let position = (position != u32::MAX).then_some(position)?;
@@ -249,7 +249,7 @@ impl Vectors {
         }
     }
 
-    /// Vectors of unit length for documents 0 to n - 1, each with the given passages.
+    /// The vectors of documents 0 to n - 1. Each document is given by the unit vectors of its passages.
     ///
     /// # Errors
     /// The vectors differ in length.
@@ -261,7 +261,7 @@ impl Vectors {
         Ok(vectors)
     }
 
-    /// Adds the passages of a document, as they are stored. `false` if the document is there already or is not in the index.
+    /// Adds the stored vectors of a document. Returns `false` if the document was already added or is not in the index.
     fn add(&mut self, document: u32, blob: &store::Blob) -> Result<bool> {
         let position = self.documents.len() as u32;
         match self.positions.get_mut(document as usize) {
@@ -301,7 +301,7 @@ impl Vectors {
             + (self.documents.len() + self.ends.len() + self.positions.len()) * size_of::<u32>()
     }
 
-    /// For each query the nearest documents or passages, at most `cut.k` of them.
+    /// Finds the nearest documents or passages of each query, at most `cut.k`.
     ///
     /// # Errors
     /// As [`Vectors::nearest`].
@@ -348,7 +348,7 @@ impl Vectors {
 }
 
 impl Stored {
-    /// Of several vectors of a document, those of the first shard that has some count.
+    /// Reads the stored vectors. If several files have vectors of a document, those of the first shard are used.
     fn read(corpus: &Corpus, store: &Store, shards: &[Store]) -> Result<Self> {
         let mut stored = Stored {
             vectors: Vectors::new(corpus.numbers()),
@@ -373,7 +373,7 @@ impl Stored {
                     Some(document) if corpus.text_checksum(document) == Some(text) => {
                         stored.vectors.add(document, &blob)?;
                     }
-                    // its text has changed, so it counts as missing
+                    // the text has changed, so its vectors count as missing
                     Some(_) => {}
                     None => stored.vanished.push(id.to_owned()),
                 },
@@ -388,7 +388,7 @@ impl Stored {
         let documents = 0..corpus.numbers() as u32;
         let included = documents.filter(|document| corpus.is_included(*document));
         stored.missing = included.filter(has_none).collect();
-        // neighbours in the order of their ids often have equal texts, which are then encoded once
+        // documents with neighbouring ids often have equal texts, which are encoded once if they are in one batch
         let by_id = |document: &u32| corpus.id_text(*document);
         stored
             .missing
@@ -437,7 +437,7 @@ fn compute(
 /// Documents that are encoded and stored together.
 #[derive(Default)]
 struct Batch {
-    /// Ids, checksums of the texts, and passages.
+    /// For each document its id, the checksum of its texts, and its passages.
     documents: Vec<(String, u64, Vec<String>)>,
     passages: usize,
 }

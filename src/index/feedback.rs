@@ -93,11 +93,11 @@ impl Rm3 {
 }
 
 impl Corpus {
-    /// The query with each of its parts expanded from the text that the best documents have in the part's field. A part that must match
-    /// keeps its terms, and the new terms form another part, so that they do not have to match.
+    /// The query with each of its parts expanded from the text that the best documents have in the part's field. A part that must match keeps
+    /// its terms, and the new terms form another part, which does not have to match.
     ///
     /// # Errors
-    /// As [`Corpus::search`]; or a document cannot be read.
+    /// Those of [`Corpus::search`], or a document cannot be read.
     pub fn with_feedback(
         &self,
         query: &Query,
@@ -177,7 +177,7 @@ mod tests {
             (1.0, terms("job wage")),
             (1.0, terms("wage wage wage")),
         ];
-        // job 3/4 · 2/4 + 1/4 · 1/2 = 4/8, tax 3/8, wage 1/8; of the two kept job 4/7, tax 3/7
+        // job 3/4 · 2/4 + 1/4 · 1/2 = 4/8, tax 3/8, wage 1/8; the two terms that are kept have job 4/7, tax 3/7
         let expected = [
             ("tax", 0.6 * 0.75 + 0.4 * 3.0 / 7.0),
             ("cut", 0.6 * 0.25),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::trec::{DocId, ScoredDoc};
 
-/// How rankings are fused. A document that is missing from a ranking gets nothing from it.
+/// How rankings are fused. A ranking adds nothing to the score of a document that it does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fusion {
@@ -12,7 +12,7 @@ pub enum Fusion {
     Rrf { k: f64 },
     /// `weight × score`, with the scores of each ranking scaled to [0, 1] by their minimum and maximum; if all are equal, each becomes 1.
     MinMax,
-    /// `weight × score`, with the scores as they are.
+    /// `weight × score`, with unchanged scores.
     Sum,
     /// Borda count: `weight × (n - rank + 1) / n` in a ranking of n documents.
     Borda,
@@ -21,7 +21,8 @@ pub enum Fusion {
 }
 
 impl Fusion {
-    /// What a ranking adds to the fused score of each of its documents, in its order. `place` is that of the ranking among all, from 0.
+    /// What a ranking adds to the fused score of each of its documents, in its order. `place` is the position of the ranking among all rankings,
+    /// from 0.
     pub(crate) fn contributions(
         self,
         place: usize,
@@ -50,7 +51,8 @@ impl Fusion {
     }
 }
 
-/// Fuses rankings. Each has its best document first and a weight. The result is sorted by decreasing fused score, ties by document id.
+/// Fuses rankings. Each one has a weight, and its best document comes first. The result is sorted by decreasing fused score, ties by document
+/// id.
 pub(crate) fn fuse(rankings: &[(&[ScoredDoc], f64)], fusion: Fusion) -> Vec<ScoredDoc> {
     let mut sums: BTreeMap<&DocId, f64> = BTreeMap::new();
     let mut in_rankings: BTreeMap<&DocId, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Images of which an index has only a part: a shard's, or those that shards have found.
+//! The part of a collection of images that an index contains, and what is asked of shards about the collection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::corpus::Dialogue;
 
-/// Which part of a collection an index has.
+/// The part of a collection that an index contains.
 #[derive(Debug)]
 pub enum ImagePart {
-    /// A shard. By field and words of a query, the best score in the whole collection.
+    /// The images of a shard. The map has the best score in the whole collection, by the name of a field and the words of a query.
     Shard(HashMap<(String, String), f64>),
-    /// What shards have found.
+    /// The images that shards have found.
     Found(Arc<Dialogue>),
 }
 
@@ -23,7 +23,7 @@ pub struct PoolRequest {
     pub bests: Vec<BestScore>,
 }
 
-/// The best score of a query in a field of the whole collection: other scores are divided by it.
+/// The best score of a query in a field, over the whole collection. Scores are divided by it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BestScore {

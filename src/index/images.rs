@@ -1,5 +1,5 @@
-//! The images of a collection, prepared for ranking: an index over their words, which is made from the stored evidence and kept beside
-//! it, and the other evidence of each candidate.
+//! The images of a collection, prepared for ranking: an index over their words, which is built from the stored evidence and stored beside it,
+//! and the other evidence of each candidate.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,9 +53,9 @@ pub fn analyzer() -> Analyzer {
 pub struct ImageIndex {
     ids: Vec<DocId>,
     pub(super) corpus: Corpus,
-    /// If the index has a part of the collection, which one.
+    /// The part of the collection that the index contains; `None` if it contains all of it.
     pub(super) part: Option<ImagePart>,
-    /// The number in the corpus of each of `ids`.
+    /// For each id of `ids` the number of its document in the corpus.
     numbers: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ pub fn open(
     open_analyzed(store, dir, &analyzer(), effort, on_event)
 }
 
-/// As [`open`], for an index with another analyzer than the default one.
+/// Like [`open`], for an index with another analyzer than the default one.
 pub fn open_analyzed(
     store: &mut Store,
     dir: &Path,
@@ -96,14 +96,14 @@ pub fn open_analyzed(
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
 }
 
-/// The index in `dir` if it is up to date with the evidence; `None` if it is not, or there is none. Writes nothing and takes no lock.
+/// The index in `dir`; `None` if there is none or if it is not up to date with the evidence. Writes nothing and takes no lock.
 ///
 /// Errors: the index is damaged, or the evidence cannot be read.
 pub fn open_current(store: &Store, dir: &Path) -> Result<Option<Corpus>> {
     open_current_analyzed(store, dir, &analyzer())
 }
 
-/// As [`open_current`], for an index with another analyzer than the default one.
+/// Like [`open_current`], for an index with another analyzer than the default one.
 pub fn open_current_analyzed(
     store: &Store,
     dir: &Path,
@@ -138,7 +138,7 @@ fn bring_up_to_date(
 ) -> Result<(Corpus, Updated)> {
     let indexed: HashMap<&str, u64> = corpus.iter().flat_map(Corpus::checksums).collect();
     let mut stored = store.text_hashes()?;
-    // an image without a hash was written again, perhaps with the same words
+    // an image has no hash if its evidence was written again, perhaps with the same words
     let suspects: Vec<usize> = (0..stored.len())
         .filter(|at| {
             let (id, hash) = &stored[*at];
@@ -155,7 +155,7 @@ fn bring_up_to_date(
     {
         return Ok((corpus, Updated::default()));
     }
-    // if most documents are new, a new index is smaller and takes less time
+    // if most documents have changed, building a new index takes less time, and the index is smaller
     let replace = corpus.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
     let update = locked.update(replace, effort)?;
     removed.keys().for_each(|id| update.remove(id));
@@ -201,7 +201,7 @@ fn bring_up_to_date(
     Ok((locked.corpus()?, updated))
 }
 
-/// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each.
+/// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each document.
 fn index_documents(
     store: &Path,
     ids: &[&DocId],
@@ -238,7 +238,7 @@ fn index_documents(
                         let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
                         let own = hashes.iter_mut().skip(at * BATCH);
                         own.zip(&read).for_each(|(slot, hash)| *slot = *hash);
-                        // sending fails only if this function has returned already
+                        // sending fails only if this function has already returned
                         let _ = sender.send(read.len());
                     }
                 })
@@ -314,8 +314,7 @@ fn join(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> Strin
 }
 
 impl ImageIndex {
-    /// The index for a run over these images. Images without evidence are left out. Other images in the index are neither found nor
-    /// counted.
+    /// The index for a run over these images. Images without evidence are left out. Other images of the index are neither found nor counted.
     pub fn new(mut corpus: Corpus, ids: impl Iterator<Item = DocId>) -> Self {
         let mut ids: Vec<DocId> = ids.collect();
         let numbers = corpus.restrict(&ids);
@@ -345,17 +344,17 @@ impl ImageIndex {
         Ok(known.collect())
     }
 
-    /// The number of words of every image in one field that are no stop words.
+    /// The number of words of every image in one field, without stop words.
     pub(crate) fn lengths(&self, field: Field) -> Vec<u32> {
         let length = |number: &u32| self.corpus.length(field as usize, *number).unwrap_or(0);
         self.numbers.iter().map(length).collect()
     }
 
-    /// The score by [`Similarity::Dirichlet`] of some images in one field, in the order of `members`, which are positions in [`Self::ids`].
-    /// Only these images count as the collection. Scores may be negative, also those of images with terms of the query.
+    /// The scores by [`Similarity::Dirichlet`] of some images in one field. `members` has their positions in [`Self::ids`], and the scores are
+    /// in its order. Only these images count as the collection. Scores can be negative, even those of images with terms of the query.
     ///
     /// # Errors
-    /// `mu` is not above 0, or the index cannot be read.
+    /// `mu` is not above 0, a position is out of range, or the index cannot be read.
     pub fn dirichlet(
         &self,
         field: Field,
@@ -413,18 +412,18 @@ impl ImageIndex {
 #[derive(Debug)]
 pub struct Image {
     pub id: DocId,
-    /// The text in the image: as it was read here or, if it was not looked for, as the collection gives it.
+    /// The text in the image that OCR has read or, if OCR was not run, the text that the collection gives.
     pub ocr_text: String,
     pub given: GivenTexts,
-    /// The lines of the text in the image; `None` if it was not looked for.
+    /// The lines of the text in the image; `None` if OCR was not run.
     pub ocr_lines: Option<Vec<OcrLine>>,
     /// The caption that the collection gives, the titles of all pages, and the words near the image.
     pub near_text: String,
     pub picture: Option<Picture>,
     /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
     pub text_box: f64,
-    /// The share of the picture in the rectangles around its lines of text, by the cell of a grid of 8 × 8 in which the middle of the
-    /// line lies; row after row.
+    /// The share of the picture that its lines of text cover, for each cell of a grid of 8 × 8, row after row. A line counts in the cell that
+    /// contains its middle, with the upright rectangle around it.
     pub text_map: [f64; 64],
     /// The name of the first page; empty without pages.
     pub first_page: String,
@@ -492,7 +491,7 @@ impl Image {
         Some(f64::from(vector::dot(own, query)))
     }
 
-    /// The mean VADER compound score of a part over the pages.
+    /// The VADER compound score of a part, averaged over the pages.
     pub(crate) fn vader_of(&self, part: Part) -> Option<f64> {
         mean(
             self.vader
@@ -502,7 +501,7 @@ impl Image {
         )
     }
 
-    /// The sum of the VADER compound scores of some parts over the pages.
+    /// The VADER compound scores of two parts, summed over the pages.
     pub(crate) fn vader_sum(&self, parts: [Part; 2]) -> f64 {
         let of_parts = self.vader.iter().filter(|v| parts.contains(&v.part));
         of_parts.map(|v| v.value).sum()
@@ -514,7 +513,7 @@ impl Image {
         self.vader.iter().find(own).map(|v| v.value)
     }
 
-    /// The mean AFINN sum of a part over the pages.
+    /// The AFINN sum of a part, averaged over the pages.
     pub(crate) fn afinn_of(&self, part: Part) -> Option<f64> {
         mean(
             self.afinn
@@ -525,7 +524,7 @@ impl Image {
     }
 }
 
-/// The caption that the collection gives, if it gives one, and the titles and the words around the image on its pages.
+/// The caption, if the collection gives one, and for each page its title and the words around the image.
 fn near_text(evidence: &Evidence) -> String {
     let of_pages = join(&evidence.pages, &|p| {
         format!("{}. {}", p.words.title, p.near())
@@ -542,19 +541,19 @@ pub fn text_box(picture: &Picture, lines: &[OcrLine]) -> f64 {
     width * height
 }
 
-/// As [`Image::text_map`].
+/// See [`Image::text_map`].
 pub fn text_map(picture: &Picture, lines: &[OcrLine]) -> [f64; 64] {
     let mut map = [0.0; 64];
     for line in lines {
         let [across, down] = extents(picture, std::slice::from_ref(line));
-        // casts of floats saturate
+        // casts from floats saturate
         let cell = |middle: f64| ((8.0 * middle) as usize).min(7);
         map[8 * cell(down.middle) + cell(across.middle)] += across.share * down.share;
     }
     map
 }
 
-/// The part of one side of a picture that lines of text take, from the first to the last.
+/// The extent of lines of text along one side of a picture, from the start of the first to the end of the last.
 struct Extent {
     /// Its length, as a share of the side.
     share: f64,

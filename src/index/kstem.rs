@@ -1,11 +1,11 @@
-//! Krovetz's stemmer (Krovetz, "Viewing morphology as an inference process", SIGIR 1993) as Lucene 8 has it under the name KStem.
+//! Krovetz's stemmer (Krovetz, "Viewing morphology as an inference process", SIGIR 1993) as implemented in Lucene 8 under the name KStem.
 //!
-//! It takes suffixes off a word one kind after the other, inflections first, and stops at the first form that its lexicon lists. Stems are
-//! therefore mostly words, and different words are conflated less often than by Porter's stemmer.
+//! It removes suffixes from a word, one kind after the other and inflections first, and stops at the first form that its lexicon lists. Stems
+//! are therefore mostly words, and different words are conflated less often than by Porter's stemmer.
 //!
-//! The rules are implemented anew; they return what Lucene 8.7 returns (`kstem/reference.tsv`, made by `tests/reference/kstem.py`).
-//! The lexicon in `kstem/` is that of Lucene, with the licence of its authors beside it. Python's `krovetzstemmer`, which is Lemur's stemmer,
-//! has 60 words more and applies the rule for `-al` also to words of three letters.
+//! The rules were written for riposte; their stems equal those of Lucene 8.7 (`kstem/reference.tsv`, made by `tests/reference/kstem.py`). The
+//! lexicon in `kstem/` is Lucene's, with the licence of its authors beside it. The Python package `krovetzstemmer`, which wraps Lemur's stemmer,
+//! has 60 more words and applies the rule for `-al` also to words of three letters.
 
 mod lexicon;
 #[cfg(test)]
@@ -14,18 +14,18 @@ mod tests;
 use lexicon::Lexicon;
 use std::ops::RangeInclusive;
 
-/// Words of other lengths stay as they are. In bytes, which are letters here.
+/// The lengths of words that are stemmed, in letters. Other words do not change.
 const LENGTHS: RangeInclusive<usize> = 3..=49;
 
 /// What a rule makes of a word.
 enum Step {
     /// A word of the lexicon: no further rule is applied.
     Known(String),
-    /// Another form, from which the rules after this one go on.
+    /// Another form, to which the following rules are applied.
     Unknown(String),
 }
 
-/// Returns nothing if the word stays as it is.
+/// Returns `None` if the rule does not change the word.
 type Rule = fn(&str) -> Option<Step>;
 
 const RULES: [Rule; 17] = [
@@ -48,8 +48,8 @@ const RULES: [Rule; 17] = [
     nce,
 ];
 
-/// The stem of a word in lower case. It is never empty unless the word is, and may be longer than the word (`canonic`: `canonical`). A word
-/// with anything but the letters a to z stays as it is.
+/// The stem of a word in lower case. It is empty only if the word is empty, and it can be longer than the word (`canonic`: `canonical`). A word
+/// with other characters than the letters a to z does not change.
 pub(super) fn stem(word: &str) -> String {
     let lexicon = Lexicon::get();
     if !LENGTHS.contains(&word.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -101,7 +101,7 @@ fn past(word: &str) -> Option<Step> {
     if let Some(step) = verb(stem) {
         return Some(step);
     }
-    // A word like `unheralded` is no past tense.
+    // A word such as `unheralded` is not a past tense.
     (!stem.starts_with("un")).then(|| Step::Unknown(format!("{stem}e")))
 }
 
@@ -122,7 +122,7 @@ fn progressive(word: &str) -> Option<Step> {
     }))
 }
 
-/// The verb whose `-ed` or `-ing` was taken off. A doubled consonant that the lexicon does not explain stays doubled (`fingerspell`).
+/// The verb whose `-ed` or `-ing` was removed. A doubled consonant stays doubled if the lexicon lists no verb with a single one (`fingerspell`).
 fn verb(stem: &str) -> Option<Step> {
     let with_e = format!("{stem}e");
     let prefers_e = !Lexicon::get().is_exception(&with_e);
@@ -134,7 +134,7 @@ fn verb(stem: &str) -> Option<Step> {
     .or_else(|| undoubled(stem).map(|_| Step::Unknown(stem.to_owned())))
 }
 
-/// `-ity`, with `-ility`, `-ivity` and `-ality`, which are so productive that they need no lexicon.
+/// `-ity`, with `-ility`, `-ivity` and `-ality`, which are so productive that they are replaced without the lexicon.
 fn ity(word: &str) -> Option<Step> {
     let stem = before(word, "ity")?;
     first_known([Some(stem.to_owned()), Some(format!("{stem}e"))]).or_else(|| {
@@ -148,7 +148,7 @@ fn ity(word: &str) -> Option<Step> {
     })
 }
 
-/// `-ness`, always taken off: `greatness`, `happiness`.
+/// `-ness`, always removed: `greatness`, `happiness`.
 fn ness(word: &str) -> Option<Step> {
     let stem = before(word, "ness")?;
     Some(accept(
@@ -170,7 +170,7 @@ fn ion(word: &str) -> Option<Step> {
         with("ation", "ate"),
         with("ation", "e"),
         with("ation", ""),
-        // after `-ation`, so that `complication` becomes `complicate` and not `comply`
+        // this form follows those for `-ation`, so `complication` becomes `complicate` instead of `comply`
         with("ication", "y"),
         Some(format!("{stem}e")),
         Some(stem.to_owned()),
@@ -198,7 +198,7 @@ fn agent(word: &str) -> Option<Step> {
     ])
 }
 
-/// `-ly`, always taken off or replaced: `nobly`, `quickly`, `happily`. What remains of `-ally` is left to the rule for `-al`.
+/// `-ly`, always removed or replaced: `nobly`, `quickly`, `happily`. The `-al` that remains of `-ally` is left to the rule for `-al`.
 fn ly(word: &str) -> Option<Step> {
     let stem = before(word, "ly")?;
     let with_le = format!("{stem}le");
@@ -270,7 +270,7 @@ fn ble(word: &str) -> Option<Step> {
     ])
 }
 
-/// `-ism`, always taken off.
+/// `-ism`, always removed.
 fn ism(word: &str) -> Option<Step> {
     before(word, "ism").map(|stem| accept(stem.to_owned()))
 }
@@ -298,12 +298,12 @@ fn nce(word: &str) -> Option<Step> {
     first_known([Some(format!("{stem}e")), Some(stem.to_owned())])
 }
 
-/// `-ies` and `-ied` have become `-ie` if that is a word (`calories`, `died`), and else `-y`.
+/// The form of a word whose `-ies` or `-ied` was removed: with `-ie` if that is a word (`calories`, `died`), otherwise with `-y`.
 fn ie_or_y(stem: &str) -> Step {
     first_known([Some(format!("{stem}ie"))]).unwrap_or_else(|| accept(format!("{stem}y")))
 }
 
-/// The first of the forms that the lexicon lists.
+/// The first form that the lexicon lists.
 fn first_known<const N: usize>(forms: [Option<String>; N]) -> Option<Step> {
     let lexicon = Lexicon::get();
     forms
@@ -313,7 +313,7 @@ fn first_known<const N: usize>(forms: [Option<String>; N]) -> Option<Step> {
         .map(Step::Known)
 }
 
-/// The form, which replaces the word whether the lexicon lists it or not.
+/// Accepts a form even if the lexicon does not list it.
 fn accept(form: String) -> Step {
     if Lexicon::get().contains(&form) {
         Step::Known(form)
@@ -322,12 +322,12 @@ fn accept(form: String) -> Step {
     }
 }
 
-/// What stands before the suffix; a suffix is never the whole word.
+/// The word without the suffix; `None` if the word lacks the suffix or consists only of it.
 fn before<'word>(word: &'word str, suffix: &str) -> Option<&'word str> {
     word.strip_suffix(suffix).filter(|stem| !stem.is_empty())
 }
 
-/// The stem less its last letter, if that is a doubled consonant.
+/// The stem without its last letter, if this letter is a doubled consonant.
 fn undoubled(stem: &str) -> Option<&str> {
     let (rest, last) = stem.split_at_checked(stem.len().checked_sub(1)?)?;
     (rest.ends_with(last) && is_consonant(stem.as_bytes())).then_some(rest)
@@ -348,7 +348,7 @@ fn ends_in_two_consonants(stem: &str) -> bool {
             .is_some_and(|(_, rest)| is_consonant(rest))
 }
 
-/// Whether the last of the letters is a consonant; y is one at the start of a word and after a vowel.
+/// Whether the last of the letters is a consonant; y is a consonant at the start of a word and after a vowel.
 fn is_consonant(letters: &[u8]) -> bool {
     match letters {
         [.., b'a' | b'e' | b'i' | b'o' | b'u'] | [] => false,

@@ -1,7 +1,7 @@
-//! Pairs of query terms that are near each other, scored by the similarity as Lucene scores sloppy phrases of two terms.
+//! Pairs of query terms that occur near each other in a document. The similarity scores them as Lucene scores sloppy phrases of two terms.
 //!
-//! The index has no positions, which would make it about 1.5 times as large and slower to build. They are needed only for the top of a
-//! ranking, where the stored texts of the documents are read instead. So pairs lift documents within the ranking and find no other ones.
+//! The index stores no positions, because they would make it larger and slower to build. Pairs are scored only at the top of a ranking, where
+//! the stored texts of the documents are read instead. So pairs reorder the ranking and find no further documents.
 
 use std::collections::HashMap;
 
@@ -19,8 +19,8 @@ use crate::trec::ScoredDoc;
 pub struct Pairs {
     /// The pairs of terms of the query.
     pub of: PairsOf,
-    /// How far the two terms may be from being adjacent and in the order of the query. Each word between them counts 1, words that the
-    /// analyzer leaves out included, and the other order counts 2.
+    /// Maximum distance of the two terms from being adjacent and in the order of the query. Each word between them counts 1, including words
+    /// that the analyzer leaves out, and the reverse order counts 2.
     pub slop: usize,
     /// The weight of a pair's score in each field, whatever the weight of the field.
     pub weight: f64,
@@ -32,7 +32,7 @@ pub struct Pairs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairsOf {
-    /// Those that follow each other, without the words that the analyzer leaves out.
+    /// Terms that follow each other, after the analyzer has left out words.
     AdjacentTerms,
     AllTerms,
 }
@@ -55,9 +55,9 @@ impl PairsOf {
 }
 
 /// How often two terms are near each other, as in Lucene (`SloppyPhraseMatcher`): the sum of `1 / (1 + distance)` over the places where the
-/// distance is at most `slop`. The distance is that of [`Pairs::slop`]. `first` and `second` are the terms' positions, in ascending order.
+/// distance is at most `slop`. [`Pairs::slop`] defines the distance. `first` and `second` are the terms' positions, in ascending order.
 pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
-    // the place of the second term is that of the word before it, so that adjacent terms in the right order are at the same place
+    // the place of the second term is its position minus 1, so adjacent terms in the right order have the same place
     let mut places: [Vec<i64>; 2] = [
         first.iter().map(|at| *at as i64).collect(),
         second.iter().map(|at| *at as i64 - 1).collect(),
@@ -69,7 +69,7 @@ pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
     let mut current = [a, b];
     let mut frequency = 0.0;
     loop {
-        // the term that is behind moves on, as long as that does not take it past the other one
+        // the term with the earlier place moves to its next place until it would pass the other term
         let behind = usize::from(current[1] < current[0]);
         let ahead = current[1 - behind];
         let mut off = ahead - current[behind];
@@ -92,11 +92,11 @@ pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
 }
 
 impl Corpus {
-    /// The ranking with the scores of the pairs of `terms` added to those of its top, the best first, ties by id. The fields are those of
-    /// the parts of the query.
+    /// Adds the scores of the pairs of `terms` to the top of a ranking. Returns the ranking, the best first, ties by id. The fields are those of
+    /// the query's parts.
     ///
     /// # Errors
-    /// A document cannot be read, or the similarity combines fields by itself.
+    /// A document cannot be read, or the similarity combines fields itself.
     pub fn with_pairs(
         &self,
         mut ranking: Vec<ScoredDoc>,
@@ -190,7 +190,7 @@ mod tests {
         assert!(PairsOf::AllTerms.pairs(&terms[..1]).is_empty());
     }
 
-    /// Worked out by hand after Lucene's matcher.
+    /// The expected values follow Lucene's matcher, by hand.
     #[test]
     fn near_terms_count_by_how_far_they_are_off() {
         // "gun control", "gun x control", "control gun", three words apart
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(sloppy_frequency(&[1], &[0], 2), 1.0 / 3.0);
         assert_eq!(sloppy_frequency(&[1], &[0], 1), 0.0);
         assert_eq!(sloppy_frequency(&[], &[4], 9), 0.0);
-        // gun at 0 and 5, control at 1 and 9: the pairs (0, 1) and (5, 9); between them (5, 1) is 5 off
+        // gun at 0 and 5, control at 1 and 9: the pairs (0, 1) and (5, 9); between them (5, 1) has the distance 5
         assert_eq!(sloppy_frequency(&[0, 5], &[1, 9], 3), 1.0 + 1.0 / 4.0);
     }
 }

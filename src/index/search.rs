@@ -24,10 +24,10 @@ use crate::trec::{DocId, Explanation, ScoredDoc};
 use contributions::ContributionCache;
 use top::Top;
 
-/// Weighted terms in one field, or in several that are scored as one.
+/// Weighted terms in one field, or in several fields that are scored as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The positions of the fields among those of the index: one, or several whose texts are scored as if they were one text.
+    /// The positions of the fields in the index: one field, or several whose texts are scored as if they were one text.
     fields: Vec<usize>,
     /// The weight of the field. BM25F applies it inside its formula; other similarities multiply each term's score by it.
     pub weight: f64,
@@ -42,10 +42,10 @@ pub struct Query {
     pub parts: Vec<Part>,
 }
 
-/// A search, as it is handed to shards.
+/// A search, as it is sent to shards.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SearchRequest {
-    /// Of the index.
+    /// The analyzer of the index.
     pub analyzer: Analyzer,
     pub query: Query,
     pub similarity: Similarity,
@@ -72,13 +72,13 @@ impl Part {
         part
     }
 
-    /// The same terms in these fields, which are scored as one. There must be at least one.
+    /// The same terms in these fields, which are scored as one. There must be at least one field.
     pub fn over(mut self, fields: Vec<usize>) -> Self {
         self.fields = fields;
         self
     }
 
-    /// The fields.
+    /// The positions of the fields in the index.
     pub fn fields(&self) -> &[usize] {
         &self.fields
     }
@@ -89,7 +89,7 @@ impl Part {
         self
     }
 
-    /// Adds a term. If it is there already, adds the weights.
+    /// Adds a term. If the part has the term already, adds the weights.
     pub fn add(&mut self, term: &str, weight: f64) {
         match self.terms.iter_mut().find(|(known, _)| known == term) {
             Some((_, sum)) => *sum += weight,
@@ -97,7 +97,7 @@ impl Part {
         }
     }
 
-    /// The terms and their weights.
+    /// The terms with their weights, in the order in which they were added.
     pub fn terms(&self) -> &[(String, f64)] {
         &self.terms
     }
@@ -113,7 +113,7 @@ struct QueryTerm<'q> {
     term_weight: f64,
     counts: FieldCounts,
     df: u64,
-    /// An upper bound of its frequency in a document, if it is known.
+    /// An upper bound of its frequency in a document, if a bound is known.
     max_tf: Option<u32>,
     score: TermScore,
     postings: Postings<'q>,
@@ -157,7 +157,7 @@ impl Corpus {
             plan.collect(self, cut, &scratch, &mut top);
             self.return_scratch(Scratch::reset(scratch));
         }
-        // all ids are looked up before any is copied, so that the processor's waits for memory overlap
+        // all ids are looked up before any is copied, so the processor waits for several memory accesses at once
         let found = top.finish();
         let ids: Vec<Option<&str>> = found.iter().map(|f| self.id_text(f.number)).collect();
         found
@@ -172,7 +172,7 @@ impl Corpus {
             .collect()
     }
 
-    /// Checks that the shards have answered a search, where this index has only what they have found.
+    /// If this index contains only what shards have found: checks that they have answered this search.
     fn ask_shards(&self, query: &Query, similarity: &Similarity, cut: Cut) -> Result<()> {
         if self.dialogue().is_none() {
             return Ok(());
@@ -183,14 +183,14 @@ impl Corpus {
             similarity: similarity.clone(),
             cut,
         });
-        // the shards need the counts of the terms, so these are noted down in any case
+        // the shards need the counts of the terms for this search, so missing counts are recorded in any case
         self.ask_for_terms(terms_of(query))?;
         asked
     }
 
-    /// The scores of all documents in one field, by number; 0 for those without any of the terms, and for excluded ones.
+    /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
     ///
-    /// Errors: as [`Corpus::search`]; a similarity with length scores, or BM25F.
+    /// Errors: those of [`Corpus::search`]; a similarity with length scores, or BM25F.
     pub(super) fn scores(&self, part: Part, similarity: &Similarity) -> Result<Vec<f64>> {
         let query = Query { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
@@ -203,10 +203,10 @@ impl Corpus {
         Ok(scores)
     }
 
-    /// The same documents with the scores that another query gives them, the best first; 0 for those that it does not find. Ties are
-    /// ordered by id.
+    /// The same documents with the scores of another query, the best first; 0 for documents that this query does not find. Ties are ordered by
+    /// id.
     ///
-    /// Errors: as [`Corpus::search`].
+    /// Errors: those of [`Corpus::search`].
     pub fn rescore(
         &self,
         mut ranking: Vec<ScoredDoc>,
@@ -225,8 +225,8 @@ impl Corpus {
         Ok(ranking)
     }
 
-    /// Explains the score of a document: the contributions that [`Corpus::search`] adds up, in the same order. The score is 0 if the
-    /// query does not find the document. Errors: as there; the document is not in the index.
+    /// Explains the score of a document: the contributions that [`Corpus::search`] adds up, in the same order. The score is 0 if the query does
+    /// not find the document. Errors: those of [`Corpus::search`]; the document is not in the index.
     pub fn explain(
         &self,
         query: &Query,
@@ -268,7 +268,7 @@ impl<'q> Plan<'q> {
             ensure!(
                 !part.fields.is_empty()
                     && (part.fields.len() == 1 || !similarity.combines_fields()),
-                "bm25f combines fields by itself: they cannot be joined"
+                "bm25f combines fields itself: they cannot be joined"
             );
             let mut total_weight = 0.0;
             for (text, weight) in &part.terms {
@@ -305,14 +305,14 @@ impl<'q> Plan<'q> {
         Ok(plan)
     }
 
-    /// The formulas of the terms of a part, by term.
+    /// The formula for each term of a part.
     pub(super) fn term_scores(&self, part: usize) -> HashMap<&'q str, TermScore> {
         let terms = self.groups.iter().flat_map(|group| &group.terms);
         let own = terms.filter(|term| term.part == part);
         own.map(|term| (term.text, term.score)).collect()
     }
 
-    /// A term of a part in each of its fields that has it.
+    /// Looks up a term of a part. The result has an entry for each field that contains the term.
     fn look_up(
         &self,
         corpus: &'q Corpus,
@@ -442,7 +442,7 @@ impl<'q> Plan<'q> {
         Ok(())
     }
 
-    /// What the frequencies of a group's terms in a document, added up, contribute to its score.
+    /// The contribution of a group to a document's score; `frequency` is the sum of its terms' frequencies.
     fn combined(&self, corpus: &Corpus, group: &Group, frequency: f64, number: u32) -> f64 {
         let Some(first) = group.terms.first() else {
             return 0.0;
@@ -457,7 +457,7 @@ impl<'q> Plan<'q> {
                 .score(frequency, length_of(corpus, &group.joined, number))
     }
 
-    /// What `tf` occurrences of a term in one field count in its group: their number where fields are joined; for BM25F they are weighted
+    /// What `tf` occurrences of a term in one field add to the frequency of its group: `tf` if the fields are joined; for BM25F, `tf` weighted
     /// and normalised by the length of the field.
     fn frequency(
         &self,
@@ -477,7 +477,7 @@ impl<'q> Plan<'q> {
 
     /// Collects the documents that are found and not filtered.
     fn collect(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
-        // with a threshold estimated from a sample, few documents have to be considered; if it was too high, all are
+        // with an estimated threshold, few documents have to be considered; if the estimate was too high, all documents are considered again
         top.threshold = self.estimate_threshold(scratch, cut.k);
         self.collect_from(corpus, cut, scratch, top);
         if top.len() < cut.k && top.threshold > f64::NEG_INFINITY {
@@ -527,7 +527,7 @@ impl<'q> Plan<'q> {
         Some(lengths.fold(score, |sum, part| sum + part))
     }
 
-    /// Collects a document, if it is found and not filtered.
+    /// Collects a document if it is found and not filtered.
     #[inline(always)]
     fn consider(
         &self,
@@ -568,7 +568,7 @@ impl<'q> Plan<'q> {
     }
 }
 
-/// The terms of a query, with the fields in which each is looked up.
+/// The terms of a query, each with the fields in which it is looked up.
 fn terms_of(query: &Query) -> impl Iterator<Item = (&[usize], &str)> {
     let parts = query.parts.iter();
     parts.flat_map(|part| {

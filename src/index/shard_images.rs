@@ -1,4 +1,4 @@
-//! Rankings of images with an index that has only a part of them ([`ImagePart`]).
+//! Rankings of images by an index that contains only a part of the collection ([`ImagePart`]).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::images::{BM25, Field, ImageIndex};
 use super::search::{Part, Query, SearchRequest};
 
 impl ImageIndex {
-    /// Makes the index score as that of the whole collection, of which it has a part.
+    /// Makes the index, which contains a part of a collection, score like an index of the whole collection.
     pub fn set_overall(&mut self, counts: &OverallCounts, part: ImagePart) {
         let dialogue = match &part {
             ImagePart::Found(dialogue) => Some(Arc::clone(dialogue)),
@@ -21,12 +21,13 @@ impl ImageIndex {
         self.part = Some(part);
     }
 
-    /// Which part of the collection this index has; `None` if it has the whole.
+    /// The part of the collection that this index contains; `None` if it contains the whole collection.
     pub fn part(&self) -> Option<&ImagePart> {
         self.part.as_ref()
     }
 
-    /// The best score of a query in a field of the whole collection, 0 if there is none. `scores` are those of the images here.
+    /// The best score of a query in a field, over the whole collection; 0 if no image matches. `scores` are the scores of the images of this
+    /// index.
     pub fn best(&self, field: Field, words: &str, scores: &[f64]) -> f64 {
         let name = IMAGE_FIELDS[field as usize].to_owned();
         match &self.part {
@@ -34,7 +35,7 @@ impl ImageIndex {
                 let best = bests.get(&(name, words.to_owned()));
                 best.copied().unwrap_or(0.0)
             }
-            // what shards have found has the best of all
+            // the images that shards have found include the best one
             Some(ImagePart::Found(_)) | None => scores.iter().copied().fold(0.0, f64::max),
         }
     }

@@ -1,10 +1,11 @@
 //! The formulas by which a query's terms score a document, computed on exact document lengths.
 //!
-//! A document's score is the sum over the query's terms of `weight × score(tf, length)`. [`Similarity::Dirichlet`] adds a term that depends
-//! on the document's length only. Query terms that do not occur in the collection are ignored.
+//! A document's score is the sum over the query's terms of `weight × score(tf, length)`. [`Similarity::Dirichlet`] adds a value that depends
+//! only on the document's length. Query terms that do not occur in the collection are ignored.
 //!
-//! In the formulas, N is the number of documents, df that of documents with the term, cf the number of its occurrences in the collection,
-//! tf that in the document, `length` the number of terms of the document and `tokens` that of the collection.
+//! In the formulas, N is the number of documents, df the number of documents with the term, cf the number of its occurrences in the collection,
+//! tf the number of its occurrences in the document, `length` the number of terms of the document and `tokens` the number of terms of the
+//! collection.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -29,10 +30,10 @@ pub enum Similarity {
         b: Vec<f64>,
     },
     /// Query likelihood with a Dirichlet prior (Zhai and Lafferty 2004): `ln(1 + tf / (mu · p)) + ln(mu / (mu + length))` with `p = cf /
-    /// tokens`, for every term of the query, whether the document has it or not. Factors that are the same for all documents are left out.
+    /// tokens`, for every term of the query, even if the document does not contain it. Factors that are the same for all documents are left out.
     Dirichlet { mu: f64 },
-    /// Lucene's `LMDirichletSimilarity`: the same term with `p = (cf + 1) / (tokens + 1)`, but only for query terms that the document has,
-    /// and at least 0. So a long document is penalised once for each query term that it has, not for each term of the query.
+    /// Lucene's `LMDirichletSimilarity`: the same formula with `p = (cf + 1) / (tokens + 1)`, but only for query terms that the document
+    /// contains, and at least 0. So a long document is penalised only for the query terms that it contains.
     LuceneDirichlet { mu: f64 },
     /// Query likelihood with linear interpolation (Jelinek and Mercer; Lucene's `LMJelinekMercerSimilarity`):
     /// `ln(1 + (1 - lambda) · tf / length / (lambda · p))`, `p = (cf + 1) / (tokens + 1)`.
@@ -54,7 +55,7 @@ pub struct FieldCounts {
 }
 
 impl FieldCounts {
-    /// The mean length of the field; 1 for an empty field, of which no document is ever scored.
+    /// The mean length of the field; 1 for an empty field, in which no document is ever scored.
     fn mean_length(self) -> f64 {
         match self.tokens {
             0 => 1.0,
@@ -162,8 +163,8 @@ impl Similarity {
         }
     }
 
-    /// What one occurrence of a term in a field adds to the frequency that BM25F scores, for a document whose field has that length and
-    /// without the field's weight. 1 for other formulas.
+    /// What one occurrence of a term in a field of this length adds to the frequency that BM25F scores, without the field's weight; 1 for other
+    /// formulas.
     pub(crate) fn occurrence(&self, field: usize, counts: FieldCounts, length: u32) -> f64 {
         match self {
             Similarity::Bm25f { b, .. } => {
@@ -174,7 +175,7 @@ impl Similarity {
         }
     }
 
-    /// The term `ln(mu / (mu + length))` of the two formulas with a Dirichlet prior; none for others.
+    /// The summand `ln(mu / (mu + length))` of the two formulas with a Dirichlet prior; none for others.
     pub fn length_score(&self, length: u32) -> Option<f64> {
         match *self {
             Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => {
@@ -198,7 +199,7 @@ impl Similarity {
         }
     }
 
-    /// Whether [`Similarity::length_score`] is added for every term of the query, whether the document has it or not.
+    /// Whether [`Similarity::length_score`] is added for every term of the query, even if the document does not contain it.
     pub(crate) fn adds_length(&self) -> bool {
         matches!(self, Similarity::Dirichlet { .. })
     }
@@ -244,7 +245,7 @@ impl TermScore {
             TermScore::TfIdf { idf } => idf * (tf / length).sqrt(),
             TermScore::Dph { spread } => {
                 let f = tf / length;
-                // the limit for a document that consists of this term alone
+                // the limit for a document that consists only of this term
                 if f >= 1.0 {
                     return 0.0;
                 }
@@ -260,8 +261,8 @@ impl TermScore {
 mod tests {
     use super::*;
 
-    /// A term that occurs twice in a document of 8 terms, and 5 times in 3 of 10 documents that have 60 terms together. The expected values
-    /// come from `tests/reference/similarity.py`.
+    /// A term occurs twice in a document of 8 terms, and 5 times in 3 of 10 documents, which have 60 terms altogether. The expected values come
+    /// from `tests/reference/similarity.py`.
     #[test]
     fn the_worked_example() {
         let field = FieldCounts {
@@ -323,7 +324,7 @@ mod tests {
         let sum =
             dirichlet.term(field, common).score(1.0, 100) + dirichlet.length_score(100).unwrap();
         assert!(sum < 0.0);
-        // DPH gives nothing to a document that consists of the term alone
+        // DPH gives 0 to a document that consists only of the term
         assert_eq!(Similarity::Dph.term(field, common).score(3.0, 3), 0.0);
     }
 

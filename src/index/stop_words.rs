@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-/// A larger file is no stop list.
+/// Maximum size of a file with a stop list.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The beginning of the name of a list that was read from a file. A hash of its words follows.
@@ -17,7 +17,7 @@ const FROM_FILE: &str = "file:";
 
 /// A list of words that are left out.
 ///
-/// The built-in lists are in `src/index/stop_words/`, one word a line.
+/// The built-in lists are in `src/index/stop_words/`, with one word on each line.
 #[derive(Clone, Debug)]
 pub struct StopList {
     /// One of [`StopList::names`], or "file:" and a hash of the words.
@@ -28,34 +28,34 @@ pub struct StopList {
 /// The built-in lists by name.
 const LISTS: [(&str, &str); 15] = [
     ("none", ""),
-    // articles, forms of "to be" and the most frequent prepositions and conjunctions, without negations and question words
+    // articles, forms of "to be", and the most frequent prepositions and conjunctions, without negations and question words
     ("short", include_str!("stop_words/short.txt")),
     // Lucene's EnglishAnalyzer, also Elasticsearch's `_english_` (Apache-2.0)
     ("lucene", include_str!("stop_words/lucene.txt")),
     // Snowball's list (snowballstem.org/algorithms/english/stop.txt, BSD-3-Clause, Copyright (c) 2001 Dr Martin Porter, (c) 2002
     // Richard Boulton), with contractions as the two words into which `tokens=words` splits them
     ("long", include_str!("stop_words/long.txt")),
-    // the same list as it was published, for `tokens=standard`
+    // Snowball's list as it was published, for `tokens=standard`
     ("snowball", include_str!("stop_words/snowball.txt")),
-    // 99webtools.com, which Elrond used
+    // the list of 99webtools.com, which the team Elrond used
     ("99webtools", include_str!("stop_words/99webtools.txt")),
-    // Aldo Nadi's own
+    // the list of the team Aldo Nadi
     ("aldo-nadi", include_str!("stop_words/aldo-nadi.txt")),
-    // of the search engine ATIRE, collected by Puurula
+    // the list of the search engine ATIRE, collected by Puurula
     ("atire", include_str!("stop_words/atire.txt")),
-    // Lucene's, and three more words that Deadpool added
+    // Lucene's list and three more words that the team Deadpool added
     ("deadpool", include_str!("stop_words/deadpool.txt")),
-    // of EBSCOhost's databases MEDLINE and CINAHL
+    // the list of EBSCOhost's databases MEDLINE and CINAHL
     ("ebscohost", include_str!("stop_words/ebscohost.txt")),
-    // of the text retrieval toolkit Onix, Lextek
+    // the list of the text retrieval toolkit Onix, Lextek
     ("onix", include_str!("stop_words/onix.txt")),
-    // Shanks' own
+    // the list of the team Shanks
     ("shanks", include_str!("stop_words/shanks.txt")),
-    // of the retrieval system SMART, Cornell University
+    // the list of the retrieval system SMART, Cornell University
     ("smart", include_str!("stop_words/smart.txt")),
-    // of the retrieval system Terrier, University of Glasgow
+    // the list of the retrieval system Terrier, University of Glasgow
     ("terrier", include_str!("stop_words/terrier.txt")),
-    // of the Python package Whoosh
+    // the list of the Python package Whoosh
     ("whoosh", include_str!("stop_words/whoosh.txt")),
 ];
 
@@ -65,8 +65,8 @@ impl StopList {
         LISTS.iter().map(|(name, _)| *name)
     }
 
-    /// The list with that name or, if the name contains a point or a slash, the one in this file: one word a line; blank lines and lines
-    /// that begin with # do not count.
+    /// The list with this name or, if the name contains a point or a slash, the list in the file with this name. The file has one word on each
+    /// line; blank lines and lines that begin with # are ignored.
     ///
     /// # Errors
     /// There is no such list, or the file cannot be read.
@@ -78,7 +78,7 @@ impl StopList {
             });
         }
         if name.starts_with(FROM_FILE) {
-            // an index stores only the name; where the words are needed, they come from the analyzer with which the index is opened
+            // an index stores only the name of a list from a file; the words come from the analyzer with which the index is opened
             return Ok(StopList {
                 name: name.into(),
                 words: Arc::default(),
@@ -87,7 +87,7 @@ impl StopList {
         if !name.contains(['.', '/']) {
             let known: Vec<&str> = StopList::names().collect();
             bail!(
-                "there is no {name:?}: there are {}, or the name of a file",
+                "there is no stop list {name:?}: choose one of {}, or name a file",
                 known.join(", ")
             );
         }
@@ -129,7 +129,7 @@ impl StopList {
         &self.name
     }
 
-    /// Whether the words are known. Of a list from a file, an index stores only the name.
+    /// Whether the words are known. They are not if the list was read from a file and the name comes from an index, which stores only names.
     pub fn is_known(&self) -> bool {
         !self.name.starts_with(FROM_FILE) || !self.words.is_empty()
     }
@@ -208,7 +208,7 @@ mod tests {
         assert!(list.contains("the") && list.contains("of") && !list.contains("# mine"));
         assert_eq!(list, write("b.txt", "of\r\nthe"));
         assert_ne!(list, write("c.txt", "of\nthe\nand"));
-        // as it is stored with an index
+        // the list as it is stored with an index
         let stored = StopList::find(list.name()).unwrap();
         assert!(stored == list && list.is_known() && !stored.is_known());
         assert!(StopList::find("missing.txt").is_err());

@@ -12,7 +12,7 @@ pub enum Tags {
     None,
     /// Words with some tags are left out ([`LEFT_OUT`]).
     Plain,
-    /// The same, and the tag is a part of the term: `<NNS>felon`.
+    /// Like `Plain`, and the tag is a part of the term: `<NNS>felon`.
     Typed,
 }
 
@@ -24,20 +24,20 @@ impl Tags {
     ];
 }
 
-/// The tags of words that are left out: marks, numbers, pronouns, prepositions, conjunctions, adverbs, particles and interjections. What is
-/// left are nouns, adjectives, verbs and articles.
+/// The tags of words that are left out: marks, numbers, pronouns, prepositions, conjunctions, adverbs, particles and interjections. Nouns,
+/// adjectives, verbs and articles remain.
 const LEFT_OUT: [&str; 27] = [
     "''", ",", "-LRB-", "-RRB-", ".", ":", "CC", "CD", "HYPH", "IN", "NFP", "PDT", "POS", "PRP",
     "PRP$", "RB", "RBR", "RBS", "RP", "SYM", "TO", "UH", "WDT", "WP", "WP$", "WRB", "``",
 ];
 
-/// Short forms of verbs, with what they stand for.
+/// Short forms of verbs, each with its full form.
 const SHORT_FORMS: [(&str, &str); 3] = [("s", "is"), ("m", "am"), ("re", "are")];
 
-/// The words of a text, in lower case, some of them left out.
+/// Iterates over the words of a text, in lower case.
 pub(super) struct TaggedWords<'a> {
     words: IntoIter<TaggedWord<'a>>,
-    /// What remains of a word with hyphens.
+    /// The parts of a hyphenated word that are not read yet.
     rest: Option<TaggedWord<'a>>,
     tags: Tags,
 }
@@ -56,8 +56,8 @@ impl<'a> TaggedWords<'a> {
         }
     }
 
-    /// Reads the next word into `word`, behind its tag if terms are typed (`<NNS>felons`). A word that is left out is empty. Returns its
-    /// byte offsets; none at the end of the text.
+    /// Reads the next word into `word`, which becomes empty if the word is left out. If terms are typed, the tag precedes the word
+    /// (`<NNS>felons`). Returns the byte offsets of the word; none at the end of the text.
     pub fn next(&mut self, word: &mut String) -> Option<(usize, usize)> {
         let next = match self.rest.take() {
             Some(rest) => rest,
@@ -68,7 +68,7 @@ impl<'a> TaggedWords<'a> {
         if LEFT_OUT.contains(&tag.name()) {
             return Some((start, start + text.len()));
         }
-        // the parts of a word with a hyphen have its tag
+        // each part of a hyphenated word has the tag of the word
         let (part, rest) = text.split_once('-').unwrap_or((text, ""));
         if !rest.is_empty() {
             self.rest = Some(TaggedWord {
@@ -95,7 +95,7 @@ impl<'a> TaggedWords<'a> {
     }
 }
 
-/// A typed word parted into its tag (`<NNS>`) and the word itself.
+/// Splits a typed word into its tag (`<NNS>`) and the word itself.
 pub(super) fn tag_and_word(typed: &str) -> (&str, &str) {
     match typed.find('>') {
         Some(end) if typed.starts_with('<') => typed.split_at(end + 1),

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// Maximum number of words whose terms are cached. The cache pays because stemming is slow and most words of a text are frequent ones. It
-/// takes up to about 30 MB for each thread that builds an index.
+/// Maximum number of words whose terms are cached. A cache saves time because stemming is slow and most words of a text are frequent ones. The
+/// limit bounds the memory of each thread that builds an index.
 const CACHED_WORDS: usize = 1 << 18;
 
 /// A cache from words to their terms. The term of a word that is left out is empty.

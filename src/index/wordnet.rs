@@ -1,5 +1,5 @@
-//! Synonyms and the base forms of nouns, from an installed copy of WordNet (Princeton; Miller 1995). The format of its `index.*` and `data.*` files is described in
-//! wndb(5WN).
+//! Synonyms and the base forms of nouns, from an installed copy of WordNet (Princeton; Miller 1995). The manual page wndb(5WN) describes the
+//! format of its `index.*` and `data.*` files.
 
 use std::collections::HashMap;
 use std::fs;
@@ -48,7 +48,7 @@ impl PartOfSpeech {
 pub struct Synonyms {
     /// The weight of a synonym, as a share of the weight of its word.
     pub weight: f64,
-    /// Number of senses of each part of speech whose synonyms are used, the commonest ones; all by default.
+    /// Number of senses of a word, for each part of speech, whose synonyms are used: the most frequent ones. All by default.
     #[serde(default = "all_senses")]
     pub senses: usize,
     /// The parts of speech; all by default.
@@ -77,7 +77,7 @@ const DIRECTORIES: [&str; 3] = [
     "/usr/local/share/wordnet",
 ];
 
-/// The endings of nouns, and what takes their place in the base form.
+/// The endings of nouns, each with its replacement in the base form.
 const NOUN_ENDINGS: [(&str, &str); 9] = [
     ("s", ""),
     ("ses", "s"),
@@ -170,7 +170,7 @@ impl WordNet {
         word.to_owned()
     }
 
-    /// The shortest of the forms that are nouns of WordNet; of equally long ones the first.
+    /// The shortest form that is a noun of WordNet, or the first one among equally short forms.
     fn shortest_noun(&self, forms: impl Iterator<Item = String>) -> Option<String> {
         // nouns are the first part of speech
         let (_, Lexicon { lemmas: nouns, .. }) = self.parts.first()?;
@@ -179,8 +179,8 @@ impl WordNet {
             .min_by_key(|form| form.chars().count())
     }
 
-    /// The synonyms of a word in its most frequent senses. They are in lower case, each once, without the word itself; a synonym can consist
-    /// of several words separated by spaces.
+    /// The synonyms of a word in its most frequent senses. They are in lower case and without repetitions or the word itself; a synonym can
+    /// consist of several words separated by spaces.
     pub fn synonyms(&self, word: &str, which: &Synonyms) -> Vec<String> {
         let word = word.to_lowercase().replace(' ', "_");
         let mut found: Vec<String> = Vec::new();
@@ -203,8 +203,8 @@ impl WordNet {
             .collect()
     }
 
-    /// Adds the synonyms of the words of a text to a part of a query. `analyzer` turns them into terms; terms that the part does not have
-    /// yet are added once.
+    /// Adds the synonyms of the words of a text to a part of a query. `analyzer` turns the synonyms into terms. Each term that the part does not
+    /// have yet is added once.
     pub fn expand(
         &self,
         part: &mut Part,
@@ -234,7 +234,7 @@ impl WordNet {
     }
 }
 
-/// The forms of a word without each of the [`NOUN_ENDINGS`] that it has.
+/// The forms of a word that replace one of the [`NOUN_ENDINGS`], one form for each ending that the word has.
 fn without_noun_ending(word: &str) -> Vec<String> {
     NOUN_ENDINGS
         .iter()
@@ -242,7 +242,7 @@ fn without_noun_ending(word: &str) -> Vec<String> {
         .collect()
 }
 
-/// The words of a file of exceptions, each with its base forms. None if there is no such file.
+/// The words of a file of exceptions, each with its base forms. Empty if there is no such file.
 fn irregular(file: &Path) -> Result<HashMap<String, Vec<String>>> {
     let text = match fs::read(file) {
         Ok(text) => text,
@@ -268,7 +268,7 @@ fn index_line(line: &str) -> Option<(&str, Vec<usize>)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let count: usize = fields.get(2)?.parse().ok()?;
     let from = fields.len().checked_sub(count)?;
-    // at least six fields are before the offsets
+    // at least six fields precede the offsets
     (from >= 6).then_some(())?;
     let offsets = fields.get(from..)?.iter().map(|offset| offset.parse().ok());
     Some((fields.first()?, offsets.collect::<Option<_>>()?))
@@ -370,11 +370,11 @@ mod tests {
         let words = ["cars", "buses", "bus", "women", "cities", "was", "guns"];
         let expected = ["car", "bus", "bus", "woman", "city", "wa", "gun"];
         assert_eq!(bases(&words), expected);
-        // unknown words and words with a capital stay
+        // unknown words and words with a capital letter do not change
         let unknown = ["Cars", "zoos", "oxen", "", "s"];
         assert_eq!(bases(&unknown), unknown);
         fs::write(dir.path().join("noun.exc"), "oxen ox\nguns gunses\n").unwrap();
-        // the exceptions take the place of the rules
+        // exceptions replace the rules
         assert_eq!(bases(&["oxen", "guns"]), ["ox", "guns"]);
     }
 

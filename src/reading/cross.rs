@@ -1,8 +1,9 @@
-//! Cross-encoders: a BERT that reads a topic and a text together and scores how well the text answers the topic (Nogueira and Cho 2019,
+//! Cross-encoders: BERT models that read a topic and a text together and score how well the text answers the topic (Nogueira and Cho 2019,
 //! <https://arxiv.org/abs/1901.04085>), in the layout of cross-encoder/ms-marco-MiniLM-L-6-v2.
 //!
-//! The checkpoint directory contains `config.json`, `model.safetensors` and `tokenizer.json`, as Hugging Face's BertForSequenceClassification with one label
-//! writes them. The scores agree with those of sentence-transformers' CrossEncoder within 1e-4 (tests/it/cross.rs).
+//! The checkpoint directory contains `config.json`, `model.safetensors` and `tokenizer.json` in the form in which Hugging Face's
+//! BertForSequenceClassification with one label writes them. The scores agree with those of sentence-transformers' CrossEncoder within 1e-4
+//! (tests/it/cross.rs).
 
 use std::path::Path;
 
@@ -16,16 +17,16 @@ use crate::nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
 use crate::nn::transformer::packed::Linear;
 use crate::nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
-/// Part of the producer's name. It changes whenever the same checkpoint would give other scores.
+/// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 2;
 
-/// A topic and a text are truncated to this many tokens, as ms-marco-MiniLM-L-6-v2's tokenizer_config.json says (`model_max_length`).
+/// Maximum number of tokens of a topic and a text together, from `model_max_length` in ms-marco-MiniLM-L-6-v2's tokenizer_config.json.
 const MAX_TOKENS: usize = 512;
 
 const POOLER: &str = "bert.pooler.dense";
 const CLASSIFIER: &str = "classifier";
 
-/// A loaded model. Its methods may be called from several threads.
+/// A loaded model. Several threads can call its methods at the same time.
 pub struct Cross {
     sha: String,
     tokenizer: Tokenizer,
@@ -38,13 +39,13 @@ impl Cross {
     /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Cross::producer`].
     ///
     /// # Errors
-    /// A file is missing or damaged, the configuration makes no sense, there is more than one label, or a tensor is missing or has another
-    /// shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
+    /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
+    /// number type than the configuration says. These errors are found before weights are read, and the message names them.
     pub fn load(dir: &Path, sha: &str) -> Result<Self> {
         Self::load_with(dir, sha, Backend::default())
     }
 
-    /// As [`Cross::load`], with a given backend.
+    /// Like [`Cross::load`], with a given backend.
     ///
     /// # Errors
     /// As [`Cross::load`].
@@ -99,13 +100,13 @@ impl Cross {
         self.bert.numeric()
     }
 
-    /// How well each text answers the topic, in the order given: the model's logit, any finite number; more is better.
+    /// How well each text answers the topic, in the given order: the model's logit, which can be any finite number; higher is better.
     ///
-    /// Topic and text together are truncated to 512 tokens, the three special ones included, at the end of the longer of the two, as in
-    /// sentence-transformers. A topic of up to 254 tokens stays whole. (If both have more than 512 tokens, the odd token goes to the
-    /// text, and in sentence-transformers to the longer one: tokenizers 0.23.2 stops counting there.)
+    /// Topic and text together are truncated to 512 tokens, including the three special tokens, at the end of the longer of the two, as in
+    /// sentence-transformers. A topic of up to 254 tokens is not truncated. (If both have more than 512 tokens, the text keeps the odd token; in
+    /// sentence-transformers, the longer of the two keeps it, because tokenizers 0.23.2 stops counting there.)
     ///
-    /// On the CPU a text's score does not depend on the texts beside it.
+    /// On the CPU, the score of a text does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails, or a score is not finite.

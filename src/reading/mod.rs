@@ -1,7 +1,7 @@
-//! Reading: what models compute from the text of a topic, alone or together with the text of a document.
+//! Reading: what models compute from the text of a topic, by itself or together with the text of a document.
 //!
-//! Outputs are computed when they are first needed, and stored. A large collection has millions of sentences, and a ranking reads
-//! thousands.
+//! Outputs are computed when they are first needed, and then stored, because a large collection has millions of sentences and a ranking reads
+//! only thousands of them.
 
 pub mod cross;
 pub mod outputs;
@@ -34,15 +34,15 @@ pub struct Models<'a> {
     pub pairs: Option<&'a Lazy<PairEncoder>>,
 }
 
-/// Which model embeds a query.
+/// The model that embeds a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryEncoder {
     Sentence,
     Clip,
 }
 
-/// Models and the store of their outputs. Where a model is not installed, the outputs serve that the most used model of its kind has
-/// left in the store.
+/// Models and the store of their outputs. If a model is not installed, stored outputs of the same kind are used, from the model with the most
+/// outputs in the store.
 pub struct Reader<'a> {
     models: Models<'a>,
     outputs: OutputStore,
@@ -79,8 +79,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Ends the current step and begins another, for [`Reader::seconds`]. Returns the one that has ended. The methods here that compute
-    /// something are steps of their own.
+    /// Ends the current step and begins another one, for [`Reader::seconds`]. Returns the step that has ended. Methods of `Reader` that compute
+    /// something begin separate steps themselves.
     pub(crate) fn enter(&mut self, step: Step) -> Step {
         self.clock.enter(step)
     }
@@ -90,14 +90,14 @@ impl<'a> Reader<'a> {
         self.clock.seconds()
     }
 
-    /// Records that a text was not read to its end, and what was left out.
+    /// Records that a text was not read to its end. `cuts` says what was left out.
     pub(crate) fn note_cuts(&mut self, document: &DocId, cuts: &[String]) {
         if !cuts.is_empty() {
             self.cut_texts.insert(document.clone(), cuts.join("; "));
         }
     }
 
-    /// The documents whose texts were not read to their ends, and what was left out of each.
+    /// The documents whose texts were not read to their ends, each with what was left out.
     pub(crate) fn cut_texts(&self) -> &BTreeMap<DocId, String> {
         &self.cut_texts
     }
@@ -120,11 +120,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Vectors of queries by the model `producer`, of unit length and in the order given. `None` if one is missing in the store and the
-    /// installed model is not that one.
+    /// The vectors of queries by the model `producer`, of unit length and in the given order. `None` if one is missing in the store and this
+    /// model is not installed.
     ///
     /// # Errors
-    /// The model fails, or the store cannot be read or written. The same holds for the other methods.
+    /// The model fails, or the store cannot be read or written. The other methods have the same errors.
     pub(crate) fn query_vectors(
         &mut self,
         encoder: QueryEncoder,
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         Ok(vectors)
     }
 
-    /// Records in which numbers a model computes, if it has been loaded, which is when it has computed something.
+    /// Records in which numbers a model computes, if it has been loaded. It is loaded as soon as it computes something.
     fn record<T>(
         &mut self,
         model: Option<&Lazy<T>>,
@@ -163,8 +163,8 @@ impl<'a> Reader<'a> {
         self.outputs.record_numeric(lazy.producer(), numeric(model))
     }
 
-    /// Sentence vectors of texts, of unit length and in the order given. `on_progress` receives how many have been computed. `None` if one is
-    /// missing in the store and no sentence model is installed.
+    /// The sentence vectors of texts, of unit length and in the given order. `on_progress` receives the number of vectors that have been
+    /// computed. `None` if one is missing in the store and no sentence model is installed.
     pub(crate) fn sentence_vectors(
         &mut self,
         texts: &[&str],
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
         Ok(vectors)
     }
 
-    /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the order given. `on_progress` and `None`: as for
+    /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn cross_scores(
         &mut self,
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
-    /// The stance of (claim, text) pairs ([`PairEncoder::logits`]), in the order given. `on_progress` and `None`: as for
+    /// The stance of (claim, text) pairs ([`PairEncoder::logits`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_logits(
         &mut self,
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
     }
 
-    /// What the pair encoder says of (claim, text) pairs ([`PairEncoder::read`]), in the order given. `on_progress` and `None`: as for
+    /// The pair encoder's outputs for (claim, text) pairs ([`PairEncoder::read`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_readings(
         &mut self,
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None`: as for
+    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None` is as in
     /// [`Reader::sentence_vectors`].
     pub fn piece_logits(&mut self, texts: &[(&str, &str)]) -> Result<Option<Vec<Vec<Logits>>>> {
         let readings = self.piece_readings(texts)?;
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         Ok(readings.map(|all| all.iter().map(stances).collect()))
     }
 
-    /// What the pair encoder says of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None`: as for
+    /// The pair encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None` is as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn piece_readings(
         &mut self,

@@ -6,14 +6,14 @@ CREATE TABLE IF NOT EXISTS query_vector (
     vector BLOB NOT NULL,               -- 32-bit floats, little-endian
     PRIMARY KEY (producer, text)
 );
--- In which numbers a producer's outputs here were computed (int8, float): both, if machines that differ have worked on this file. It decides
--- nothing; stored outputs are never computed again for it.
+-- The kinds of numbers in which a producer's outputs in this file were computed (int8, float); both if different machines have written them.
+-- The record is only information: no output is computed again because of it.
 CREATE TABLE IF NOT EXISTS output_numeric (
     producer TEXT NOT NULL, numeric TEXT NOT NULL,
     PRIMARY KEY (producer, numeric)
 ) WITHOUT ROWID;
--- A checksum over each output and its key. The triggers delete it when the output changes; who writes outputs and knows this table adds it
--- again. Outputs without a checksum are of an earlier version.
+-- A checksum over each output and its key. The triggers delete it when the output changes; a writer that knows this table then adds it
+-- again. Outputs without a checksum come from an earlier version.
 CREATE TABLE IF NOT EXISTS query_vector_sum (
     producer TEXT NOT NULL, text TEXT NOT NULL,
     sum INTEGER NOT NULL,               -- the first 8 bytes of a SHA-256, little-endian

@@ -1,10 +1,10 @@
-//! The pair encoder: a MiniLM, fine-tuned to read a claim and a text together and to say whether the text supports the claim, attacks it, or does
-//! neither; how good an argument it is; and whether it is about the claim at all.
+//! The pair encoder: a MiniLM that was fine-tuned to read a claim and a text together. Its outputs say whether the text supports the claim,
+//! attacks it, or does neither; how good an argument the text is; and whether it is about the claim.
 //!
-//! all-MiniLM-L6-v2, as published, is fetched through `weights`. What training changed is part of riposte: `models/own/stance.safetensors`, made
-//! by `train stance`. It contains the differences of each matrix of the six layers in steps of four bits with one scale for 64 numbers; the
-//! biases and layer norms; and the head. In this form a model of 90 MB takes 6 MB. It can only be used with the very file
-//! that it was trained from.
+//! `weights` fetches the published all-MiniLM-L6-v2. The changes by training are a part of riposte: `models/own/stance.safetensors`, made by
+//! `train stance`. This file contains the differences of each matrix of the six layers, in steps of four bits with one scale for each 64
+//! numbers; the biases and layer norms; and the head. This form is much smaller than the complete model. It can only be used with exactly the
+//! file from which it was trained.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
 use crate::nn::transformer::packed::Linear;
 use crate::nn::transformer::{Backend, TensorSource, examples};
 
-/// A pair is truncated to this many tokens, the three special ones included, at the end of the longer text.
+/// Maximum number of tokens of a pair, including the three special tokens. The longer of the two texts is truncated at its end.
 pub const MAX_TOKENS: usize = 96;
 
 /// The classes of a pair, in the order of the logits.
@@ -32,7 +32,7 @@ pub enum Class {
     Con,
     /// The text supports the claim.
     Pro,
-    /// The text does neither.
+    /// The text neither attacks nor supports the claim.
     Neither,
 }
 
@@ -45,19 +45,19 @@ pub type Logits = [f32; CLASSES];
 /// The number of values that the network computes for a pair: the logits of the classes, of the quality and of the relevance.
 pub const OUTPUTS: usize = CLASSES + 2;
 
-/// What the network says of a claim and a text.
+/// The network's outputs for a claim and a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairReading {
-    /// The stance of the text.
+    /// The logits of the text's stance.
     pub stance: Logits,
-    /// How good an argument the text is: the logit of the share of people who would recommend it to others.
+    /// How good an argument the text is: the logit of the share of people who would recommend it.
     pub quality: f32,
-    /// Whether the text is about the claim, whatever it says of it: a logit.
+    /// The logit of the probability that the text is about the claim, whatever its stance.
     pub relevance: f32,
 }
 
 impl PairReading {
-    /// From the [`OUTPUTS`] in their order.
+    /// The reading with these [`OUTPUTS`], in the order in which the network computes them.
     pub fn of(outputs: &[f32; OUTPUTS]) -> PairReading {
         let [con, pro, neither, quality, relevance] = *outputs;
         PairReading {
@@ -76,13 +76,13 @@ impl PairReading {
 
 /// The names of the head's two layers in the weight file: (hidden, hidden) with tanh over the row of \[CLS\], and (outputs, hidden).
 pub const HEAD_DENSE: &str = "head.dense";
-/// The second layer.
+/// The name of the second layer.
 pub const HEAD_OUT: &str = "head.out";
 
-/// Part of the producer's name. It changes whenever the same weights would give other logits.
+/// A part of the producer's name. It must change whenever the same weights would give other logits.
 const VERSION: u32 = 2;
 
-/// The number of weights that share a scale. If a row is not a multiple of it, the row shares one.
+/// The number of weights that share a scale. If the length of a row is not a multiple of it, the complete row shares one scale.
 const GROUP: usize = 64;
 /// Steps are in -7 ..= 7.
 const MAX_STEP: f32 = 7.0;
@@ -95,7 +95,7 @@ fn producer_of(sha: &str, trained: &[u8]) -> String {
 
 static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 
-/// A loaded model. Its methods may be called from several threads.
+/// A loaded model. Several threads can call its methods at the same time.
 pub struct PairEncoder {
     producer: String,
     tokenizer: Tokenizer,
@@ -115,7 +115,7 @@ impl PairEncoder {
         Self::load_with(dir, sha, Backend::default())
     }
 
-    /// As [`PairEncoder::load`], with a given backend.
+    /// Like [`PairEncoder::load`], with a given backend.
     ///
     /// # Errors
     /// As [`PairEncoder::load`].
@@ -123,7 +123,7 @@ impl PairEncoder {
         Self::load_trained(dir, sha, COMMITTED, backend)
     }
 
-    /// Whether the committed weights were trained from the checkpoint with that sha256.
+    /// Whether the committed weights were trained from the checkpoint with this sha256.
     ///
     /// # Errors
     /// The committed weights are damaged, which is a defect of the program.
@@ -131,7 +131,7 @@ impl PairEncoder {
         Ok(WeightChanges::read(COMMITTED)?.base == sha)
     }
 
-    /// As [`PairEncoder::load`], with the content of another file that [`pack`] made, and a given backend.
+    /// Like [`PairEncoder::load`], with the content of another file made by [`pack`] and a given backend.
     ///
     /// # Errors
     /// As [`PairEncoder::load`].
@@ -145,7 +145,7 @@ impl PairEncoder {
         let changes = WeightChanges::read(bytes).context("reading the changes of the weights")?;
         ensure!(
             changes.base == sha,
-            "it was trained from another checkpoint ({} and not {sha})",
+            "it was trained from another checkpoint ({}, not {sha})",
             changes.base
         );
         let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
@@ -196,7 +196,7 @@ impl PairEncoder {
         self.bert.numeric()
     }
 
-    /// The stance of each (claim, text) pair, in the order given.
+    /// The stance of each (claim, text) pair, in the given order.
     ///
     /// # Errors
     /// As [`PairEncoder::read`].
@@ -205,7 +205,8 @@ impl PairEncoder {
         Ok(readings.iter().map(|reading| reading.stance).collect())
     }
 
-    /// What the network says of each (claim, text) pair, in the order given. On the CPU a pair's outputs do not depend on the pairs beside it.
+    /// The network's outputs for each (claim, text) pair, in the given order. On the CPU, the outputs of a pair do not depend on the other
+    /// pairs.
     ///
     /// # Errors
     /// The tokenizer or the device fails, or an output is not finite.
@@ -218,7 +219,7 @@ impl PairEncoder {
         self.classify(pairs, |_, outputs| PairReading::of(outputs))
     }
 
-    /// As [`PairEncoder::read`], each together with the hidden units of the head, in [-1, 1]: what another output can be learned from.
+    /// Like [`PairEncoder::read`], with the hidden units of the head for each pair, in [-1, 1]. From these, another output can be learned.
     ///
     /// # Errors
     /// As [`PairEncoder::read`].
@@ -273,12 +274,12 @@ pub struct TrainedTensor {
     pub name: String,
     pub shape: Vec<usize>,
     pub numbers: Vec<f32>,
-    /// The numbers before training; `None` for the head.
+    /// The tensor's numbers before training; `None` for the head.
     pub published: Option<Vec<f32>>,
 }
 
-/// Makes the weight file of a fine-tuned model. Matrices with published numbers are stored as steps from those. `base` is the sha256 of the
-/// published checkpoint; `card` goes into the file's header.
+/// Makes the weight file of a fine-tuned model. Matrices with published numbers are stored as differences from them, in steps. `base` is the
+/// sha256 of the published checkpoint; `card` goes into the file's header.
 ///
 /// # Errors
 /// A matrix has rows of odd length.
@@ -344,7 +345,7 @@ pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>
     Ok(serialize(views, Some(metadata.into()))?)
 }
 
-/// A tensor after the training that made the weight file `bytes`; training can go on from it. `published` is the tensor before any training.
+/// A tensor with the changes of the weight file `bytes`, from which training can continue. `published` is the tensor before any training.
 ///
 /// # Errors
 /// `bytes` is not a weight file, it belongs to another checkpoint than `base`, or the tensor has another size.
@@ -378,11 +379,11 @@ impl<'a> WeightChanges<'a> {
         })
     }
 
-    /// A tensor that is stored whole.
+    /// A tensor whose numbers are stored without a reference to published ones.
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
         let tensor = self.tensors.tensor(name)?;
         let numbers = floats(tensor.dtype(), tensor.data());
-        numbers.with_context(|| format!("{name} holds {:?}", tensor.dtype()))
+        numbers.with_context(|| format!("{name} has numbers of the type {:?}", tensor.dtype()))
     }
 
     /// Whether training changed the tensor.

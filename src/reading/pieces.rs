@@ -4,15 +4,17 @@ use crate::topic::words::sentences;
 
 /// Maximum number of sentences that are read one by one.
 const SENTENCES: usize = 2;
-/// A sentence with fewer words is joined with the next one.
+/// A sentence with fewer words is joined to the next one.
 const SENTENCE_WORDS: usize = 15;
-/// Number of characters of a text that are read. The encoder sees about 500 of them; a web page can have 50,000.
+/// Maximum number of characters of a text that are read. The encoder truncates its input to fewer, and splitting a long text would take
+/// unnecessary time.
 const READ_CHARACTERS: usize = 1200;
 
-/// Number of bytes of a text from which anything is computed after retrieval. No argument of args.me has as many, and no passage a tenth.
+/// Maximum number of bytes of a text that are used after retrieval. No argument of args.me is longer.
 const USED_BYTES: usize = 1 << 20;
 
-/// The part of a text from which scores are computed, its first MiB, and what that leaves out, in words.
+/// The part of a text from which scores are computed, which is its first MiB. If it is not the complete text, also returns a sentence that says
+/// so.
 pub(crate) fn used_part(text: &str) -> (&str, Option<String>) {
     let length = text.len();
     if length <= USED_BYTES {
@@ -23,7 +25,7 @@ pub(crate) fn used_part(text: &str) -> (&str, Option<String>) {
     (part.unwrap_or_default(), Some(cut))
 }
 
-/// The beginning of a text, which is the part that is read.
+/// The beginning of a text, which is the part that the encoder reads.
 pub fn beginning(text: &str) -> &str {
     match text.char_indices().nth(READ_CHARACTERS) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
@@ -31,8 +33,8 @@ pub fn beginning(text: &str) -> &str {
     }
 }
 
-/// The pieces of a text that are read: its beginning and, if there are several sentences, the first ones. Arguments begin with what they
-/// argue for, and the encoder is more certain about a sentence alone than about one among six.
+/// The pieces of a text that the encoder reads: its beginning and, if there are several sentences, also the first sentences one by one.
+/// Arguments begin with their claim, and the encoder is more certain about a single sentence than about several.
 pub fn pieces(text: &str) -> Vec<&str> {
     let text = beginning(text);
     let mut pieces = vec![text];
@@ -50,7 +52,7 @@ pub fn pieces(text: &str) -> Vec<&str> {
             }
         }
     }
-    // a single sentence that is most of the text would be read twice
+    // a single sentence that is most of the text is left out, because it would be read twice
     if let [_, sentence] = pieces.as_slice()
         && sentence.len() * 2 > text.trim().len()
     {
@@ -59,7 +61,7 @@ pub fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// The pieces of several texts, each with the claim of its text, so that a model reads all at once.
+/// The pieces of several texts, each with the claim of its text, so that a model reads all of them together.
 pub struct ClaimedPieces<'a> {
     /// (claim, piece), in the order of the texts.
     pub pairs: Vec<(&'a str, &'a str)>,
@@ -79,7 +81,7 @@ impl<'a> ClaimedPieces<'a> {
         ClaimedPieces { pairs, counts }
     }
 
-    /// Values of all pieces, in the order of [`ClaimedPieces::pairs`], as those of each text.
+    /// Groups values of all pieces, in the order of [`ClaimedPieces::pairs`], by text.
     pub fn by_text<T>(&self, values: impl IntoIterator<Item = T>) -> Vec<Vec<T>> {
         let mut values = values.into_iter();
         let of_text = |count: &usize| values.by_ref().take(*count).collect();

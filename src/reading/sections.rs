@@ -1,7 +1,7 @@
-//! The sections of the text in a picture: its columns, panels and captions, each with the heading that says on whose side it is.
+//! Divides the text in a picture into sections: its columns, panels and captions, each with the heading that names its side.
 //!
-//! A picture may say opposite things side by side. Read as one text, they are a contradiction; read section by section, one is for the
-//! claim and one against it. Blocks of text come from the evidence; here, those below a heading such as "PROS" are put together.
+//! A picture can contain opposite texts side by side. Read as one text, they contradict each other; read section by section, one supports the
+//! claim and another one attacks it. The evidence has blocks of text; this module combines those below a heading such as "PROS".
 
 use crate::evidence::ocr::{OcrLine, TextBlock, blocks};
 use crate::topic::words::alphanumeric_words;
@@ -9,13 +9,13 @@ use crate::topic::words::alphanumeric_words;
 /// Maximum number of sections of a picture that are read.
 const SECTIONS: usize = 8;
 
-/// A section with fewer words says too little to be read alone.
+/// Minimum number of words of a section that is read by itself.
 const SECTION_WORDS: usize = 4;
 
 /// Maximum number of words of a heading.
 const HEADING_WORDS: usize = 6;
 
-/// Words that head what speaks for a subject, at the beginning of a line or alone.
+/// Words in the headings of arguments for a subject, at the beginning of a line or as the complete line.
 const SUPPORTING: [&str; 9] = [
     "pros",
     "advantages",
@@ -28,7 +28,7 @@ const SUPPORTING: [&str; 9] = [
     "proponents",
 ];
 
-/// Words that head what speaks against it.
+/// Words in the headings of arguments against a subject.
 const ATTACKING: [&str; 10] = [
     "cons",
     "disadvantages",
@@ -42,7 +42,7 @@ const ATTACKING: [&str; 10] = [
     "dangers",
 ];
 
-/// Words that are headings only if they are the whole line, or follow one of [`BEFORE_SIDE`].
+/// Words that are headings only if they are the complete line, or follow one of [`BEFORE_SIDE`].
 const SUPPORTING_ALONE: [&str; 6] = ["pro", "for", "yes", "agree", "favour", "favor"];
 const ATTACKING_ALONE: [&str; 4] = ["con", "against", "no", "disagree"];
 
@@ -52,28 +52,28 @@ const BEFORE_SIDE: [&str; 6] = ["arguments", "argument", "reasons", "case", "poi
 /// Words after which a heading names its subject: "benefits of zoos".
 const BEFORE_SUBJECT: [&str; 3] = ["of", "to", "for"];
 
-/// A heading that says on whose side the text below it is.
+/// A heading that names the side of the text below it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heading {
     pub text: String,
-    /// Whether what is below speaks for the subject, or against it.
+    /// Whether the text below argues for the subject rather than against it.
     pub supports: bool,
 }
 
-/// Text in a picture that is read by itself.
+/// A part of the text in a picture that is read by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     pub heading: Option<Heading>,
-    /// Without the heading.
+    /// The text, without the heading.
     pub text: String,
 }
 
-/// The text in a picture by sections.
+/// The text in a picture, divided into sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sections {
-    /// The text above all headings, which names the subject; empty if there is none, or no heading.
+    /// The text above all headings, which names the subject; empty if there is no such text or no heading.
     pub title: String,
-    /// In reading order, at most eight. Empty if there are fewer than two and none has a heading: then the text is read as a whole.
+    /// The sections in reading order, at most eight. Empty if there are fewer than two and none has a heading; then the text is not divided.
     pub sections: Vec<Section>,
 }
 
@@ -87,7 +87,7 @@ impl Sections {
             .map(|heading| heading.top)
             .fold(f32::INFINITY, f32::min);
         let mut title = String::new();
-        // the position of the heading among `headings`, and the text
+        // the position of the section's heading in `headings`, and its text
         let mut found: Vec<(Option<usize>, String)> = Vec::new();
         for block in blocks.iter().filter(|block| block.heading.is_none()) {
             let heading = block.heading_above(&headings);
@@ -127,7 +127,7 @@ fn append(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-/// A block of text, or the part of one that is a heading or below it.
+/// A block of text, or a part of it: a heading, or the lines below one.
 struct Block {
     text: String,
     heading: Option<Heading>,
@@ -138,7 +138,7 @@ struct Block {
 }
 
 impl Block {
-    /// The block as it is, or cut at the lines that are headings.
+    /// The block, cut at the lines that are headings.
     fn of(block: TextBlock<'_>) -> Vec<Block> {
         let is_heading = |line: &OcrLine| heading(&line.text).is_some();
         let parts = block
@@ -160,8 +160,8 @@ impl Block {
         }
     }
 
-    /// The position of the heading that the block is under: of those above it, the nearest; of those side by side, the one whose middle is
-    /// nearest to the block's.
+    /// The position of the block's heading: the nearest one above the block. Among headings side by side, the one whose middle is nearest to
+    /// that of the block.
     fn heading_above(&self, headings: &[&Block]) -> Option<usize> {
         let middle = |block: &Block| (block.left + block.right) / 2.0;
         let above = |heading: &&&Block| heading.top < self.top;
@@ -170,7 +170,7 @@ impl Block {
             .filter(above)
             .max_by(|a, b| a.top.total_cmp(&b.top))?;
         let row = (0..).zip(headings).filter(|(_, heading)| {
-            // headings of one row stand side by side: none is below another
+            // headings of one row are side by side, so none is below another
             heading.top < lowest.bottom && heading.bottom > lowest.top && above(heading)
         });
         row.min_by(|(_, a), (_, b)| {
@@ -181,7 +181,7 @@ impl Block {
     }
 }
 
-/// The heading that a line is; `None` for other lines. "Pros and cons" is a title.
+/// The heading in a line; `None` for other lines. "Pros and cons" is not a heading but a title.
 fn heading(line: &str) -> Option<Heading> {
     if line.contains('\n') {
         return None;
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn blocks_below_a_heading_are_one_section() {
-        // the title, then two columns whose reasons are blocks of their own
+        // the title, then two columns with reasons in separate blocks
         let columns = [
             line(0, (100.0, 0.0), "Should zoos be closed?"),
             line(1, (60.0, 60.0), "PROS"),
@@ -268,7 +268,7 @@ mod tests {
             ],
         };
         assert_eq!(Sections::of(&columns), expected);
-        // the same lines read across the columns
+        // the same lines, read across the columns
         let mut across = columns.clone();
         across.sort_by(|a, b| (a.corners[0].1 as i32 / 20).cmp(&(b.corners[0].1 as i32 / 20)));
         for (line, block) in across.iter_mut().zip(0..) {

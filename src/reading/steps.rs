@@ -1,4 +1,4 @@
-//! The steps of a ranking: what is computed now, and how long each step has taken.
+//! The steps of a ranking: which step runs, and how long each step has taken.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub enum Step {
     /// Searching an index.
     Search,
-    /// Ordering the first documents anew, without what the models compute for that.
+    /// Re-ranking the first documents, without the time of the models.
     Rerank,
     SentenceVectors,
     CrossEncoder,
@@ -71,7 +71,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Ends the current step and begins another. Returns the one that has ended.
+    /// Ends the current step and begins another one. Returns the step that has ended.
     pub fn enter(&mut self, step: Step) -> Step {
         let now = Instant::now();
         self.spent[self.step as usize] += now - self.since;
@@ -106,7 +106,7 @@ mod tests {
         assert!(of(Step::Stance) >= 0.02 && of(Step::Search) >= 0.005);
         assert_eq!(of(Step::Rerank), 0.0);
         assert!(seconds.iter().map(|(_, s)| s).sum::<f64>() <= whole);
-        // a step is where ALL has it
+        // each step has the position that it has in ALL
         for (at, step) in Step::ALL.into_iter().enumerate() {
             assert_eq!(step as usize, at);
         }

@@ -1,8 +1,8 @@
-//! The formulas of Aramis for argumentativeness and stance (Braker, Heinemann and Schreieder: Aramis at Touché 2022, CLEF 2022; their
+//! The formulas of the team Aramis for argumentativeness and stance (Braker, Heinemann and Schreieder: Aramis at Touché 2022, CLEF 2022; their
 //! repository aramis-image-argument-search).
 //!
-//! Each formula has several terms. Each term is divided by its largest absolute value among the candidates of a topic, and the weighted
-//! mean of these is the score ([`weighted_means`]).
+//! Each formula has several terms. Each term is divided by its largest absolute value among the candidates of a topic. The score is the weighted
+//! mean of the results ([`weighted_means`]).
 
 use std::f64::consts::PI;
 
@@ -13,19 +13,19 @@ use crate::trec::Explanation;
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AramisFeatures {
-    /// As [`text_length`].
+    /// The length of the text in the picture, as [`text_length`] computes it.
     pub text_length: usize,
     /// Share of the picture that is covered by a diagram, in [0, 1].
     pub diagram: f64,
-    /// Whether the picture is a graphic and no photograph.
+    /// Whether the picture is a graphic rather than a photograph.
     pub graphic: bool,
     pub red: f64,
     pub green: f64,
     pub bright: f64,
     pub dark: f64,
-    /// Of the text in the picture.
+    /// The sentiment of the text in the picture.
     pub ocr_sentiment: f64,
-    /// Of the words of the page near the picture.
+    /// The sentiment of the words of the page near the picture.
     pub page_sentiment: f64,
 }
 
@@ -50,11 +50,11 @@ impl AramisFeatures {
     }
 }
 
-/// Shares of the picture from this on are no diagram.
+/// From this share of the picture on, an area is not a diagram.
 const LARGEST_DIAGRAM: f64 = 0.8;
 
 /// The length of the text in a picture: one more than the number of its words of at least three letters or digits. Aramis splits a text that
-/// begins with a space, which adds an empty word.
+/// begins with a space, so there is an additional empty word.
 pub(crate) fn text_length(text: &str) -> usize {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '"';
     let words = text.split(|c| !is_kept(c)).filter(|word| word.len() > 2);
@@ -102,8 +102,8 @@ pub(crate) const STANCE_TERMS: [&str; 3] = [
     "sentiment of the page",
 ];
 
-/// The terms of the stance, positive for PRO. `turned` reverses all signs, because the query itself is negative. The mood of a graphic is
-/// computed from percentages and that of a photograph from shares, as in the program of Aramis.
+/// The terms of the stance, positive for PRO. `turned` reverses all signs, for a query that is itself negative. As in the program of Aramis, the
+/// mood of a graphic is computed from percentages, and the mood of a photograph from shares.
 pub(crate) fn stance_terms(f: &AramisFeatures, turned: bool) -> [f64; 3] {
     let hue = f.green - f.red;
     let mood = if f.graphic {
@@ -115,8 +115,8 @@ pub(crate) fn stance_terms(f: &AramisFeatures, turned: bool) -> [f64; 3] {
     [mood, by_length(f) * f.ocr_sentiment, 3.0 * f.page_sentiment].map(|term| sign * term)
 }
 
-/// For each row of terms their mean, each term divided by its largest absolute value in all rows and multiplied by its share of the sum of
-/// the weights. A term that is 0 in all rows stays 0.
+/// For each row of terms their mean. Each term is first divided by its largest absolute value in all rows and multiplied by its share of the sum
+/// of weights. A term that is 0 in all rows stays 0.
 pub(crate) fn weighted_means<const N: usize>(
     name: &str,
     terms: [&str; N],
@@ -239,7 +239,7 @@ mod tests {
             (1.0 + 0.545866 / 1.358544 + 0.2) / 9.0,
         ];
         assert_near(&found, &expected);
-        // CON, CON, PRO; all three turn with the query
+        // CON, CON, PRO; all three change their sign with the query
         let rows = three().map(|f| stance_terms(&f, true));
         let turned = values(weighted_means("stance", STANCE_TERMS, [1.0; 3], &rows));
         assert_near(&turned, &expected.map(|x| -x));

@@ -1,5 +1,5 @@
-//! The networks of Aramis for argumentativeness and stance (Braker, Heinemann and Schreieder: Aramis at Touché 2022, CLEF 2022), with the
-//! inputs that the evidence has, and with weights of our own (`train aramis`).
+//! The networks of the team Aramis for argumentativeness and stance (Braker, Heinemann and Schreieder: Aramis at Touché 2022, CLEF 2022). Their
+//! inputs come from the evidence, and their weights were trained for riposte (`train aramis`).
 
 use std::sync::LazyLock;
 
@@ -14,30 +14,30 @@ use crate::index::analyzer::{Analyzer, terms};
 use crate::index::images::Image;
 use crate::topic::words::trimmed_words;
 
-/// The side of the grid on which the place of the text is laid out.
+/// The number of cells along each side of the grid that maps the text in a picture.
 pub const GRID: usize = 8;
 
-/// What the network of argumentativeness sees of an image.
+/// The inputs of the network of argumentativeness for an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgumentInputs {
-    /// The share of the picture that is text, by cell of the grid, row after row.
+    /// The share of the picture that is text, for each cell of the grid, row after row.
     pub text_map: [f64; GRID * GRID],
     /// The mean red, green and blue.
     pub colours: [f64; 3],
-    /// Green, red, bright and dark; length of the text in the picture; its sentiment, if positive and if negative; whether the picture is a
-    /// graphic; diagram.
+    /// The shares of green, red, bright and dark; the length of the text in the picture; its positive and its negative sentiment; whether the
+    /// picture is a graphic; the diagram.
     pub features: [f64; 9],
 }
 
 /// The number of inputs of the network of stances.
 pub const STANCE_INPUTS: usize = 20;
 
-/// A length of a text between 0 and 1.
+/// The length of a text, scaled to a number between 0 and 1.
 fn scaled_length(f: &AramisFeatures) -> f64 {
     1.0 - (-0.01 * f.text_length as f64).exp()
 }
 
-/// A value if it is positive, and its negative if it is negative; 0 otherwise.
+/// The positive part and the negative part of a value; one of them is 0.
 fn both_signs(value: f64) -> [f64; 2] {
     [value.max(0.0), (-value).max(0.0)]
 }
@@ -71,9 +71,10 @@ impl ArgumentInputs {
     }
 }
 
-/// The inputs of the network of stances for an image whose sentiments have been read: shares of green, red, blue, bright and dark; sentiment of
-/// the page, if positive and if negative; length of the text in the picture, and its sentiment; the mean colours; and how the words of the
-/// query occur in the page and in the picture ([`QueryInputs`]). `analyzer` makes terms of the image's words, as it made those of the query.
+/// The inputs of the network of stances for an image whose sentiments have been read: the shares of green, red, blue, bright and dark; the
+/// positive and the negative sentiment of the page; the length and the sentiment of the text in the picture; the mean colours; and how the words
+/// of the query occur in the page and in the picture ([`QueryInputs`]). `analyzer` turns the image's words into terms, and must be the analyzer
+/// of the query.
 pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f64; STANCE_INPUTS] {
     let f = AramisFeatures::of(image);
     let page = tokens(analyzer, &image.near_text);
@@ -108,14 +109,14 @@ pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f6
     ]
 }
 
-/// A word of a text, and the term by which it is compared.
+/// A word of a text, and the term with which it is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
     word: String,
     term: String,
 }
 
-/// The words of a text that are no stop words.
+/// The words of a text without stop words.
 pub fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     let mut analyzer = analyzer.build();
     trimmed_words(text)
@@ -130,13 +131,13 @@ pub fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
 /// How the words of the query occur in the texts of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct QueryInputs {
-    /// The mean share of the page's words that a word of the query has; words that do not occur are left out.
+    /// The share of the page's words that equal a word of the query, averaged over the words of the query that occur.
     page_share: f64,
     ocr_share: f64,
-    /// The mean of VADER's compound scores of the ten words round each occurrence.
+    /// The mean of VADER's compound scores of the ten words around each occurrence.
     page_context: f64,
     ocr_context: f64,
-    /// The share of the query's words that the text in the picture has in the same order.
+    /// The share of the query's words that the text in the picture contains in the same order.
     ocr_order: f64,
 }
 
@@ -163,7 +164,8 @@ fn share(query: &[Token], text: &[Token]) -> f64 {
     mean(&shares)
 }
 
-/// Aramis looks for occurrences from the sixth word on, and for the next one five words after each.
+/// The mean sentiment around the query's words in a text. Like Aramis, it searches for occurrences from the sixth word on, and continues five
+/// words after each occurrence.
 fn context(query: &[Token], text: &[Token]) -> f64 {
     const AROUND: usize = 5;
     let vader = Vader::new();
@@ -182,9 +184,9 @@ fn context(query: &[Token], text: &[Token]) -> f64 {
     mean(&scores)
 }
 
-/// The length of the longest sequence of terms that both have in this order.
+/// The length of the longest common subsequence of terms.
 fn common_subsequence(a: &[Token], b: &[Token]) -> usize {
-    // for each beginning of `a` with all of `b` so far
+    // the length for each prefix of `a` with the part of `b` that has been read
     let mut lengths = vec![0usize; a.len() + 1];
     for other in b {
         let mut diagonal = 0;
@@ -201,12 +203,12 @@ fn common_subsequence(a: &[Token], b: &[Token]) -> usize {
     lengths.last().copied().unwrap_or(0)
 }
 
-/// The network of argumentativeness: a convolution and a pool over the map of the text, two layers after them, one layer after the colours,
-/// and four after both together with the features.
+/// The network of argumentativeness. The map of the text passes a convolution, a pooling and two layers, and the colours pass one layer. Both
+/// results and the features pass four more layers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArgumentNetwork {
-    /// Of 2 × 2 cells, row after row.
+    /// The filter of the convolution: 2 × 2 cells, row after row.
     pub filter: [f64; 4],
     pub filter_bias: f64,
     pub map: Vec<Dense>,
@@ -218,10 +220,10 @@ pub struct ArgumentNetwork {
 pub const MAP_SIZES: [usize; 3] = [POOLED * POOLED, 6, 3];
 pub const COLOUR_SIZES: [usize; 2] = [3, 3];
 pub const TRUNK_SIZES: [usize; 5] = [15, 20, 10, 5, 1];
-/// The sizes of the layers of [`StanceNetwork`]; the last are for CON, neutral and PRO.
+/// The sizes of the layers of [`StanceNetwork`]. The last layer has the outputs CON, neutral and PRO.
 pub const STANCE_SIZES: [usize; 5] = [STANCE_INPUTS, 40, 20, 8, 3];
 
-/// The side of the map after the convolution of 2 × 2 and the pool of 2 × 2.
+/// The side of the map after the convolution and the pooling, both with 2 × 2 cells.
 pub const POOLED: usize = (GRID - 1) / 2;
 
 impl ArgumentNetwork {
@@ -247,7 +249,8 @@ impl ArgumentNetwork {
         &COMMITTED
     }
 
-    /// The convolved map's largest values in squares of 2 × 2, row after row, each with the position in the map of its upper left cell.
+    /// The maximum of the convolved map in each square of 2 × 2, row after row. Each maximum comes with the position in `map` of the upper left
+    /// cell of its filter.
     pub fn pooled(&self, map: &[f64; GRID * GRID]) -> [(f64, usize); POOLED * POOLED] {
         let [a, b, c, d] = self.filter;
         let convolved = |at: usize| {
@@ -371,9 +374,10 @@ mod tests {
             colours: [0.1, 0.2, 0.3],
             features: [0.25; 9],
         };
-        // in the third row and column: the upper left square has it below right of the cell (1, 1), the one beside it below left of (1, 2)
+        // the third row and column: it is the lower right neighbour of the cell (1, 1) in the upper left square, and the lower left one of (1,
+        // 2) in the next square
         inputs.text_map[2 * GRID + 2] = 2.0;
-        // in the last row and column, which no square has
+        // the last row and column, which are in no square
         inputs.text_map[63] = 9.0;
         let pooled = network.pooled(&inputs.text_map);
         assert_eq!(pooled[0], (2000.5, GRID + 1));
@@ -381,7 +385,7 @@ mod tests {
         assert_eq!(pooled[POOLED], (20.5, 2 * GRID + 1));
         assert_eq!(pooled[POOLED + 1], (2.5, 2 * GRID + 2));
         assert_eq!(pooled[8].0, 0.5);
-        // all nine together pass six equal outputs to each of three; negative colours become 0
+        // the nine pooled values give six equal outputs, and each of the next three outputs is their sum; negative colours become 0
         let sum = 2000.5 + 200.5 + 20.5 + 2.5 + 5.0 * 0.5;
         let expected = [vec![6.0 * sum; 3], vec![0.0; 3], vec![0.25; 9]].concat();
         assert_eq!(network.joined(&inputs), expected);
@@ -410,9 +414,9 @@ mod tests {
         let text = read("Animals, animals in zoos: one two three zoos love four five");
         assert_eq!(text.len(), 11);
         let words = QueryInputs::new(&query, &text, &read("help the zoos help poor animals"));
-        // "zoos" and "animals" twice each among eleven
+        // "zoos" and "animals" occur twice each among eleven words
         assert!((words.page_share - 2.0 / 11.0).abs() < 1e-12);
-        // only the second "zoos" is beyond the fifth word; "love" is near to it
+        // only the second "zoos" comes after the fifth word, and "love" is near it
         let near = Vader::new().compound("zoos one two three zoos love four five");
         let from_fifth = Vader::new().compound("in zoos one two three zoos love four five");
         assert!(near > 0.5 && near == from_fifth);

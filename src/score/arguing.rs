@@ -1,12 +1,12 @@
-//! How well the sentences of a text that argue match a query: BM25 as the Python package rank_bm25 has it (`BM25Okapi`), with statistics
-//! of the compared texts alone.
+//! How well the arguing sentences of a text match a query: BM25 as in the Python package rank_bm25 (`BM25Okapi`), with statistics of only the
+//! compared texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The defaults of rank_bm25.
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
-/// A term of more than half of the texts has a negative idf; it gets this share of the mean idf instead.
+/// A term that more than half of the texts contain has a negative idf. Instead, it gets this share of the mean idf.
 const EPSILON: f64 = 0.25;
 
 /// The BM25 score of each text for the query. Texts and query are lists of terms.

@@ -1,6 +1,6 @@
 //! Does a picture argue, or does it only illustrate?
 //!
-//! This is riposte's own answer, a weighted sum of a few features. The formula of Aramis is in [`super::aramis`].
+//! riposte answers by a weighted sum of a few features. The formula of the team Aramis is in [`super::aramis`].
 
 use super::belief;
 use super::image_weights::ImageWeights;
@@ -8,7 +8,7 @@ use crate::topic::lexicon::opinion::CLAIM_WORDS;
 use crate::topic::words::trimmed_words;
 use crate::trec::Explanation;
 
-/// The features of a picture that tell whether it argues.
+/// The features of a picture that show whether it argues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PictureFeatures {
     /// Number of words read in the picture.
@@ -17,15 +17,16 @@ pub struct PictureFeatures {
     pub claim_words: usize,
     /// Number of these words that contain a digit.
     pub numbers: usize,
-    /// Probability that the picture is a photograph and not a graphic.
+    /// Probability that the picture is a photograph rather than a graphic.
     pub photograph: f64,
-    /// Probability that the text in the picture takes a side on the topic; none without text.
+    /// Probability that the text in the picture takes a side on the topic; `None` without text.
     pub side: Option<f64>,
-    /// Similarity by CLIP to the nearest argumentative kind of picture minus that to the nearest illustrative kind; none without CLIP.
+    /// CLIP's similarity of the picture to the nearest argumentative kind of picture minus its similarity to the nearest illustrative kind;
+    /// `None` without CLIP.
     pub clip_kinds: Option<f64>,
 }
 
-/// The number of words of a text, of claim words ([`CLAIM_WORDS`]) among them, and of words with a digit.
+/// The number of words of a text, of its claim words ([`CLAIM_WORDS`]), and of its words with a digit.
 pub fn count_words(text: &str) -> (usize, usize, usize) {
     let mut counts = (0, 0, 0);
     for word in trimmed_words(text) {

@@ -1,7 +1,7 @@
 //! The learned weights of images: whether they argue ([`super::argument`]) and for which side ([`super::stance`]).
 //!
-//! They were set by hand and then fitted to labelled pictures, with a penalty for leaving the values set by hand
-//! (`train images`). Those of CLIP were set by hand alone, because no CLIP model was available.
+//! They were set by hand and then fitted to labelled pictures, with a penalty for changing the values set by hand (`train images`). The weights
+//! of CLIP were only set by hand, because no CLIP model was available.
 
 use std::sync::LazyLock;
 
@@ -35,20 +35,19 @@ pub(crate) struct ArgumentWeights {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StanceWeights {
-    /// P(pro) without any signal, in (0, 1): the share of PRO among the judgements of 2022 that are on topic. Of all judgements 67 % are
-    /// on topic, 49 % PRO and 16 % CON.
+    /// P(pro) without any signal, in (0, 1): the share of PRO among the judgements of 2022 that are on topic.
     pub prior_pro: f64,
-    /// The same for P(con).
+    /// P(con) without any signal, in (0, 1): the share of CON among the same judgements.
     pub prior_con: f64,
     /// Weight of P(pro) - P(con) of the text in the picture.
     pub picture: f64,
-    /// The same for the words around the picture.
+    /// Weight of P(pro) - P(con) of the words around the picture.
     pub around: f64,
     /// Weight of the difference between the similarities of the text in the picture to arguments of both sides.
     pub picture_likeness: f64,
-    /// The same for the words around the picture.
+    /// Weight of this difference for the words around the picture.
     pub around_likeness: f64,
-    /// The same for the picture, by CLIP. Differences of CLIP's cosines are of the order of 0.02; set by hand.
+    /// Weight of this difference for the picture, by CLIP; set by hand. Differences of CLIP's cosines are of the order of 0.02.
     pub clip_likeness: f64,
     /// Weight of the difference between CLIP's similarities to the prompts of both sides; set by hand.
     pub clip: f64,

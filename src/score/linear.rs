@@ -14,13 +14,13 @@ use crate::trec::Explanation;
 pub struct Weight {
     /// Mean of the feature over the training data.
     pub mean: f64,
-    /// Its standard deviation, above 0.
+    /// Standard deviation of the feature over the training data, above 0.
     pub deviation: f64,
-    /// In log-odds, per standard deviation.
+    /// Weight in log-odds for each standard deviation.
     pub weight: f64,
 }
 
-/// Features are clamped to this many standard deviations from the mean, so that no single feature of an unusual text decides.
+/// Features are clamped to this many standard deviations from the mean, so an unusual text is not decided by a single feature.
 pub const MAX_DEVIATIONS: f64 = 6.0;
 
 impl Weight {
@@ -54,9 +54,12 @@ impl Linear {
         for (name, weight) in &text.features {
             ensure!(
                 names.contains(&name.as_str()),
-                "{name:?} is no feature of this model"
+                "{name:?} is not a feature of this model"
             );
-            ensure!(weight.deviation > 0.0, "{name:?} has no deviation");
+            ensure!(
+                weight.deviation > 0.0,
+                "the deviation of {name:?} must be above 0"
+            );
         }
         let mut weights = Vec::new();
         for &name in names {
@@ -72,7 +75,7 @@ impl Linear {
         })
     }
 
-    /// Whether the log-odds are an odd function of the features, so that they change their sign with them: bias and means are 0.
+    /// Whether the log-odds are an odd function of the features, which is so if the bias and all means are 0.
     pub(crate) fn is_odd(&self) -> bool {
         self.bias == 0.0 && self.weights.iter().all(|(_, w)| w.mean == 0.0)
     }
@@ -92,7 +95,7 @@ impl Linear {
         logistic(self.log_odds(features))
     }
 
-    /// The same probability with the contribution of each feature.
+    /// Explains [`Linear::probability`] by the contribution of each feature.
     pub fn explain(&self, name: &str, features: &[f64]) -> Explanation {
         let mut parts = vec![Explanation::leaf("bias", self.bias)];
         for ((name, w), x) in self.weights.iter().zip(features) {

@@ -1,4 +1,4 @@
-//! A weighted sum of two values of each document of a list.
+//! Mixes two values of each document of a list into a weighted sum.
 
 use serde::Deserialize;
 
@@ -6,20 +6,20 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {
-    /// Not at all.
+    /// The values are not scaled.
     None,
-    /// So that the smallest value of the list is 0 and the largest 1. If all are equal, they are 0.
+    /// The smallest value of the list becomes 0 and the largest 1. If all values are equal, they become 0.
     MinMax,
 }
 
-/// The two values of a document as they were scaled, and their mixture.
+/// The two scaled values of a document, and their mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mixed {
     pub scaled: [f64; 2],
     pub value: f64,
 }
 
-/// `weight · first + (1 - weight) · second` for each document of a list, whose values are scaled within this list.
+/// `weight · first + (1 - weight) · second` for each document of a list. The values are scaled within this list first.
 pub(crate) fn mix(list: &[[f64; 2]], weight: f64, scaling: Scaling) -> Vec<Mixed> {
     let range = |of: usize| {
         let values = || list.iter().map(move |pair| pair[of]);
@@ -58,10 +58,10 @@ mod tests {
         assert_eq!(values(&list, 0.5, Scaling::MinMax), [0.0, 1.0, 0.625]);
         assert_eq!(values(&list, 0.1, Scaling::MinMax), [0.0, 1.0, 0.525]);
         assert_eq!(values(&list, 0.1, Scaling::None), [-0.81, -0.23, -0.42]);
-        // without the second document the third is the best of its list
+        // without the second document, the third one is the best of the list
         let rest = [list[0], list[2]];
         assert_eq!(values(&rest, 0.5, Scaling::MinMax), [0.0, 1.0]);
-        // equal values say nothing
+        // equal values become 0
         assert_eq!(values(&[[3.0, 2.0]], 0.5, Scaling::MinMax), [0.0]);
         assert!(mix(&[], 0.5, Scaling::MinMax).is_empty());
     }

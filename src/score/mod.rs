@@ -1,4 +1,4 @@
-//! From several opinions to one order. Pure: no disk, no models.
+//! Combines several opinions on documents into one order. Nothing here touches the disk or a model.
 
 pub(crate) mod aramis;
 pub mod aramis_neural;
@@ -36,11 +36,11 @@ pub fn logit(p: f64) -> f64 {
 pub struct Opinion {
     pub name: &'static str,
     pub weight: f64,
-    /// In [0, 1]. None if the document has nothing of the channel, such as an image without text; it counts as 0.
+    /// The value, in [0, 1]; `None` if the document lacks what the channel needs, such as the text of an image. `None` counts as 0.
     pub value: Option<f64>,
 }
 
-/// The normalised weight of each opinion and its term of the mean: the normalised weight times the value.
+/// For each opinion its normalised weight and its term of the mean, which is the normalised weight times the value.
 fn contributions(opinions: &[Opinion]) -> impl Iterator<Item = (f64, f64)> {
     let total: f64 = opinions.iter().map(|o| o.weight).sum();
     opinions.iter().map(move |o| {
@@ -56,7 +56,7 @@ pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
     contributions(opinions).map(|(_, value)| value).sum()
 }
 
-/// The same mean with its terms. It is computed for the best candidates only, because it allocates.
+/// Like [`weighted_mean`], with the terms of the mean. It is computed only for the best candidates, because it allocates memory.
 pub(crate) fn explain_weighted_mean(name: &str, opinions: &[Opinion]) -> Explanation {
     let parts: Vec<Explanation> = opinions
         .iter()
@@ -80,7 +80,7 @@ pub(crate) fn explain_weighted_mean(name: &str, opinions: &[Opinion]) -> Explana
 }
 
 /// The probability that follows from a prior, strictly between 0 and 1, and from evidence. The values of `evidence` are log-odds, which are
-/// added to those of the prior.
+/// added to the log-odds of the prior.
 pub fn belief(name: &str, prior: f64, evidence: Vec<Explanation>) -> Explanation {
     let mut parts = vec![Explanation {
         name: "prior".into(),

@@ -21,7 +21,7 @@ impl Dense {
     }
 }
 
-/// The outputs of all layers, the input first. Those of each layer but the last pass [`relu`].
+/// The input and the outputs of all layers. [`relu`] is applied to the outputs of every layer except the last.
 pub fn activations(layers: &[Dense], x: &[f64]) -> Vec<Vec<f64>> {
     let mut outputs = vec![x.to_vec()];
     for (at, layer) in layers.iter().enumerate() {
@@ -52,10 +52,10 @@ pub fn softmax(x: &[f64]) -> Vec<f64> {
     powers.iter().map(|power| power / sum).collect()
 }
 
-/// Checks the numbers of inputs and of the outputs of each layer.
+/// Checks that the layers have the sizes `sizes`: the number of inputs, then the number of outputs of each layer.
 ///
 /// # Errors
-/// The layers have other sizes, or a weight is not finite.
+/// A layer has another size, or a weight is not finite.
 pub(crate) fn check(name: &str, layers: &[Dense], sizes: &[usize]) -> Result<()> {
     ensure!(
         layers.len() + 1 == sizes.len(),
@@ -72,12 +72,12 @@ pub(crate) fn check(name: &str, layers: &[Dense], sizes: &[usize]) -> Result<()>
             && layer.weights.iter().all(|row| row.len() == inputs);
         ensure!(
             fits,
-            "a layer of {name} is not of {inputs} × {outputs} weights"
+            "a layer of {name} does not have {inputs} × {outputs} weights"
         );
         let mut numbers = layer.weights.iter().flatten().chain(&layer.bias);
         ensure!(
             numbers.all(|x| x.is_finite()),
-            "{name} has weights that are no numbers"
+            "{name} has weights that are not finite numbers"
         );
     }
     Ok(())

@@ -1,9 +1,8 @@
 //! The stance of a passage towards two objects (Touché 2022, Task 2): FIRST, SECOND, NEUTRAL or NO.
 //!
-//! A cascade of three logistic models answers three questions: does the passage take a stance? If so, is the stance neutral? If not, for
-//! which object is it? When the objects are swapped, the features of the last model change their sign, and it has no bias; the features of
-//! the others do not change. So swapped objects have exactly swapped probabilities. `train object-stance` learns the
-//! weights.
+//! A cascade of three logistic models answers three questions: does the passage take a stance? If so, is the stance neutral? If not, for which
+//! object is it? When the objects are swapped, the features of the last model, which has no bias, change their sign, and the features of the
+//! other models do not change. So swapped objects have exactly swapped probabilities. `train object-stance` learns the weights.
 
 mod cues;
 mod features;
@@ -32,7 +31,7 @@ pub(crate) type MaskedLogits = [Logits; 2];
 /// The claim with which the pair encoder reads a masked sentence.
 pub const PREFERENCE: &str = "OBJA is better than OBJB";
 
-/// The names of the features of the words and, with the encoder, of those of the encoder.
+/// The names of the features of words and, with the encoder, also of its features.
 fn names(
     lexical: &[&'static str],
     of_encoder: &[&'static str],
@@ -42,17 +41,17 @@ fn names(
     lexical.iter().chain(of_encoder).copied().collect()
 }
 
-/// The names of the features that tell for which object a passage is, with or without the pair encoder.
+/// The names of the features that show for which object a passage is, with or without the pair encoder.
 pub fn which_names(encoder: bool) -> Vec<&'static str> {
     names(&WHICH, &[LEANING], encoder)
 }
 
-/// The names of the features that tell a neutral stance, with or without the pair encoder.
+/// The names of the features that show whether a stance is neutral, with or without the pair encoder.
 pub fn neutral_names(encoder: bool) -> Vec<&'static str> {
     names(&NEUTRAL, &[ONE_SIDED], encoder)
 }
 
-/// The names of the features that tell whether a passage takes a stance, with or without the pair encoder.
+/// The names of the features that show whether a passage takes a stance, with or without the pair encoder.
 pub fn takes_names(encoder: bool) -> Vec<&'static str> {
     names(&TAKES, &[PREFERRING, SUREST], encoder)
 }
@@ -66,8 +65,8 @@ pub struct Cascade {
     pub neutral: Linear,
     /// P(the stance is for the first object), if it is for one of them.
     pub which: Linear,
-    /// Factors of the probability of FIRST and SECOND, and of that of NEUTRAL, in the decision for one stance; above 0. They are above 1
-    /// for stances rarer than NO, because macro-F1 rewards a rare stance more than its probability does.
+    /// The factor of the probabilities of FIRST and SECOND, and that of NEUTRAL, in the decision for one stance; above 0. They are above 1 for
+    /// stances that are rarer than NO, because macro-F1 gives rare stances more weight.
     pub factors: [f64; 2],
 }
 
@@ -87,7 +86,7 @@ struct ModelText {
     encoder: CascadeText,
 }
 
-/// The learned weights: one cascade for passages that only the words decide, and one with the pair encoder.
+/// The learned weights: one cascade for passages with features of words only, and one for passages that the pair encoder has read.
 #[derive(Clone, Debug)]
 pub struct Model {
     lexical: Cascade,
@@ -99,7 +98,7 @@ pub struct Model {
 pub struct Belief {
     /// The probabilities of the stances in the order of [`ObjectStance::ALL`]; they add up to 1.
     pub probabilities: [f64; 4],
-    /// The stance that the run names.
+    /// The stance that is written to the run.
     pub decision: ObjectStance,
 }
 
@@ -136,7 +135,7 @@ impl Cascade {
         let neutral = self.neutral.probability(&features.neutral);
         let which = self.which.log_odds(&features.which);
         let one = stance * (1.0 - neutral);
-        // not 1 - p, so that swapped objects have the same bits
+        // `logistic(-x)` instead of `1 - p`, so swapped objects have the same bits
         let probabilities = [
             one * super::logistic(which),
             one * super::logistic(-which),
@@ -151,7 +150,8 @@ impl Cascade {
 }
 
 /// The stance with the largest product of probability and factor; `probabilities` are in the order of [`ObjectStance::ALL`], `factors` are
-/// [`Cascade::factors`]. Among equal products NO wins over NEUTRAL, and NEUTRAL over an object; equal objects give NEUTRAL.
+/// [`Cascade::factors`]. Among equal products, NO is preferred to NEUTRAL, and NEUTRAL to an object; if both objects have the largest product,
+/// the stance is NEUTRAL.
 pub(crate) fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStance {
     let [first, second, neutral, no] = *probabilities;
     let object = first.max(second) * factors[0];
@@ -176,7 +176,7 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// The text is not TOML, or as [`Cascade::new`].
+    /// The text is not TOML, or one of the errors of [`Cascade::new`].
     pub fn parse(text: &str) -> Result<Model> {
         let text: ModelText =
             toml::from_str(text).context("reading the weights of the stance towards objects")?;
@@ -186,8 +186,8 @@ impl Model {
         })
     }
 
-    /// The stance of a passage. `logits` are the pair encoder's for [`PREFERENCE`] with each text of [`Objects::masked`], in its order.
-    /// Without them the words alone decide, by the weights of a cascade of their own. In a text of at most 60 words the encoder alone
+    /// The stance of a passage. `logits` are those of the pair encoder for [`PREFERENCE`] with each text of [`Objects::masked`], in the same
+    /// order. Without them, only the words decide, with the weights of a separate cascade. For a text of at most 60 words, only the encoder
     /// decides.
     pub fn belief(
         &self,
@@ -272,7 +272,7 @@ impl Model {
     }
 }
 
-/// The reading of a masked sentence, from its logits. Swapped objects change only the sign of the leaning.
+/// The reading of a masked sentence, from its logits. Swapping the objects changes only the sign of the leaning.
 pub fn reading([as_is, swapped]: &MaskedLogits) -> Reading {
     let neither = softmax(as_is)[2] + softmax(swapped)[2];
     let lean = |[con, pro, _]: &Logits| f64::from(pro - con);
@@ -290,11 +290,11 @@ fn softmax(logits: &Logits) -> [f64; 3] {
     powers.map(|x| x / sum)
 }
 
-/// Maximum number of words of a text for which the pair encoder alone decides. A text as short as a sentence or two prefers an object, weighs both
-/// in a word or two, or does neither; passages, which weigh objects at length, are longer.
+/// Maximum number of words of a text for which only the pair encoder decides. A text of one or two sentences prefers an object, compares both
+/// briefly, or does neither; passages that compare objects at length are longer.
 const MAX_SENTENCE_WORDS: usize = 60;
 
-/// What the pair encoder read in a short text, and the words that weigh the objects against each other.
+/// What the pair encoder has read in a short text, and whether the text has words that weigh the objects against each other.
 struct ShortText {
     /// The sentence that most probably prefers an object.
     surest: Reading,
@@ -304,12 +304,12 @@ struct ShortText {
     weighs: bool,
 }
 
-/// The probability that a short text which prefers neither object is neutral, not silent about the choice: with and without words that weigh. No
-/// collection of short texts tells the two apart, so that these are set by hand.
+/// The probability that a short text that prefers neither object takes a neutral stance instead of none: with and without words that weigh. Both
+/// are set by hand, because no collection of short texts distinguishes these stances.
 const NEUTRAL_IF_WEIGHED: f64 = 0.85;
 const NEUTRAL_ELSE: f64 = 0.1;
 
-/// A short text as the encoder read it; none if the text is long, names no object, or was not read.
+/// The encoder's reading of a short text; `None` if the text is long, names no object, or was not read.
 fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<ShortText> {
     let words = text.split_whitespace().take(MAX_SENTENCE_WORDS + 1).count();
     if words > MAX_SENTENCE_WORDS {
@@ -330,7 +330,7 @@ fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Sho
     })
 }
 
-/// Whether a text contrasts two things or calls them alike.
+/// Whether a text contrasts two things or calls them similar.
 fn weighs(text: &str) -> bool {
     let tokens = tokens(text);
     let equals = tokens.windows(3).any(|three| {
@@ -346,7 +346,7 @@ fn weighs(text: &str) -> bool {
 }
 
 impl ShortText {
-    /// A preference that another sentence takes back is neutral, as is a text without a preference that weighs the objects.
+    /// A text is neutral if another sentence contradicts the preference, or if it weighs the objects without a preference.
     fn belief(&self) -> Belief {
         let ShortText {
             surest,

@@ -1,21 +1,22 @@
-//! Order by comparing documents two at a time, with the sums of duoT5 (Pradeep, Nogueira and Lin 2021, SYM-SUM).
+//! Orders documents by comparing them two at a time, with the sums of duoT5 (Pradeep, Nogueira and Lin 2021, SYM-SUM).
 //!
-//! For each ordered pair of documents there is a preference p(a, b) in [0, 1]: the weighted mean, over the opinions, of the share of pairs of
-//! values in which a's is larger. The score of a is the sum over all others b of p(a, b) + 1 - p(b, a). Because all windows of a text are
-//! compared and not the best one alone, the order differs from that of the point-wise scores of the same model.
+//! Each ordered pair of documents has a preference p(a, b) in [0, 1]: the share of pairs of values in which the value of a is larger, as a
+//! weighted mean over the opinions. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
+//! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
 use super::rerank::Channel;
 use crate::trec::Explanation;
 
-/// The values of one opinion on each document, in the order of the documents: several if it reads windows, none if it has nothing to read.
+/// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
+/// there are none if it has nothing to read.
 pub(crate) struct Evidence {
     pub channel: Channel,
     pub weight: f64,
     pub values: Vec<Vec<f64>>,
 }
 
-/// The share of pairs of a value of `a` and a value of `b` in which that of `a` is larger; equal values count one half. A
-/// document without values loses to all that have some.
+/// The share of pairs of a value of `a` and a value of `b` in which the value of `a` is larger; equal values count one half. A document without
+/// values loses to every document that has values.
 fn preference(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 0.5;
@@ -36,8 +37,8 @@ fn preference(a: &[f64], b: &[f64]) -> f64 {
     wins / (a.len() * b.len()) as f64
 }
 
-/// For each of `documents` documents what each opinion adds to its score: its share of the weights times the sum of preferences. Opinions
-/// without weight or values are left out; there may be none.
+/// For each of `documents` documents, the contribution of each opinion to its score: the opinion's share of the weights times the sum of
+/// preferences. Opinions without weight or values are left out, so there can be no contributions.
 pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanation>> {
     let is_on = |of: &&Evidence| of.weight > 0.0 && of.values.iter().any(|v| !v.is_empty());
     let on: Vec<&Evidence> = evidence.iter().filter(is_on).collect();

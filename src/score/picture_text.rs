@@ -1,9 +1,9 @@
-//! Whether the texts that were read in two pictures are one text. Pictures that look alike can say opposite things: the same meme, poster
-//! or sign with other words.
+//! Compares the texts that were read in two pictures. Pictures that look similar can say opposite things, for example the same meme, poster or
+//! sign with other words.
 //!
-//! A smaller or recompressed copy is read with mistakes: letters are taken for others, words are joined or split, and small print is lost
-//! or garbled. So only words that can be read in the smaller picture, and were read with confidence, count as differences; and most
-//! differences are forgiven, but not a word that can reverse a text ("not", "ban"), nor a word in the place of another one.
+//! A smaller or recompressed copy is read with mistakes: letters are confused, words are joined or split, and small print is lost or garbled.
+//! Therefore only words that are legible in the smaller picture and were read with confidence count as differences. Most differences are
+//! ignored; exceptions are words that can reverse a text ("not", "ban") and words that replace others.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -13,23 +13,23 @@ use strsim::levenshtein;
 use crate::evidence::ocr::OcrLine;
 use crate::topic::lexicon::opinion::{NEGATIVE_WORDS, OPPOSE, REDUCTIONS, SUPPORT, negates};
 
-/// The height of a line of text, in pixels of the smaller picture, from which its words count. Lines are boxed with a margin, so that this
-/// is a letter of about nine pixels.
+/// Minimum height of a line of text, in pixels of the smaller picture, for its words to count. Boxes of lines include a margin, so the letters
+/// themselves are lower.
 const LEGIBLE_HEIGHT: f64 = 14.0;
 
-/// The confidence of a line from which its words count.
+/// Minimum confidence of a line for its words to count.
 const CONFIDENCE: f32 = 0.9;
 
-/// The share of the letters that must be in words of both texts.
+/// Minimum share of the letters that are in words of both texts.
 const SHARED_LETTERS: f64 = 0.6;
 
-/// Shorter words are the same only if all their letters are: one other letter makes "no" of "on".
+/// Shorter words must agree in all letters, because a single letter distinguishes "no" from "on".
 const NEAR_LETTERS: usize = 4;
 
-/// Maximum number of words that reading may join to one.
+/// Maximum number of words that OCR is expected to join into one.
 const JOINED_WORDS: usize = 4;
 
-/// Words that, beside those of approval, rejection and negation, can reverse a text.
+/// Words that can reverse a text, in addition to words of approval, rejection and negation.
 const DECISIVE: [&str; 3] = ["for", "keep", "more"];
 
 /// Beginnings that reverse a word: "illegal", "unsafe".
@@ -43,7 +43,7 @@ const CONTRACTED: [&str; 19] = [
     "should", "would", "must", "need", "ai", "might",
 ];
 
-/// The text that was read in a picture, for comparison with that in another.
+/// The text that was read in a picture, for comparison with the text in another picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PictureText {
     words: Vec<Word>,
@@ -53,10 +53,10 @@ pub struct PictureText {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Word {
-    /// In lower case, without apostrophes.
+    /// The word in lower case, without apostrophes.
     text: String,
     letters: usize,
-    /// The height of its line in pixels.
+    /// The height of the word's line in pixels.
     height: f64,
     is_certain: bool,
 }
@@ -80,11 +80,11 @@ impl PictureText {
         PictureText { words, width }
     }
 
-    /// Whether both pictures say the same, as far as it can be read in both. Pictures without text say the same.
+    /// Whether the texts in both pictures agree, as far as they are legible in both. Pictures without text agree.
     pub fn agrees_with(&self, other: &PictureText) -> bool {
         match self.texts().cmp(other.texts()) {
             Ordering::Equal => true,
-            // words find each other in the order of one text: it is always the same one, so that either may be asked
+            // words are matched in the order of the text that sorts first, so the result is symmetric
             Ordering::Greater => other.agrees_with_later(self),
             Ordering::Less => self.agrees_with_later(other),
         }
@@ -137,8 +137,8 @@ impl PictureText {
         !(has_new_word(ours, theirs) && has_new_word(theirs, ours))
     }
 
-    /// For each word whether it counts, if the smaller picture has this width. If no word of either were large enough, certainty alone
-    /// would decide; a picture of small print alone is compared by that.
+    /// For each word whether it counts, if the smaller picture has this width. If the text has no certain word that is large enough, size is
+    /// ignored, so pictures of small print can be compared.
     fn legible(&self, smaller_width: u32) -> Vec<bool> {
         let scale = f64::from(smaller_width) / f64::from(self.width.max(1));
         let is_large = |word: &Word| word.height * scale >= LEGIBLE_HEIGHT;
@@ -151,7 +151,7 @@ impl PictureText {
     }
 }
 
-/// For each word of both texts whether the other text has it too: as it is, joined or split, or with other letters here and there.
+/// For each word of both texts, whether the other text has it, too: unchanged, joined or split, or with a few different letters.
 fn matches(ours: &[Word], theirs: &[Word]) -> [Vec<bool>; 2] {
     let mut matched = [vec![false; ours.len()], vec![false; theirs.len()]];
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -178,7 +178,7 @@ fn matches(ours: &[Word], theirs: &[Word]) -> [Vec<bool>; 2] {
     matched
 }
 
-/// Matches words with two or more consecutive words of the other text that make the same letters.
+/// Matches each word with consecutive words of the other text that consist of the same letters.
 fn match_joined(words: &[Word], matched: &mut [bool], parts: &[Word], taken: &mut [bool]) {
     for (word, matched) in words.iter().zip(matched).filter(|(_, matched)| !**matched) {
         for start in 0..parts.len() {
@@ -204,22 +204,22 @@ fn match_joined(words: &[Word], matched: &mut [bool], parts: &[Word], taken: &mu
     }
 }
 
-/// Whether two words are one that was read with mistakes: at most a third of their letters differ.
+/// Whether two words can be the same word, read with mistakes: at most a third of their letters differ.
 fn are_near(a: &Word, b: &Word) -> bool {
     let (shorter, longer) = (a.letters.min(b.letters), a.letters.max(b.letters));
     shorter >= NEAR_LETTERS
-        // as many letters differ at least as one has more
+        // the number of different letters is at least the difference in length
         && 3 * (longer - shorter) <= longer
         && !reverses(&a.text, &b.text)
         && 3 * levenshtein(&a.text, &b.text) <= longer
 }
 
-/// Whether two words are not one, however badly it was read: more than half of their letters differ.
+/// Whether two words cannot be the same word, even if it was read badly: more than half of their letters differ.
 fn are_unlike(a: &Word, b: &Word) -> bool {
     2 * levenshtein(&a.text, &b.text) > a.letters.max(b.letters)
 }
 
-/// Whether one word is the other with a beginning or an ending that reverses it.
+/// Whether one word is the other one with a beginning or an ending that reverses it.
 fn reverses(a: &str, b: &str) -> bool {
     let reversed = |longer: &str, shorter: &str| {
         let prefix = longer.strip_suffix(shorter);
@@ -231,7 +231,7 @@ fn reverses(a: &str, b: &str) -> bool {
     reversed(a, b) || reversed(b, a)
 }
 
-/// Whether a word can reverse the text that it is in.
+/// Whether a word can reverse the text that contains it.
 fn is_decisive(word: &str) -> bool {
     let contracted = word.strip_suffix("nt");
     negates(word)
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn mistakes_of_reading_are_forgiven() {
         for read in [
-            // letters taken for others, words joined and split
+            // letters confused, words joined and split
             "The councll shou1d closethe old to wn to cars",
             // in another order
             "to cars The council should close the old town",
@@ -363,7 +363,7 @@ mod tests {
             PictureText::new(&[line], 600)
         };
         assert!(uncertain("l1 no").agrees_with(&PictureText::default()));
-        // small print that is lost in a picture of 60 %: 20 pixels are 12 there
+        // small print that is lost in a picture of 60 % of the size, where 20 pixels become 12
         let with_print = |headline: &str| {
             let mut text = sized(&[headline], 60.0, 600);
             let print = sized(&["Source: not the town survey office of Nordby"], 20.0, 600);
@@ -376,7 +376,7 @@ mod tests {
         // in a picture of the same size it counts
         let same_size = sized(&["Cars out of the old town"], 60.0, 600);
         assert!(!with_print("Cars out of the old town").agrees_with(&same_size));
-        // of small print alone, all counts
+        // in pictures that contain only small print, all words count
         let (a, b) = (["Do not cross the line here"], ["Do cross the line here"]);
         assert!(!sized(&a, 11.0, 300).agrees_with(&sized(&b, 11.0, 300)));
     }

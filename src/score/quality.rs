@@ -1,11 +1,11 @@
-//! How well a text is written, by the three criteria of Task 1: style of speech, structure of sentences and ease of reading, and
-//! freedom from profanity and typos.
+//! How well a text is written, by the three criteria of Touché's Task 1: style of speech; structure of sentences and ease of reading; freedom
+//! from profanity and typos.
 //!
-//! A logistic model of a few features that a reader can check and that do not depend on the topic. `train quality` learns
-//! its weights from quality judgements.
+//! The quality is a logistic model of a few features that a reader can check and that do not depend on the topic. `train quality` learns its
+//! weights from quality judgements.
 //!
-//! [`rating`] answers another question: how good is a short text as an argument on a topic? Its models are learned from IBM-ArgQ-Rank-30k,
-//! whose annotators said whether they would recommend an argument to a friend who is to speak on the topic.
+//! [`rating`] answers another question: how good is a short text as an argument on a topic? Its models are learned from IBM-ArgQ-Rank-30k, whose
+//! annotators said whether they would recommend an argument to a friend who prepares a speech on the topic.
 
 mod lists;
 
@@ -50,7 +50,7 @@ pub const FEATURES: [&str; 20] = [
 
 /// The name of a feature of ratings: the mean of the pair encoder's logits of quality over the pieces of the text.
 pub const READ: &str = "as the pair encoder reads it";
-/// The name of a feature of ratings: the log-odds by [`FEATURES`] alone.
+/// The name of a feature of ratings: the log-odds by only [`FEATURES`].
 pub const WORDS: &str = "by words alone";
 
 /// The names of the features of a rating with the pair encoder. Without it, they are [`FEATURES`].
@@ -70,11 +70,11 @@ const SHORT: f64 = 30.0;
 /// texts repeat more words.
 const VARIETY_WORDS: usize = 60;
 
-/// Counts over characters, which tokens do not show.
+/// Counts that need the characters of a text instead of its tokens.
 struct CharacterCounts {
-    /// Exclamation marks, and question marks that follow another.
+    /// Exclamation marks, and question marks that follow another question mark.
     shouting: f64,
-    /// Marks between two letters without a space, the first letter in lower case, and commas and full stops after a space.
+    /// Marks between two letters without a space, if the first letter is in lower case; and commas and full stops after a space.
     missing_blanks: f64,
 }
 
@@ -99,7 +99,7 @@ fn character_counts(text: &str) -> CharacterCounts {
     found
 }
 
-/// The count for each `per` words of a text, at most 3. A text of fewer words counts as one of `per` words.
+/// The count for each `per` words of a text, at most 3. A shorter text counts as a text of `per` words.
 fn rate(count: f64, words: f64, per: f64) -> f64 {
     (count * per / words.max(per)).min(3.0)
 }
@@ -110,8 +110,7 @@ fn count_beginnings(words: &[&Token<'_>], list: &[&str]) -> f64 {
     words.iter().filter(matches).count() as f64
 }
 
-/// The features of a text in the order of [`FEATURES`]. All are bounded, so that an unusual text does not leave the range that the model
-/// knows.
+/// The features of a text in the order of [`FEATURES`]. All are bounded, so an unusual text stays within the range of the training data.
 pub fn features(text: &str) -> Vec<f64> {
     let sentences = sentences(text);
     let words: Vec<&Token<'_>> = sentences.iter().flat_map(Sentence::words).collect();
@@ -140,7 +139,7 @@ pub fn features(text: &str) -> Vec<f64> {
             .is_some_and(|w| w.text.starts_with(char::is_lowercase))
     });
     let profane = count_beginnings(&words, PROFANITY) + count_of(PROFANE_WORDS);
-    // "I" is no misspelling, although "i" is on the list
+    // "I" is not a misspelling, although "i" is on the list
     let typos = words
         .iter()
         .filter(|w| MISSPELLINGS.contains(&w.lower.as_str()) && w.text != "I")
@@ -189,14 +188,14 @@ pub fn features(text: &str) -> Vec<f64> {
     ]
 }
 
-/// The kind of text that is judged. Arguments of debate portals and passages of web pages are written, and were graded, differently.
+/// The kind of text that is judged. Arguments of debate portals and passages of web pages differ in style, and were graded differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Argument,
     Passage,
 }
 
-/// The learned weights, one model for each kind of text, and the two of ratings.
+/// The learned weights: one model for each kind of text, and two models of ratings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     arguments: Linear,
@@ -249,14 +248,14 @@ pub fn quality(kind: Kind, text: &str) -> f64 {
     COMMITTED.of(kind).probability(&features(text))
 }
 
-/// The same number with the contribution of each feature.
+/// Explains [`quality`] by the contribution of each feature.
 pub fn explain(kind: Kind, text: &str) -> Explanation {
     COMMITTED.of(kind).explain("quality", &features(text))
 }
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
-/// IBM-ArgQ-Rank-30k). `readings`: what the pair encoder says of the topic's claim with each of the text's [`pieces`]; without an encoder the
-/// words decide alone. A text that is no sentence has 0.
+/// IBM-ArgQ-Rank-30k). `readings` are the pair encoder's outputs for the topic's claim with each of the text's [`pieces`]; without an encoder,
+/// only the words decide. A text that is not a sentence has 0.
 ///
 /// [`pieces`]: crate::reading::pieces::pieces
 pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
@@ -274,7 +273,7 @@ pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
     }
 }
 
-/// The same number with the contribution of each feature.
+/// Explains [`rating`] by the contribution of each feature.
 pub fn explain_rating(text: &str, readings: Option<&[PairReading]>) -> Explanation {
     if !is_sentence(text) {
         return Explanation {

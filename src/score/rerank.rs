@@ -1,4 +1,4 @@
-//! Re-ranking of the top of a text ranking by several opinions, and the detection of near-duplicates in it.
+//! Re-ranks the top of a text ranking by several opinions, and detects near-duplicates in it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -31,17 +31,17 @@ pub enum Channel {
     Comparison,
     /// The probability that the text takes a side on the topic: P(pro) + P(con).
     Side,
-    /// The log-odds that a piece of the text is about the topic, by the pair encoder: the highest of its pieces.
+    /// The log-odds that the text is about the topic, by the pair encoder: the highest value of its pieces.
     Relevance,
     /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
     Adjectives,
-    /// How well the text is written by the words in it, in [0, 1] ([`super::svr`]).
+    /// How well the text is written, judged by its words, in [0, 1] ([`super::svr`]).
     SvrQuality,
-    /// How strong the sentiment of the text is: the absolute value of VADER's compound score, in [0, 1].
+    /// The strength of the text's sentiment: the absolute value of VADER's compound score, in [0, 1].
     Sentiment,
-    /// How near the topic is to the cluster that the text belongs to: 1 plus the cosine, in [0, 2].
+    /// The nearness of the topic to the cluster of the text: 1 plus the cosine, in [0, 2].
     Cluster,
-    /// BM25 of the sentences that argue, divided by the largest among the documents; in [0, 1].
+    /// The BM25 score of the sentences that argue, divided by the largest score among the documents; in [0, 1].
     ArgumentBm25,
     /// The share of sentences that argue, in [0, 1].
     ArgumentShare,
@@ -54,7 +54,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The name in recipes and explanations, and whether the values are in [0, 1] already, so that they need no scaling.
+    /// The name in recipes and explanations, and whether the values are already in [0, 1] and need no scaling.
     fn describe(self) -> (&'static str, bool) {
         match self {
             Channel::Retrieval => ("retrieval", false),
@@ -81,11 +81,11 @@ impl Channel {
     }
 }
 
-/// For each channel that is read, its value for each document, in the order of the documents; none if the text has nothing of the channel,
-/// such as no words. A channel whose model is missing has no values.
+/// For each channel in use, its value for each document, in the order of the documents; `None` if the text lacks what the channel needs, such as
+/// words. A channel whose model is missing has no values.
 pub(crate) type Values = BTreeMap<Channel, Vec<Option<f64>>>;
 
-/// The weight of each opinion; 0 switches it off, as does leaving it out.
+/// The weight of each opinion. An opinion with the weight 0, or without a weight, is off.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Weights(BTreeMap<Channel, f64>);
@@ -102,18 +102,19 @@ impl Weights {
     }
 }
 
-/// How the values of the opinions are brought to one scale, each among the candidates of a topic.
+/// How the values of each opinion are scaled, over the candidates of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Retrieval, sentence, cross, relevance and trees to [0, 1] by their minimum and maximum; the others are in [0, 1] already.
+    /// The values of retrieval, sentence, cross, relevance and trees are scaled to [0, 1] by their minimum and maximum; all others are already
+    /// in [0, 1].
     #[default]
     MinMax,
-    /// All stay as they are.
+    /// No value is scaled.
     Raw,
-    /// Each is divided by its largest value, if that is above 0.
+    /// The values of each opinion are divided by the largest one, if that is above 0.
     Max,
-    /// `1 / (1 + exp(-slope · value))` of each.
+    /// Each value becomes `1 / (1 + exp(-slope · value))`.
     Sigmoid(f64),
 }
 
@@ -130,7 +131,7 @@ impl Scale {
         Ok(())
     }
 
-    /// Scales the values of one channel. `is_unit` says whether they are in [0, 1] already.
+    /// Scales the values of one channel. `is_unit` says whether they are already in [0, 1].
     fn apply(
         self,
         values: impl Iterator<Item = Option<f64>> + Clone,
@@ -158,17 +159,17 @@ pub enum Combine {
     /// Their weighted mean.
     #[default]
     Mean,
-    /// The sum of weight times value. What a candidate lacks adds nothing.
+    /// The sum of weight times value. An opinion without a value adds nothing.
     Sum,
-    /// The product of the values, whatever the weights. What a candidate lacks counts 1.
+    /// The product of the values; the weights are ignored. An opinion without a value counts 1.
     Product,
-    /// Retrieval times `1 + weight · value` of each other opinion. What a candidate lacks counts 1.
+    /// The value of retrieval times `1 + weight · value` of each other opinion. An opinion without a value counts 1.
     Boost,
 }
 
-/// The opinions on each document, in the order of the documents. `values` has those of retrieval, if there are documents.
+/// The opinions on each document, in the order of the documents. `values` contains the channel of retrieval if there are documents.
 ///
-/// An opinion without weight, or that no document has, is left out. If none remains, retrieval is the only one.
+/// An opinion without a weight, or without a value for any document, is left out. If none remains, retrieval is the only opinion.
 pub(crate) fn opinions(values: &Values, weights: &Weights, scale: Scale) -> Vec<Vec<Opinion>> {
     let documents = values.get(&Channel::Retrieval).map_or(0, Vec::len);
     let has_values = |channel| {
@@ -208,7 +209,7 @@ pub fn scores(opinions: &[Vec<Opinion>], combine: Combine) -> Vec<f64> {
     opinions.iter().map(score).collect()
 }
 
-/// What an opinion contributes to a product.
+/// The factor of an opinion in a product.
 fn factor(opinion: &Opinion, combine: Combine) -> f64 {
     match opinion.value {
         Some(value) if combine == Combine::Boost && opinion.name != Channel::Retrieval.name() => {
@@ -218,7 +219,7 @@ fn factor(opinion: &Opinion, combine: Combine) -> f64 {
     }
 }
 
-/// How a candidate's score follows from its opinions.
+/// The contributions of the opinions to a candidate's score.
 pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation> {
     if combine == Combine::Mean {
         return explain_weighted_mean("mean", opinions).parts;
@@ -265,7 +266,7 @@ fn min_max_scaled(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Opti
     values.clone().map(|value| value.map(scaled)).collect()
 }
 
-/// How much a text compares, in [0, 1]: the number of its words that weigh one thing against another ([`WEIGHING`]), up to six, divided by
+/// How much a text compares, in [0, 1]: the number of its words that weigh one thing against another ([`WEIGHING`]), at most six, divided by
 /// six.
 pub fn comparison(text: &str) -> f64 {
     let weighs = |word: &&str| WEIGHING.contains(&word.to_lowercase().as_str());
@@ -276,15 +277,15 @@ pub fn comparison(text: &str) -> f64 {
         / FULL_COMPARISON as f64
 }
 
-/// For each text, whether it is a near-duplicate of a text before it, as [`repeated`] finds them.
+/// For each text, whether it is a near-duplicate of an earlier text ([`repeated`]).
 pub(crate) fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<bool> {
     let repeated = repeated(texts, threshold).into_iter();
     repeated.map(|earlier| earlier.is_some()).collect()
 }
 
-/// For each text, the place of the first text before it of which it is a near-duplicate: their resemblance (Broder 1997) is at least
-/// `threshold`. The resemblance, in [0, 1], is the number of shingles of three words that both texts have, divided by the number that
-/// either has.
+/// For each text, the position of the first earlier text of which it is a near-duplicate; `None` if there is none. Two texts are near-duplicates
+/// if their resemblance (Broder 1997) is at least `threshold`. The resemblance, in [0, 1], is the number of shingles of three words that both
+/// texts have, divided by the number of shingles that at least one of them has.
 pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
     let mut earlier: Vec<HashSet<Vec<String>>> = Vec::new();
     let mut find = |text: &&str| {
@@ -298,7 +299,7 @@ pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
     texts.iter().map(&mut find).collect()
 }
 
-/// The sequences of three words of a text, without regard to case. A shorter text is a single shingle; a text without words has none.
+/// The sequences of three words of a text, in lower case. A shorter text is a single shingle; a text without words has none.
 fn shingles(text: &str) -> HashSet<Vec<String>> {
     let words: Vec<String> = alphanumeric_words(text).map(str::to_lowercase).collect();
     words

@@ -1,4 +1,4 @@
-//! The only place that decides the order of a run: which documents are in its lists, and their final scores.
+//! Decides which documents are in the lists of a run, their order and their final scores. No other place decides the order of a run.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use crate::trec::{DocId, ScoredDoc, Stance};
 /// Number of images in the list of one topic and stance.
 pub(crate) const LIST_LENGTH: usize = 10;
 
-/// Two images whose perceptual hashes (64 bits) differ in at most this many bits look the same. In a test with 169 real pictures,
-/// 167 copies at 60 % of the size and JPEG quality 70 were within it, and no two different pictures were closer than 16. Templates with
-/// other words look the same, too.
+/// Two images look the same if their perceptual hashes (64 bits) differ in at most this number of bits. Nearly all reduced or recompressed
+/// copies of a picture are within this limit, and unrelated pictures are beyond it. Two pictures of the same template with different words look
+/// the same, too.
 pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
-/// A document that can be selected, and its worth in either list.
+/// A document that can be selected, and its worth in each list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub doc: DocId,
-    /// Worth in the PRO list, at least 0; none keeps the document out of the list.
+    /// Worth in the PRO list, at least 0; `None` excludes the document from the list.
     pub pro: Option<f64>,
-    /// Worth in the CON list, at least 0; none keeps the document out of the list.
+    /// Worth in the CON list, at least 0; `None` excludes the document from the list.
     pub con: Option<f64>,
-    /// Perceptual hash; none if the image could not be decoded.
+    /// Perceptual hash; `None` if the image could not be decoded.
     pub phash: Option<u64>,
-    /// The text in the picture; none if it was not read.
+    /// The text in the picture; `None` if OCR was not run.
     pub text: Option<PictureText>,
 }
 
-/// Whether two images show the same picture: they look the same and, if the text in both was read, say the same.
+/// Whether two images show the same picture: they look the same and, if both texts were read, the texts agree.
 pub(crate) fn is_same_picture(phashes: [Option<u64>; 2], texts: [Option<&PictureText>; 2]) -> bool {
     let ([Some(a), Some(b)], texts) = (phashes, texts) else {
         return false;
@@ -44,7 +44,7 @@ pub(crate) fn is_same_picture(phashes: [Option<u64>; 2], texts: [Option<&Picture
 pub struct Selection {
     /// The PRO list, then the CON list.
     pub listed: Vec<Selected>,
-    /// The candidates that were left out because they show the same picture as another one, and that one. It may be in no list.
+    /// For each candidate that was left out as a copy, the candidate that shows the same picture. The latter need not be in a list.
     pub copies: BTreeMap<DocId, DocId>,
 }
 
@@ -60,9 +60,9 @@ pub struct Selected {
 
 /// Selects the PRO list and the CON list.
 ///
-/// Of images of the same picture only the one with the highest worth is kept. Without `overlap` no document is in both lists, and documents
-/// are assigned to the lists so that the sum of their worths is as large as possible. With it each list takes the documents of the highest
-/// worth. The smaller id wins ties.
+/// Among images of the same picture, only the one with the highest worth is kept. Without `overlap`, no document is in both lists, and the
+/// documents are assigned to the lists with the largest possible sum of worths. With `overlap`, each list takes the documents with the highest
+/// worth. Ties go to the smaller id.
 pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     let (candidates, copies) = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
@@ -86,8 +86,8 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     Selection { listed, copies }
 }
 
-/// Selects the one list of a claim: the `length` candidates that are worth most as PRO. Of images of the same picture only the best is taken;
-/// copies follow if there are too few others.
+/// Selects the single list of a claim: the `length` candidates with the highest worth as PRO. Among images of the same picture, only the best
+/// one is taken; copies follow at the end if there are too few other candidates.
 pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     let (_, copies) = distinct(candidates);
     let members = |are_copies: bool| {
@@ -129,7 +129,8 @@ fn sort(list: &mut [(f64, &DocId)]) {
     list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
 }
 
-/// The candidates by id, with only the one of the highest worth among images of the same picture; and the others with that one.
+/// The candidates by id, with only the one of highest worth among images of the same picture. Also returns, for each other image, the one that
+/// was kept.
 fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId>) {
     let mut order: Vec<&Candidate> = candidates.iter().collect();
     order.sort_by(|a, b| {
@@ -162,7 +163,7 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
     const IMPOSSIBLE: f64 = f64::NEG_INFINITY;
     let mut best = [[IMPOSSIBLE; N]; N];
     best[0][0] = 0.0;
-    // for each candidate and state, the list that the candidate was put in to reach the state
+    // for each candidate and state, the list to which the candidate was added to reach the state
     let mut choices: Vec<[[Option<Stance>; N]; N]> = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let mut choice = [[None; N]; N];
@@ -184,7 +185,7 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
         }
         choices.push(choice);
     }
-    // full lists come first: a document of worth 0 costs nothing; then that neither list is empty
+    // long lists are preferred first, because a document of worth 0 costs nothing; then two lists that are not empty
     let (mut p, mut c) = (0..N)
         .flat_map(|p| (0..N).map(move |c| (p, c)))
         .filter(|&(p, c)| best[p][c] > IMPOSSIBLE)
@@ -229,13 +230,13 @@ fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
         .collect()
 }
 
-/// The scores of a list, rounded to six decimals. A score that would not be below the one before it, also as a 32-bit float, is lowered as
-/// far as necessary.
+/// The scores of a list, rounded to six decimals. A score that is not below the previous one, even as a 32-bit float, is lowered as far as
+/// necessary.
 fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     let mut last = f32::INFINITY;
     scores.map(move |score| {
         let mut millionths = (score * 1e6).round();
-        // a large 32-bit float does not change by a millionth
+        // subtracting a millionth does not change a large 32-bit float
         let step = (f64::from(last.next_up() - last) * 1e6).max(1.0);
         while (millionths / 1e6) as f32 >= last {
             millionths -= step;
@@ -246,14 +247,14 @@ fn strictly_decreasing(scores: impl Iterator<Item = f64>) -> impl Iterator<Item 
     })
 }
 
-/// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease as those
-/// of [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
+/// The ranking of a text run: at most `max_length` documents by decreasing score, ties by id, with scores that strictly decrease like those of
+/// [`Selected`]. Documents whose score is not finite, or at least 10^9 in absolute value, are left out.
 pub(crate) fn select_texts(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
     ranking.sort_by(|a, b| a.doc.cmp(&b.doc));
     select_in_order(ranking, max_length)
 }
 
-/// As [`select_texts`], but ties are in the order of `ranking`, which a search engine has given.
+/// Like [`select_texts`], but ties keep the order of `ranking`, which comes from a search engine.
 pub(crate) fn select_in_order(mut ranking: Vec<ScoredDoc>, max_length: usize) -> Vec<ScoredDoc> {
     ranking.retain(|found| found.score.abs() < 1e9);
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_document_goes_to_the_list_that_loses_more_without_it() {
-        // either list alone would begin with the first document; PRO has ten others that are nearly as good, CON none
+        // each list by itself would begin with the first document; PRO has ten others that are nearly as good, CON has none
         let mut candidates = vec![candidate(1, 1.0, 0.9)];
         candidates.extend((2..12).map(|i| candidate(i, 0.95, 0.1)));
         candidates.extend((12..21).map(|i| candidate(i, 0.01, 0.01)));
@@ -373,7 +374,7 @@ mod tests {
 
     #[test]
     fn of_few_images_the_one_that_loses_least_serves_the_empty_list() {
-        // all are rather PRO; the third is hardly more so than CON, the first is better for CON than the others
+        // all are worth more as PRO; the third is worth almost as much as CON, and the first is worth more as CON than the others
         let three = [
             candidate(1, 0.9, 0.5),
             candidate(2, 0.8, 0.1),
@@ -382,10 +383,10 @@ mod tests {
         let selection = select(&three, false);
         assert_eq!(list(&selection, Stance::Pro), ["I0001", "I0002"]);
         assert_eq!(list(&selection, Stance::Con), ["I0003"]);
-        // one image serves the list in which it is worth more
+        // a single image is in the list in which it is worth more
         let one = select(&three[..1], false);
         assert_eq!(list(&one, Stance::Pro), ["I0001"]);
-        // a recipe may exclude images from a list: then nothing serves it
+        // a recipe can exclude images from a list; then the list is empty
         let excluded = three.clone().map(|image| Candidate { con: None, ..image });
         assert_eq!(list(&select(&excluded, false), Stance::Pro).len(), 3);
     }
@@ -427,7 +428,7 @@ mod tests {
             overlap in any::<bool>(),
         ) {
             let image = |(n, worth): (usize, &(f64, f64, u64))| Candidate {
-                // of 37 hashes that differ in many bits, or none: some images are copies
+                // one of 37 hashes that differ in many bits, or none: so some images are copies
                 phash: (worth.2 > 2).then(|| worth.2.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
                 ..candidate(n, worth.0, worth.1)
             };
@@ -460,7 +461,7 @@ mod tests {
             docs.sort();
             docs.dedup();
             prop_assert_eq!(docs.len(), lists.len());
-            // greedy: PRO takes its ten best or all but one, CON the best of the others
+            // greedy: PRO takes its ten best or all but one, and CON takes the best of the others
             let mut pro = worths.clone();
             pro.sort_by(|a, b| b.0.total_cmp(&a.0));
             let mut con = pro.split_off(pro.len().saturating_sub(1).clamp(pro.len().min(1), 10));

@@ -1,11 +1,11 @@
-//! P(pro) and P(con) of an image towards a topic. They need not add up to 1, because an image may support both sides or none.
+//! P(pro) and P(con) of an image towards a topic. They need not add up to 1, because an image can support both sides or none.
 //!
 //! The text in the picture has the largest weight, then the words around the picture, then the similarity to arguments of both sides and to
 //! the prompts for CLIP. [`super::text_stance`] computes the stance of the texts towards the topic's claim; it takes into account whether
 //! the claim is for or against its subject.
 //!
-//! A picture may say opposite things side by side. If a section of its text supports the claim and another one attacks it, P(pro) goes by the
-//! one that supports it most, and P(con) by the one that attacks it most, instead of the text as a whole: [`both_sides`].
+//! A picture can contain opposite texts side by side. If one section of its text supports the claim and another one attacks it, P(pro) uses the
+//! section that supports it most, and P(con) the section that attacks it most, instead of the complete text ([`both_sides`]).
 
 use super::belief;
 use super::image_weights::ImageWeights;
@@ -21,20 +21,20 @@ pub(crate) struct Signal {
     pub parts: Vec<Explanation>,
 }
 
-/// The signals of the stance of one image. A signal is none if the image, or the run, lacks what it is computed from.
+/// The signals of the stance of one image. A signal is `None` if the image or the run lacks the input of the signal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StanceSignals {
     /// P(pro) - P(con) of the text in the picture.
     pub picture: Option<Signal>,
-    /// In the place of `picture`, for P(pro) and for P(con), if the picture speaks for both sides.
+    /// The signals that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
     pub both_sides: Option<[Signal; 2]>,
     /// P(pro) - P(con) of the words around the picture.
     pub around: Option<Signal>,
-    /// Similarity of the text in the picture to arguments for the claim, minus its similarity to arguments against it.
+    /// Similarity of the text in the picture to arguments for the claim minus its similarity to arguments against it.
     pub picture_likeness: Option<Signal>,
-    /// The same for the words around the picture.
+    /// The difference of similarities for the words around the picture.
     pub around_likeness: Option<Signal>,
-    /// The same for the picture, by CLIP.
+    /// The difference of similarities for the picture, by CLIP.
     pub clip_likeness: Option<Signal>,
     /// Similarity of the picture, by CLIP, to the PRO prompts minus that to the CON prompts.
     pub clip: Option<Signal>,
@@ -47,7 +47,7 @@ pub(crate) struct Beliefs {
     pub con: Explanation,
 }
 
-/// Maximum size of one signal's contribution, in log-odds, so that no signal decides alone.
+/// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
 /// P(pro) and P(con) from the priors and the weighted signals.
@@ -58,7 +58,7 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
         None => signals.picture.as_ref(),
     };
     let to_arguments = "likeness to arguments for it minus against it";
-    // the name, what its number is, the signal and its weight
+    // the signal's name, the description of its value, the signal and its weight
     let weighted = [
         (
             "words around the picture",
@@ -127,8 +127,8 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
 /// The smallest |P(pro) - P(con)| by which a section of a picture's text takes a side.
 const TAKES_A_SIDE: f64 = 0.25;
 
-/// The section that supports the claim most and the one that attacks it most, if there are both. `sections` are signals of P(pro) - P(con).
-/// The strongest and not the mean, because a column of reasons is often followed by a caption that says nothing.
+/// The section that supports the claim most and the one that attacks it most, if there are both. `sections` has P(pro) - P(con) of each section.
+/// The strongest sections are used instead of means, because a column of reasons is often followed by a caption without a stance.
 pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
     let by_value = |a: &&Signal, b: &&Signal| a.value.total_cmp(&b.value);
     let supporting = sections.iter().max_by(by_value)?;
@@ -155,13 +155,13 @@ mod tests {
         assert_eq!(sides, [section(0.7), section(-0.6)]);
         let none = beliefs(&StanceSignals::default());
         let both = beliefs(&StanceSignals {
-            // as a whole it seems to attack the claim
+            // the complete text seems to attack the claim
             picture: Some(section(-0.5)),
             both_sides: Some(sides),
             ..StanceSignals::default()
         });
         assert!(both.pro.value > none.pro.value && both.con.value > none.con.value);
-        // sections that agree, or say little, leave the whole as it is
+        // if the sections agree or have little stance, the complete text decides
         for agreeing in [&[0.7, 0.5][..], &[0.7, -0.1], &[-0.9], &[]] {
             let sections: Vec<Signal> = agreeing.iter().copied().map(section).collect();
             assert_eq!(both_sides(&sections), None);

@@ -1,8 +1,8 @@
-//! Quality of a text by a linear support vector regression over the words of the text, as Heimdall (Touché 2021) has it.
+//! Quality of a text by a linear support vector regression over its words, as used by the team Heimdall (Touché 2021).
 //!
-//! The features are those of scikit-learn's `TfidfVectorizer(stop_words="english")`: words of two and more characters in lower case, each
-//! with its count times `ln((1 + N) / (1 + df)) + 1`, and the whole scaled to unit length. N is the number of texts that the vocabulary
-//! comes from, df the number of those with the word. `train svr-quality` learns the weights.
+//! The features are those of scikit-learn's `TfidfVectorizer(stop_words="english")`: words of two and more characters in lower case, each with
+//! its count times `ln((1 + N) / (1 + df)) + 1`. The vector is scaled to unit length. N is the number of texts from which the vocabulary was
+//! taken, df the number of these texts with the word. `train svr-quality` learns the weights.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
@@ -11,15 +11,15 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::trec::Explanation;
 
-/// Number of words that an explanation shows. It adds up the others.
+/// Number of words that an explanation shows. The contributions of the others are added up.
 const SHOWN_WORDS: usize = 10;
 
-/// The English stop words of scikit-learn (BSD-3-Clause, the scikit-learn developers), which has them from the Glasgow Information
-/// Retrieval Group.
+/// The English stop words of scikit-learn (BSD-3-Clause, the scikit-learn developers), which took them from the Glasgow Information Retrieval
+/// Group.
 static STOP_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("svr/stop_words.txt").lines().collect());
 
-/// A text as (word, value) of its known words in alphabetical order. The squares of the values add up to 1, or to 0 for a text without a
+/// The known words of a text in alphabetical order, as pairs (word, value). The squares of the values add up to 1, or to 0 for a text without a
 /// known word.
 pub type TfIdf<'a> = Vec<(&'a str, f64)>;
 
@@ -31,7 +31,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// From `texts` texts, with the number of texts that contain each word.
+    /// Creates the vocabulary of `texts` texts. `counts` has the number of texts that contain each word.
     pub fn new(texts: u64, counts: impl IntoIterator<Item = (String, u64)>) -> Self {
         let idf = |df: u64| ((1.0 + texts as f64) / (1.0 + df as f64)).ln() + 1.0;
         Vocabulary {
@@ -64,7 +64,7 @@ impl Vocabulary {
     }
 }
 
-/// The words of a text that may be in a vocabulary: runs of two and more letters, digits and underscores, in lower case, without stop words.
+/// The words of a text that can be in a vocabulary: runs of two and more letters, digits and underscores, in lower case, without stop words.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let text = text.to_lowercase();
     let words: Vec<String> = text
@@ -79,17 +79,17 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     vocabulary: Vocabulary,
-    /// By word. Each is in the unit of quality.
+    /// The weight of each word, in the unit of quality.
     weights: BTreeMap<String, f64>,
     intercept: f64,
 }
 
 impl Model {
-    /// Reads a weight file. Lines that begin with `#` are comments. The first of the others has the number of texts and the intercept, each
-    /// further one a word, the number of texts with the word, and its weight; they are separated by tabs.
+    /// Reads a weight file. Lines that begin with `#` are comments. The first other line has the number of texts and the intercept. Each further
+    /// line has a word, the number of texts with the word, and its weight. Tabs separate the values.
     ///
     /// # Errors
-    /// A line is not like that, or a word is repeated.
+    /// A line has another form, or a word is repeated.
     pub fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
         let head = lines.next().and_then(|line| line.split_once('\t'));
@@ -102,7 +102,7 @@ impl Model {
             let [word, count, weight] = fields[..] else {
                 bail!("{line:?} is not a word, a count and a weight");
             };
-            let number = || format!("{line:?} has something other than a number");
+            let number = || format!("{line:?} has a count or a weight that is not a number");
             counts.push((word.to_owned(), count.parse().with_context(number)?));
             let weight: f64 = weight.parse().with_context(number)?;
             ensure!(
@@ -122,13 +122,13 @@ impl Model {
         &COMMITTED
     }
 
-    /// The quality of a text. That of the texts that the model was learned from is in [0, 1], but a prediction may be outside.
+    /// The quality of a text. The qualities in the training data are in [0, 1], but a prediction can be outside this range.
     pub fn predict(&self, text: &str) -> f64 {
         let contributions = self.contributions(text);
         self.intercept + contributions.iter().map(|(_, value)| value).sum::<f64>()
     }
 
-    /// What each known word of a text adds, in alphabetical order.
+    /// The contribution of each known word of a text, in alphabetical order.
     fn contributions(&self, text: &str) -> TfIdf<'_> {
         let weight = |word: &str| self.weights.get(word).copied().unwrap_or(0.0);
         let mut vector = self.vocabulary.vector(text);
@@ -138,7 +138,7 @@ impl Model {
         vector
     }
 
-    /// How [`svr_quality`] follows from the words that add or take away most.
+    /// Explains [`svr_quality`] by the words with the largest contributions.
     pub fn explain(&self, text: &str) -> Explanation {
         let mut contributions = self.contributions(text);
         contributions.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
@@ -180,7 +180,7 @@ fn bounded(quality: f64) -> f64 {
     quality.clamp(0.0, 1.0)
 }
 
-/// How well an argument is written, in [0, 1], by the words in it. A text without a known word gets the intercept.
+/// How well an argument is written, judged by its words, in [0, 1]. A text without a known word gets the intercept.
 pub fn svr_quality(text: &str) -> f64 {
     bounded(Model::committed().predict(text))
 }
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(out_of_range.explain("good").value, 1.0);
         let explained = out_of_range.explain("bad");
         assert_eq!(explained.value, 0.0);
-        // 0.9 - 2 is cut to 0
+        // 0.9 - 2 is clamped to 0
         let cut = explained.parts.last().unwrap();
         assert_eq!(cut.name, "bounded by 0 and 1");
         assert!((cut.value - 1.1).abs() < 1e-12);

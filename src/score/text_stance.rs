@@ -1,10 +1,10 @@
 //! Does a text support a claim, attack it, or neither? P(pro), P(con) and P(neither) for a claim and a text.
 //!
-//! The pair encoder reads the beginning of the text as a whole and its first sentences one by one: arguments begin with what they argue
-//! for, and the encoder is more certain about a sentence alone than about one among six. Its log-odds and a few features of the words are
-//! added with weights that were fitted on the development parts of the labelled collections, for each [`TextKind`] apart, so that the results
-//! are calibrated probabilities. Without the encoder the words decide alone. `train text-stance` learns all weights. A text that is no
-//! sentence of a language is "neither" by rule ([`is_sentence`]).
+//! The pair encoder reads the beginning of the text in one piece and its first sentences one by one, because arguments begin with their claim,
+//! and the encoder is more certain about a single sentence than about several. Its log-odds and a few features of the words are added with
+//! weights that were fitted on the development parts of the labelled collections, separately for each [`TextKind`]. So the results are
+//! calibrated probabilities. Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not a sentence
+//! is always "neither" ([`is_sentence`]).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ use crate::trec::Explanation;
 /// Maximum number of characters of a sentence in an explanation.
 const SHOWN_CHARACTERS: usize = 80;
 
-/// Names of the features that tell PRO from CON. They change their sign with the claim's polarity.
+/// Names of the features that distinguish PRO from CON. They change their sign with the claim's polarity.
 pub const SIDES: [&str; 4] = [
     "words of approval and rejection",
     "sentiment",
@@ -33,7 +33,7 @@ pub const SIDES: [&str; 4] = [
     "polarity of the text, where it shares the claim's words",
 ];
 
-/// Names of the features that tell a text that takes no side: it is about something else, or says nothing of the claim.
+/// Names of the features that show whether a text takes no side, because it is about something else or does not mention the claim.
 pub const NEITHER: [&str; 3] = [
     "share of the claim's words that are there",
     "strength of approval or rejection",
@@ -49,7 +49,7 @@ pub struct Stances {
 }
 
 impl Stances {
-    /// The stance of a text that is no sentence.
+    /// The stance of a text that is not a sentence.
     pub const NEITHER: Stances = Stances {
         pro: 0.0,
         con: 0.0,
@@ -89,10 +89,10 @@ pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
     )
 }
 
-/// How a text leans towards its subject by its words of approval and rejection, in (-1, 1): approving minus rejecting words, divided
-/// by their number plus one, so that a single word is not taken for certain. None without such words.
+/// The attitude of a text towards its subject, in (-1, 1), by its words of approval and rejection: approving minus rejecting words, divided by
+/// their number plus one, so a single word does not count as certain. `None` without such words.
 ///
-/// A negation before one of them ("not good", "not a right"), or with one word between, reverses it and is not counted itself.
+/// A negation before such a word, directly ("not good") or with one word between ("not a right"), reverses the word and is not counted itself.
 fn leaning(text: &str) -> Option<f64> {
     let lower = text.to_lowercase();
     let words: Vec<&str> = apostrophe_words(&lower).collect();
@@ -119,8 +119,8 @@ fn leaning(text: &str) -> Option<f64> {
     (number > 0.0).then(|| (approving - rejecting) / (number + 1.0))
 }
 
-/// The share of the claim's words that the text has too, in [0, 1]. Only words of at least four letters count; they are the same if their
-/// first five letters are.
+/// The share of the claim's words that the text contains, too, in [0, 1]. Only words of at least four letters count. Two words are the same if
+/// their first five letters are the same.
 fn shared_words(claim: &str, text: &str) -> f64 {
     let stems = |text: &str| -> HashSet<String> {
         let words = tokens(text).into_iter().filter(|t| t.word);
@@ -131,14 +131,14 @@ fn shared_words(claim: &str, text: &str) -> f64 {
     of_claim.intersection(&of_text).count() as f64 / of_claim.len().max(1) as f64
 }
 
-/// Kinds of texts for which the encoder is differently sure of what it says.
+/// Kinds of texts for which the encoder's certainty differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
     /// A single piece, such as a claim, a headline or a line in a picture.
     Sentence,
-    /// Several sentences that are also read one by one.
+    /// Several sentences, which are also read one by one.
     Passage,
-    /// A post in a social network: it has a hashtag or addresses somebody by `@name`.
+    /// A post in a social network, which has a hashtag or addresses somebody by `@name`.
     Post,
 }
 
@@ -161,13 +161,13 @@ impl TextKind {
     }
 }
 
-/// Fewer words of a language make no sentence.
+/// Minimum number of words of a sentence.
 const MIN_WORDS: usize = 2;
-/// In a text with a smaller share of letters among all characters but blanks, letters are noise.
+/// Minimum share of letters among all characters except blanks. Below it, the letters are noise.
 const MIN_LETTERS: f64 = 0.5;
 
-/// Whether a text has at least two words in Latin letters, each of at least two letters with a vowel among them, and letters are at least half of its characters.
-/// Nothing else can take a side in English: no empty text, no number, no noise of text recognition.
+/// Whether at least half of a text's characters are letters, and it has at least two words in Latin letters, each with at least two letters, one
+/// of them a vowel. Other texts, such as empty ones, numbers and noise of text recognition, cannot take a side in English.
 pub fn is_sentence(text: &str) -> bool {
     let text = beginning(text);
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
@@ -191,7 +191,7 @@ pub struct Model {
     neither: Linear,
 }
 
-/// The weights of the encoder's log-odds and of those of the words.
+/// The weights of the encoder's log-odds and of the words' log-odds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -203,7 +203,7 @@ pub struct Weights {
     pub words: f64,
     /// Weight of [`EncoderLogOdds::neither`].
     pub neither: f64,
-    /// Added to the log-odds of neither when the encoder reads.
+    /// A constant that is added to the log-odds of neither if the encoder has read the text.
     pub neither_bias: f64,
 }
 
@@ -217,7 +217,7 @@ pub struct KindWeights {
 }
 
 impl KindWeights {
-    /// Those for one kind.
+    /// The weights for one kind.
     pub fn of(&self, kind: TextKind) -> &Weights {
         match kind {
             TextKind::Sentence => &self.sentence,
@@ -245,11 +245,11 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
 /// The encoder's log-odds for a claim and a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderLogOdds {
-    /// Of PRO against CON, over the beginning of the text.
+    /// PRO against CON, for the beginning of the text.
     pub whole: f64,
-    /// The mean of PRO against CON over the first sentences; the same as `whole` if the text is a single piece.
+    /// PRO against CON, averaged over the first sentences; equal to `whole` if the text is a single piece.
     pub sentences: f64,
-    /// Of neither against PRO or CON, over the beginning of the text.
+    /// Neither against PRO or CON, for the beginning of the text.
     pub neither: f64,
 }
 
@@ -259,7 +259,7 @@ fn pro_against_con([con, pro, _]: &Logits) -> f64 {
 }
 
 impl EncoderLogOdds {
-    /// From the logits of a text's [`pieces`], in their order; none if there are none.
+    /// Computes the log-odds from the logits of a text's [`pieces`], in the same order; `None` if there are no pieces.
     pub fn of(logits: &[Logits]) -> Option<EncoderLogOdds> {
         let (whole, rest) = logits.split_first()?;
         let [con, pro, neither] = whole.map(f64::from);
@@ -280,7 +280,7 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// The text is not TOML, or as [`Model::new`].
+    /// The text is not TOML, or one of the errors of [`Model::new`].
     pub fn parse(text: &str) -> Result<Model> {
         Model::new(toml::from_str(text).context("reading the weights of the stance of texts")?)
     }
@@ -288,8 +288,7 @@ impl Model {
     /// The model of a weight file.
     ///
     /// # Errors
-    /// A feature is missing or unknown, or PRO and CON would not be exchanged by the opposite claim: the bias or a mean of the sides is not
-    /// 0.
+    /// A feature is missing or unknown, or the bias or a mean of the sides is not 0, so the opposite claim would not exchange PRO and CON.
     pub fn new(text: ModelText) -> Result<Model> {
         let sides = Linear::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
@@ -305,12 +304,12 @@ impl Model {
         &COMMITTED
     }
 
-    /// The log-odds of PRO against CON by the words alone.
+    /// The log-odds of PRO against CON by only the words.
     pub fn words(&self, claim: &str, text: &str) -> f64 {
         self.sides.log_odds(&features(claim, text).0)
     }
 
-    /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in their order; none
+    /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in the same order; `None`
     /// without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
         if !is_sentence(text) {
@@ -358,7 +357,7 @@ impl Model {
         self.stances_with_explanation(name, claim, text, logits).1
     }
 
-    /// The stances and their explanation. Both need the features, which take most of the time and are computed once here.
+    /// The stances and their explanation. Both need the features, which take most of the time, so they are computed once.
     pub(crate) fn stances_with_explanation(
         &self,
         name: &str,

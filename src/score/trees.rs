@@ -1,5 +1,5 @@
-//! Learned rankings by regression trees (LambdaMART, as Dread Pirate Roberts has it): each tree asks a few questions about the features of a
-//! topic and an argument, and adds a number to the score. `train trees` learns them.
+//! Learned rankings by regression trees (LambdaMART, as used by the team Dread Pirate Roberts): each tree compares a few features of a topic and
+//! an argument with thresholds, and adds a number to the score. `train trees` learns the trees.
 
 use std::sync::LazyLock;
 
@@ -10,22 +10,22 @@ use crate::evidence::sentiment::Vader;
 use crate::topic::words::sentences;
 use crate::trec::Explanation;
 
-/// Maximum number of questions on the way to a leaf.
+/// Maximum number of splits on the path to a leaf.
 const MAX_DEPTH: usize = 32;
 
-/// Which features a committed ensemble uses.
+/// The features that a committed ensemble uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureSet {
-    /// The match of the words, and statistics of the text.
+    /// How well the words match, and statistics of the text.
     Small,
-    /// The same, and what models say.
+    /// The features of `Small`, and values that models compute.
     Medium,
 }
 
-/// The names of the features of [`FeatureSet::Medium`], in their order. Those of [`FeatureSet::Small`] are the first [`SMALL`].
+/// The names of the features of [`FeatureSet::Medium`], in their order. The first [`SMALL`] are the features of [`FeatureSet::Small`].
 ///
 /// The scores of BM25 and of Dirichlet smoothing are divided by the highest one among the candidates, because their range depends on the
-/// collection. There is none of conclusions: the arguments that the trees were learned from have no conclusions.
+/// collection. No feature uses conclusions, because the arguments from which the trees were learned have none.
 pub const FEATURES: [&str; 16] = [
     "bm25",
     "dirichlet",
@@ -48,7 +48,7 @@ pub const FEATURES: [&str; 16] = [
 /// The number of features of [`FeatureSet::Small`].
 const SMALL: usize = 13;
 
-/// The names among [`FEATURES`] that are features of [`quality`] too. Their values are taken from there.
+/// The positions among [`FEATURES`] of features that [`quality`] has, too. It computes their values.
 const OF_QUALITY: std::ops::Range<usize> = 5..13;
 
 /// The features of a text, in the order of [`FEATURES`], that do not depend on the topic: from "sentiment" to "variety of words".
@@ -75,7 +75,7 @@ impl FeatureSet {
         }
     }
 
-    /// The values of the set's features among those of [`FEATURES`].
+    /// Selects the values of the set's features. `features` has the values of all [`FEATURES`].
     pub fn of(self, features: &[Option<f64>]) -> &[Option<f64>] {
         features.get(..self.names().len()).unwrap_or(features)
     }
@@ -100,7 +100,7 @@ static COMMITTED_MEDIUM: LazyLock<Ensemble> = LazyLock::new(|| {
         .expect("models/own/trees-medium.txt has trees")
 });
 
-/// The values of the features of one document, in the order of their names. A value is none if a model is off or the text has no words.
+/// The values of the features of one document, in the order of their names. A value is `None` if a model is missing or the text has no words.
 pub type Features = Vec<Option<f64>>;
 
 /// A node of a tree.
@@ -112,9 +112,9 @@ pub enum Node {
     Split {
         /// The position of the feature among the names.
         feature: usize,
-        /// A document goes left if the value of its feature is at most this, or if it has none.
+        /// A document goes to the left if the feature's value is at most the threshold, or if the document has no value.
         threshold: f64,
-        /// The mean value of the leaves below over the training data.
+        /// The mean value over the training data of the leaves below this node.
         mean: f64,
         left: Box<Node>,
         right: Box<Node>,
@@ -129,7 +129,8 @@ impl Node {
         }
     }
 
-    /// The leaf for a document. `on_step` receives the feature of each split on the way, and by how much the mean changes there.
+    /// The value of the leaf that a document reaches. `on_step` receives the feature of each split on the path, and the change of the mean at
+    /// the split.
     fn value(&self, features: &[Option<f64>], on_step: &mut dyn FnMut(usize, f64)) -> f64 {
         let mut node = self;
         loop {
@@ -189,7 +190,7 @@ impl Node {
             [feature, threshold, mean] => {
                 let feature = feature.parse().ok().filter(|feature| *feature < features);
                 Ok(Node::Split {
-                    feature: feature.with_context(|| format!("{line:?} asks for no feature"))?,
+                    feature: feature.with_context(|| format!("{line:?} names no feature"))?,
                     threshold: number(threshold)?,
                     mean: number(mean)?,
                     left: Box::new(Node::read(lines, features, depth + 1)?),
@@ -214,7 +215,7 @@ impl Ensemble {
         Ensemble { names, trees }
     }
 
-    /// Reads what [`Ensemble::write`] has written. Lines that begin with `#` are comments.
+    /// Reads the text that [`Ensemble::write`] has written. Lines that begin with `#` are comments.
     ///
     /// # Errors
     /// The names in the file are not `names`, or a tree is damaged.
@@ -235,8 +236,8 @@ impl Ensemble {
         Ok(Ensemble { names, trees })
     }
 
-    /// The names of the features, separated by commas, and the trees. Each tree begins with a line `tree`. A line with a number is a leaf; one
-    /// with the position of a feature, a threshold and a mean is a split, which is followed by its left and its right branch.
+    /// The names of the features, separated by commas, and the trees. Each tree begins with a line `tree`. A line with a number is a leaf. A
+    /// line with the position of a feature, a threshold and a mean is a split; its left and its right branch follow.
     pub fn write(&self) -> String {
         let mut out = self.names.join(", ") + "\n";
         for tree in &self.trees {
@@ -254,8 +255,8 @@ impl Ensemble {
             .sum()
     }
 
-    /// The same score with the value of each feature, and what it has added: the sum of the changes of the mean at the splits that ask for
-    /// it (Saabas 2014). With the mean of all documents they add up to the score.
+    /// Explains [`Ensemble::score`]: for each feature its value and its contribution, which is the sum of the changes of the mean at the splits
+    /// that test it (Saabas 2014). The contributions and the mean over the training data add up to the score.
     pub fn explain(&self, name: &str, features: &[Option<f64>]) -> Explanation {
         let mut added = vec![0.0; self.names.len()];
         for tree in &self.trees {
@@ -292,7 +293,7 @@ mod tests {
 
     const NAMES: [&str; 2] = ["words", "quality"];
 
-    /// Two trees: the first asks for words, then for quality; the second for quality.
+    /// Two trees: the first one tests words, then quality; the second one tests quality.
     const TEXT: &str = "# a comment\nwords, quality\ntree\n0 10 0.5\n-1\n1 0.5 1\n0.5\n2\ntree\n1 0.25 0\n-0.25\n0.25\n";
 
     #[test]
@@ -302,7 +303,7 @@ mod tests {
             (Some(10.0), Some(0.9), -1.0 + 0.25),
             (Some(10.5), Some(0.9), 2.0 + 0.25),
             (Some(11.0), Some(0.25), 0.5 - 0.25),
-            // what is missing goes left
+            // a document without a value goes to the left
             (Some(11.0), None, 0.5 - 0.25),
             (None, Some(0.9), -1.0 + 0.25),
         ] {
@@ -355,7 +356,7 @@ mod tests {
                 "words, length",
                 "the features are words, length, not words, quality",
             ),
-            ("1 0.25 0", "2 0.25 0", "asks for no feature"),
+            ("1 0.25 0", "2 0.25 0", "names no feature"),
             ("1 0.25 0", "1 0.25", "neither a leaf nor a split"),
             ("-0.25\n0.25\n", "-0.25\n", "not complete"),
             ("-0.25\n", "NaN\n", "not a number"),

@@ -218,6 +218,6 @@ fn weights_that_would_favour_an_object_are_refused() {
     assert!(said.contains("its bias and means must be 0"), "{said}");
     let lacking = weights.replacen("\"choices\" =", "\"other\" =", 1);
     let said = format!("{:#}", Model::parse(&lacking).unwrap_err());
-    assert!(said.contains("\"other\" is no feature"), "{said}");
+    assert!(said.contains("\"other\" is not a feature"), "{said}");
     assert!(Model::parse("").is_err());
 }

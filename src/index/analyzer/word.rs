@@ -23,7 +23,7 @@ pub(super) fn without_possessive(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// The word with its letters replaced by those of ASCII, as far as Lucene's table (`ASCIIFoldingFilter`) has them.
+/// The word with its letters replaced by ASCII letters where Lucene's table (`ASCIIFoldingFilter`) has any.
 pub(super) fn without_accents(word: &str) -> String {
     let filter = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter);
     let mut filter = filter.build();
@@ -33,7 +33,7 @@ pub(super) fn without_accents(word: &str) -> String {
     folded
 }
 
-/// The S stemmer: of Harman's three rules, the first whose ending the word has.
+/// The S stemmer: applies the first of Harman's three rules whose ending the word has.
 pub(super) fn without_plural(word: &str) -> String {
     let has_none = |endings: &[&str]| !endings.iter().any(|ending| word.ends_with(ending));
     if let Some(stem) = word.strip_suffix("ies") {

@@ -21,7 +21,7 @@ use crate::trec::Fault;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
-/// A batch ends with the document that brings it to this number of bytes of text.
+/// A batch ends with the document with which its texts reach this number of bytes.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// Maximum number of bytes of documents in tantivy's queue.
@@ -30,14 +30,14 @@ const QUEUE_BYTES: usize = 64 << 20;
 /// Maximum number of faults kept with the index.
 const KEPT_FAULTS: usize = 1000;
 
-/// tantivy refuses to index with less memory per thread.
+/// Minimum memory per thread that tantivy accepts, in bytes.
 const MIN_BYTES_PER_THREAD: usize = 15_000_000;
 
 /// How many threads and how much memory indexing may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub threads: usize,
-    /// Memory for postings that are not on disk yet, for all threads together.
+    /// Memory for postings that are not on disk yet, for all threads together, in bytes.
     pub bytes: usize,
 }
 
@@ -59,7 +59,7 @@ pub enum Event {
     Waiting,
     /// The existing index cannot be used, for this reason; it is built again.
     Outdated(&'static str),
-    /// A file of the existing index is damaged, as this says; the index is built again.
+    /// A file of the existing index is damaged; the text says which file and how. The index is built again.
     Damaged(String),
     /// Documents and faults read so far.
     Progress { documents: u64, faults: u64 },
@@ -116,11 +116,11 @@ pub(super) fn build(
 /// The documents read so far.
 #[derive(Default)]
 struct SeenDocuments {
-    /// The documents say which earlier ones they repeat, so their words are not compared.
+    /// Whether a document that repeats an earlier one names it. If so, words are not compared.
     is_declared: bool,
     ids: FxHashSet<Arc<str>>,
-    /// From the hash of a text's words to the first document with that text. Among a million texts, two different ones have the same
-    /// 64-bit hash with a probability of 3 in 10^8.
+    /// The first document with each text, by the hash of the text's words. Among n texts, two different ones have the same 64-bit hash with a
+    /// probability of about n² / 2⁶⁵.
     words: FxHashMap<u64, Arc<str>>,
 }
 
@@ -132,7 +132,8 @@ struct NewDocument {
 }
 
 impl SeenDocuments {
-    /// Adds a document and counts what is remarkable about it in `meta`; `None` if an earlier document has the same id.
+    /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate. `None` if an earlier document has the
+    /// same id.
     fn add(&mut self, read: ReadDocument, meta: &mut Meta) -> Option<NewDocument> {
         let ReadDocument {
             document,
@@ -172,7 +173,7 @@ impl SeenDocuments {
 
 /// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits.
 pub(crate) fn hash_of_words(text: &str) -> Option<u64> {
-    // unlike a HashMap's hasher, one made in this way has fixed keys
+    // unlike the hasher of a HashMap, this one has fixed keys
     let mut hash = std::hash::DefaultHasher::new();
     let mut some = false;
     let mut buffer = [0u8; 256];
@@ -194,7 +195,7 @@ pub(crate) fn hash_of_words(text: &str) -> Option<u64> {
     some.then(|| hash.finish())
 }
 
-/// Reads the collection, and gives its documents to the writer. Counts go into `meta`.
+/// Reads the collection, passes its documents to the writer, and adds counts to `meta`.
 fn index_collection(
     collection: &TextCollection,
     fields: &Fields,
@@ -295,7 +296,7 @@ impl QueueBudget {
     pub(crate) fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
         let (used, changed) = &*self.0;
         let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
-        // a failed indexing thread frees no memory; after this time the writer is called and returns the error
+        // a failed indexing thread frees no memory, so the wait ends after this time, and the writer returns the error
         let patience = Duration::from_secs(10);
         let full = |used: &mut usize| *used > 0 && *used + bytes > self.1;
         (used, _) = changed
@@ -310,7 +311,7 @@ impl QueueBudget {
     }
 }
 
-/// A document in tantivy's queue. Its part of the budget is free again when tantivy drops it.
+/// A document in tantivy's queue. Its share of the budget is freed when tantivy drops the document.
 pub(super) struct QueuedDocument {
     document: TantivyDocument,
     bytes: usize,

@@ -1,7 +1,7 @@
-//! What is in the files of a text collection: a hash of their content. It is computed again only if the system shows a file as changed.
+//! Fingerprints of text collections: hashes of the content of their files. A file is hashed again only if its size, times or inode have changed.
 //!
-//! The hashes are kept beside the index, each with the file's size, times and inode. One of the times is that of the inode's last change
-//! (ctime), which users cannot set: so an edit is seen even if it keeps the size and restores the time of modification.
+//! The hashes are stored beside the index, each with the file's size, times and inode. One of the times is that of the inode's last change
+//! (ctime), which users cannot set. Therefore an edit is noticed even if it keeps the size and restores the time of modification.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -17,10 +17,10 @@ use super::disk::{sealed, unsealed};
 use crate::collection::regular;
 use crate::disk::{Stamp, hex, parent, replace, sha256_of};
 
-/// The beginning of a fingerprint. Those of earlier versions have none: they are hashes of sizes and times.
+/// The beginning of a fingerprint. Fingerprints of earlier versions lack it, because they are hashes of sizes and times.
 pub(super) const PREFIX: &str = "sha256:";
 
-/// A file's hash, valid while the file has this stamp.
+/// The hash of a file. It is valid while the file has this stamp.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct KnownFile {
     /// [`Stamp::text`]
@@ -39,8 +39,8 @@ fn metadata_of(path: &Path) -> io::Result<Metadata> {
     regular::open(path)?.metadata()
 }
 
-/// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy has the same fingerprint. Hashes
-/// of files are kept in a file beside `index`, the directory of an index; it is no error if they cannot be kept.
+/// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy of the collection has the same
+/// fingerprint. Hashes of files are stored in a file beside `index`, the directory of an index. It is not an error if they cannot be stored.
 ///
 /// Errors: a file cannot be read.
 pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
@@ -66,7 +66,7 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
         })
         .collect::<Result<_>>()?;
     if hashed.iter().any(|(_, is_new)| *is_new) {
-        // a file that was written meanwhile has another stamp now
+        // a file that was changed while it was read has another stamp now
         let is_known = |(path, known): &(&&Path, &KnownFile)| {
             metadata_of(path).is_ok_and(|metadata| {
                 let stamp = Stamp::of(&metadata);
@@ -96,7 +96,7 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
     Ok(format!("{PREFIX}{}", hex(&hash.finalize())))
 }
 
-/// Removes the hashes of these files that are kept beside `index`. Errors: they cannot be removed.
+/// Removes the hashes of these files that are stored beside `index`. Errors: they cannot be removed.
 pub(super) fn forget(files: &[&Path], index: &Path) -> Result<()> {
     let record = record(files, parent(index));
     match fs::remove_file(&record) {
@@ -149,7 +149,7 @@ mod tests {
         sleep_until_settled(&file);
         assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
         assert!(kept.is_file());
-        // the second run has read the hash from the record: a wrong one there changes the fingerprint
+        // the second run reads the hash from the record: a wrong hash in it changes the fingerprint
         let mut known = read_record(&kept).unwrap();
         known.files[0].sha256 = "0".repeat(64);
         let json = serde_json::to_vec(&known).unwrap();
@@ -161,7 +161,7 @@ mod tests {
         let copy = at("copy/args-me.json");
         fs::copy(&file, &copy).unwrap();
         assert_eq!(fingerprint(&[&copy], &index).unwrap(), first);
-        // an edit in the middle that keeps the size, with the time restored
+        // an edit in the middle of the file that keeps the size, and restores the time of modification
         let modified = fs::metadata(&file).unwrap().modified().unwrap();
         fs::write(&file, "one twe three").unwrap();
         let opened = fs::File::options().write(true).open(&file).unwrap();

@@ -26,7 +26,7 @@ pub const META: &str = "meta.json";
 /// The file in which tantivy keeps the names of the files that it has written.
 const MANAGED: &str = ".managed.json";
 
-/// The corresponding file of riposte's former index format, without tantivy.
+/// The corresponding file of riposte's earlier index format, which did not use tantivy.
 const LEGACY_META: &str = "riposte.json";
 
 /// Part of the name of a temporary directory in which an index is built.
@@ -36,7 +36,7 @@ const BUILDING: &str = ".building-";
 const SEAL: &str = ",\"checksum\":\"";
 const SEAL_END: &str = "\"}\n";
 
-/// tantivy's memory-mapped directory, with a checksum added to meta.json: it is the one file that tantivy reads without one.
+/// tantivy's memory-mapped directory. It adds a checksum to meta.json, the only file that tantivy stores without a checksum.
 #[derive(Clone, Debug)]
 pub(crate) struct SealedDirectory(MmapDirectory);
 
@@ -47,7 +47,7 @@ impl SealedDirectory {
     }
 }
 
-/// The first half of a SHA-256 in hexadecimal. It has to detect damage, not forgery.
+/// The first half of a SHA-256 in hexadecimal. Half is enough to detect damage; it need not detect forgery.
 fn digest(content: &[u8]) -> String {
     let digest = Sha256::digest(content);
     digest[..16].iter().map(|b| format!("{b:02x}")).collect()
@@ -130,12 +130,12 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether the index can be replaced without asking: its directory contains nothing else.
+    /// Whether the index can be replaced without asking, because its directory contains nothing else.
     pub fn is_replaceable(&self) -> bool {
         is_only_index(&self.dir)
     }
 
-    /// The file and what is wrong with it, without a way to repair it.
+    /// Names the file and the damage, without saying how to repair it.
     pub fn what(&self) -> String {
         format!(
             "{} is damaged ({})",
@@ -149,7 +149,7 @@ impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{}: delete the directory {}, and the next run builds the index anew",
+            "{}: delete the directory {}, and the next run builds the index again",
             self.what(),
             self.dir.display()
         )
@@ -167,11 +167,11 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
     })
 }
 
-/// Turns an error of tantivy's into that of [`damaged`], with the file's name if tantivy gives one.
+/// Converts an error of tantivy to that of [`damaged`], with the file's name if tantivy gives it.
 pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
-        // the error has the file's name, but only its text shows it
+        // only the text of the error reveals the file's name
         TantivyError::DataCorruption(_) => {
             let said = error.to_string();
             let file = if said.contains(MANAGED) { MANAGED } else { "" };
@@ -186,7 +186,7 @@ pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     }
 }
 
-/// Turns tantivy's error for a file into that of [`damaged`].
+/// Converts tantivy's error for a file to that of [`damaged`].
 fn read_error(dir: &Path, file: &Path, error: &OpenReadError) -> Error {
     match error {
         OpenReadError::FileDoesNotExist(_) => damaged(dir, file, "it is missing"),
@@ -206,8 +206,8 @@ pub struct Verified {
     pub seconds: f64,
 }
 
-/// Compares the files of an index with their checksums: all files that affect a ranking and, with `stores`, the stored texts, too.
-/// Without it, each text is verified when it is read.
+/// Compares the files of an index with their checksums: all files that affect a ranking and, with `stores`, the stored texts, too. Without
+/// `stores`, each text is verified when it is read.
 ///
 /// Errors: a file is damaged or missing; the message names it.
 pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
@@ -234,7 +234,7 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
         })
         .sum::<Result<u64>>()?;
     if !stores {
-        // only whether they end as they should: each text is verified when it is read
+        // only the ends of these files are checked, because each text is verified when it is read
         for segment in &segments {
             length(&segment.relative_path(SegmentComponent::Store))?;
         }
@@ -272,11 +272,11 @@ pub enum Content {
     /// Nothing, or the directory does not exist.
     Nothing,
     Index,
-    /// An index in riposte's former format, without tantivy.
+    /// An index in riposte's earlier format, which did not use tantivy.
     LegacyIndex,
 }
 
-/// What `dir` contains. Errors: files that are not an index; they must not be replaced by one.
+/// What `dir` contains. Errors: it contains files that are not an index, so it must not be replaced by an index.
 pub fn inspect(dir: &Path) -> Result<Content> {
     let inside = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
@@ -290,14 +290,14 @@ pub fn inspect(dir: &Path) -> Result<Content> {
         (false, true) => Ok(Content::LegacyIndex),
         (false, false) if is_only_index(dir) => Err(damaged(dir, Path::new(META), "it is missing")),
         (false, false) => bail!(
-            "{} is not an index of riposte: there is something else in it",
+            "{} is not an index of riposte: it contains other files",
             dir.display()
         ),
     }
 }
 
-/// Whether `dir` contains only files of an index. If it does, a damaged index is replaced without asking; otherwise something else could be
-/// lost with it.
+/// Whether `dir` contains only files of an index. If so, a damaged index is replaced without asking; otherwise other files could be lost with
+/// it.
 pub fn is_only_index(dir: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(dir) else {
         return false;
@@ -336,19 +336,19 @@ pub fn size(dir: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A lock on an index, between processes: shared for reading, exclusive for writing. It is released when this is dropped.
+/// A lock on an index, between processes: shared for reading, exclusive for writing. Dropping the value releases the lock.
 pub(crate) struct Lock {
     _file: Option<File>,
 }
 
 impl Lock {
-    /// Locks for reading. Calls `waiting` if another process holds the lock, and then waits for it. Where the lock file cannot be
-    /// created or locked, on a read-only disk for example, no other process can write the index, and this returns without a lock.
+    /// Locks for reading. If another process holds the lock, calls `waiting` and waits for the lock. If the lock file cannot be created or
+    /// locked, on a read-only disk for example, no other process can write the index, so this returns without a lock.
     pub(crate) fn to_read(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock_shared, File::lock_shared, waiting)
     }
 
-    /// Locks for writing; otherwise as [`Lock::to_read`].
+    /// Locks for writing, otherwise like [`Lock::to_read`].
     pub(crate) fn to_write(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
         Self::take(dir, File::try_lock, File::lock, waiting)
     }
@@ -371,7 +371,7 @@ impl Lock {
             let locked = match try_lock(&file) {
                 Err(TryLockError::WouldBlock) => {
                     waiting();
-                    // a signal can interrupt the waiting
+                    // a signal can interrupt the wait
                     let is_interrupted = |result: &io::Result<()>| matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted);
                     let mut locked = lock(&file);
                     while is_interrupted(&locked) {
@@ -382,7 +382,7 @@ impl Lock {
                 Err(TryLockError::Error(_)) => false,
                 Ok(()) => true,
             };
-            // `riposte cache clear` may have removed the file while this waited for its lock, and then nobody else sees this lock
+            // `riposte cache clear` can remove the file during the wait for its lock; then no other process sees this lock
             if locked && !is_at(&file, &path) {
                 continue;
             }
@@ -404,7 +404,7 @@ fn building(dir: &Path) -> Result<String> {
     Ok(format!(".{}{BUILDING}", name(dir)?))
 }
 
-/// Creates a temporary directory beside `dir`, in which an index can be built. It is removed when it is dropped.
+/// Creates a temporary directory beside `dir`, in which an index can be built. The directory is removed when the value is dropped.
 pub(crate) fn build_directory(dir: &Path) -> Result<TemporaryDir> {
     fs::create_dir_all(parent(dir))?;
     Ok(TemporaryDir::with_prefix(parent(dir), &building(dir)?)?)
@@ -416,8 +416,7 @@ pub(crate) fn remove_unfinished(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Renames a complete index to `dir`. The former index is renamed first and removed afterwards, so `dir` never contains part of an
-/// index.
+/// Renames a complete index to `dir`. The earlier index is renamed first and removed at the end, so `dir` never contains a part of an index.
 pub(crate) fn install(built: TemporaryDir, dir: &Path) -> Result<()> {
     let former = build_directory(dir)?;
     match fs::rename(dir, former.path().join("former")) {
@@ -425,7 +424,7 @@ pub(crate) fn install(built: TemporaryDir, dir: &Path) -> Result<()> {
         _ => {}
     }
     built.rename(dir)?;
-    // makes the renaming durable; not every file system can sync a directory, and the index is complete without it
+    // this makes the renaming durable; an error is ignored because some file systems cannot sync a directory
     let _ = File::open(parent(dir)).and_then(|parent| parent.sync_all());
     Ok(())
 }

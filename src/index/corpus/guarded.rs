@@ -1,5 +1,5 @@
-//! Reading what tantivy trusts. It panics if the end of a file, where it keeps the checksum, is damaged, and if stored texts are: all
-//! other files are verified when an index is opened, but texts are verified one by one, when they are read.
+//! Guards against panics of tantivy, which trusts the files that it reads. It panics if stored texts are damaged, or the end of a file, where
+//! its checksum is. All other files are verified when an index is opened, but each text only when it is read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

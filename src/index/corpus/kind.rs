@@ -17,11 +17,10 @@ use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
 use crate::trec::{DocId, Fault, FaultKind, Stance, TextTask};
 
-/// The version of the file format and of the analyzers. A change of either needs a new version; indexes of another version are built
-/// again.
+/// The version of the file format and of the analyzers. It must be increased when either changes; indexes of another version are built again.
 pub(super) const FORMAT: u32 = 5;
 
-/// A text with fewer words is marked as short. Such texts are hardly arguments, but length normalisation favours them.
+/// A text with fewer words is marked as short. Such texts are seldom arguments, but length normalisation favours them.
 pub(crate) const SHORT_WORDS: usize = 20;
 
 /// What kind of documents an index contains.
@@ -56,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The kind's name in descriptions and reports, in the plural.
+    /// The name of the kind's documents in descriptions and reports, in the plural.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Images => "images",
@@ -66,10 +65,10 @@ impl Kind {
         }
     }
 
-    /// Reads documents, one on each line.
+    /// Reads documents from a file with one document on each line.
     ///
     /// # Errors
-    /// Documents of this kind are not on lines.
+    /// Files of this kind do not have one document on each line.
     pub(crate) fn read_lines(self, input: Box<dyn Read + Send>) -> Result<NumberedDocuments> {
         fn all<T: 'static>(
             read: impl Iterator<Item = (u64, Result<T, Fault>)> + 'static,
@@ -80,24 +79,26 @@ impl Kind {
         Ok(match self {
             Kind::Passages => all(passages::lines(input), of_passage),
             Kind::Documents => all(documents::lines(input), of_document),
-            Kind::Arguments | Kind::Images => bail!("{} are not on lines", self.word()),
+            Kind::Arguments | Kind::Images => {
+                bail!("{} are not stored one on each line", self.word())
+            }
         })
     }
 
-    /// Whether an index is updated document by document. When a text collection changes, its index is built again.
+    /// Whether an index is updated document by document. The index of a text collection is built again when the collection changes.
     pub(super) fn is_updated(self) -> bool {
         self == Kind::Images
     }
 
-    /// Whether the index stores the texts. The evidence file already has those of images.
+    /// Whether the index stores the texts. The texts of images are in the evidence file.
     pub(super) fn stores_texts(self) -> bool {
         self != Kind::Images
     }
 }
 
-/// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image
-/// (alternative text, caption, the words around it); the pages' descriptions and main texts; alternative text and captions alone; the
-/// caption that the collection gives, and the text in the image as it gives it.
+/// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image (alternative
+/// text, caption, the words around it); the pages' descriptions and main texts; only alternative text and captions; the caption and the text in
+/// the image that the collection itself gives.
 pub(crate) const IMAGE_FIELDS: [&str; 7] = [
     "ocr",
     "title",
@@ -123,9 +124,9 @@ pub enum TextCollection {
     Arguments(ArgumentCollection),
     Passages(PassageCollection),
     Documents(DocumentCollection),
-    /// Texts of any of these, as an index stores them.
+    /// Texts of one of the other collections, in the form in which an index stores them.
     Entries(EntryCollection),
-    /// The same, already indexed.
+    /// Such texts, already indexed in shards.
     Shards(ShardCollection),
 }
 
@@ -133,9 +134,9 @@ pub enum TextCollection {
 #[derive(Debug)]
 pub(crate) struct ReadDocument {
     pub document: Document,
-    /// Its debate portal, if it has one that is known.
+    /// Its debate portal, if it comes from a known one.
     pub portal: Option<Portal>,
-    /// In a collection that says so, the first document with the same words.
+    /// The first document with the same words, if the collection names it.
     pub duplicate_of: Option<DocId>,
 }
 
@@ -183,7 +184,7 @@ fn of_document(read: TextDocument) -> ReadDocument {
     }
 }
 
-/// Documents and faults, each with the line on which it is.
+/// Documents and faults, each with the number of its line.
 pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<ReadDocument, Fault>)>>;
 
 /// A document of an index.
@@ -198,8 +199,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// What models read of a document of this kind, and what is compared to find duplicates: its main text. A document of any collection begins
-    /// with its title, which may be all of it.
+    /// The main text of a document of this kind, which models read and which is compared to find duplicates. In the kind [`Kind::Documents`],
+    /// the title precedes the text, and a document can consist only of its title.
     pub fn main_text(&self, kind: Kind) -> Cow<'_, str> {
         let first = self.texts.first().map_or("", String::as_str);
         match self.texts.get(1).map(String::as_str) {
@@ -212,7 +213,7 @@ impl Document {
 }
 
 impl TextCollection {
-    /// The kind of its documents.
+    /// The kind of the collection's documents.
     pub fn kind(&self) -> Kind {
         match self {
             TextCollection::Arguments(_) => Kind::Arguments,
@@ -223,7 +224,7 @@ impl TextCollection {
         }
     }
 
-    /// Whether documents say which earlier ones they repeat.
+    /// Whether a document that repeats an earlier one names it.
     pub(super) fn declares_duplicates(&self) -> bool {
         matches!(self, TextCollection::Entries(_) | TextCollection::Shards(_))
     }
@@ -240,7 +241,7 @@ impl TextCollection {
         }
     }
 
-    /// Reads the documents. Of shards there are none here: their indexes exist already.
+    /// Reads the documents. There are none for shards, because their indexes exist already.
     pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<ReadDocument, Fault>>> {
         match self {
             TextCollection::Arguments(arguments) => {
@@ -284,8 +285,8 @@ impl TextCollection {
         }
     }
 
-    /// Forgets the hashes of the files, which are kept beside `base`, the path that [`super::directory`] takes. The next opening of an
-    /// index reads the whole collection, whatever the times of its files.
+    /// Removes the hashes of the files, which are stored beside `base`, the path that [`super::directory`] takes. The next opening of an index
+    /// reads the whole collection, even if no file has changed.
     ///
     /// # Errors
     /// The hashes cannot be removed.
@@ -331,7 +332,7 @@ impl Meta {
         }
     }
 
-    /// The metadata of an index and those of another part of the same collection, together.
+    /// Combines the metadata of the indexes of two parts of a collection.
     pub(super) fn with(mut self, part: Meta) -> Self {
         self.repeated_ids += part.repeated_ids;
         self.duplicates += part.duplicates;
@@ -341,7 +342,7 @@ impl Meta {
         self
     }
 
-    /// Why this index cannot be used where one with the metadata `wanted` is needed; `None` if it can.
+    /// Why this index cannot be used if an index with the metadata `wanted` is needed; `None` if it can be used.
     pub(super) fn mismatch(&self, wanted: &Meta) -> Option<&'static str> {
         if self.format != wanted.format {
             Some("it is of another version")
@@ -353,7 +354,7 @@ impl Meta {
             Some(if self.fingerprint.starts_with(contents::PREFIX) {
                 "the collection has changed"
             } else {
-                "an earlier version built it, which recorded the times of the files and not their content"
+                "an earlier version built it, which recorded the times of the files instead of their content"
             })
         } else {
             None

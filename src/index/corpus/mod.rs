@@ -53,7 +53,7 @@ use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
 use segment::Segment;
 
-/// The length scores of longer documents are not computed in advance.
+/// Length scores of longer documents are not computed in advance.
 const MAX_PRECOMPUTED_LENGTH: u32 = 1 << 14;
 
 /// Maximum number of terms whose counts are cached.
@@ -68,7 +68,7 @@ const EXCLUDED: u8 = 1 << 7;
 /// The marks of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// It has fewer than [`SHORT_WORDS`] words.
+    /// The document has fewer than [`SHORT_WORDS`] words.
     pub short: bool,
     /// An earlier document has the same words.
     pub duplicate: bool,
@@ -76,7 +76,7 @@ pub struct Marks {
 
 /// An index, open for search.
 pub struct Corpus {
-    /// One, or one for each shard.
+    /// The directory of the index, or those of all shards.
     dirs: Vec<PathBuf>,
     meta: Meta,
     fields: Fields,
@@ -88,9 +88,9 @@ pub struct Corpus {
     marks: Vec<u8>,
     /// Whether any document is excluded. If so, the counts that tantivy keeps for a term are too large.
     has_excluded: bool,
-    /// By field, over the included documents.
+    /// The counts of each field, over the included documents.
     counts: Vec<FieldCounts>,
-    /// If the index has a part of a collection, the counts of all of it.
+    /// If the index has a part of a collection, the counts of the whole collection.
     overall: Option<Overall>,
     /// The largest length of a document in any field.
     longest: u32,
@@ -120,7 +120,7 @@ pub struct Report {
     pub directory: PathBuf,
     pub kind: Kind,
     pub documents: u32,
-    /// Deleted documents whose space is not free yet.
+    /// Number of deleted documents whose space is not free yet.
     pub deleted: u32,
     pub short: u64,
     pub duplicates: u64,
@@ -133,8 +133,8 @@ pub struct Report {
     pub fingerprint: String,
 }
 
-/// The directory for an index of this kind with this analyzer. It lies beside `base`, the evidence file for example. Each combination
-/// of kind and analyzer has a directory of its own.
+/// The directory for an index of this kind with this analyzer, beside `base` (for example, the evidence file). Each combination of kind and
+/// analyzer has a separate directory.
 pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
     let of_what = match kind {
         Kind::Images => format!("images {analyzer}"),
@@ -232,7 +232,7 @@ impl Corpus {
         sizes.sum()
     }
 
-    /// The field of that name.
+    /// The position of the field with this name.
     pub fn field(&self, name: &str) -> Option<usize> {
         self.meta.fields.iter().position(|field| field == name)
     }
@@ -242,7 +242,7 @@ impl Corpus {
         self.counts.first().map_or(0, |counts| counts.documents) as u32
     }
 
-    /// How many numbers there are: one for each document, excluded ones included.
+    /// The number of all documents, including excluded ones.
     pub(super) fn numbers(&self) -> usize {
         self.marks.len()
     }
@@ -252,7 +252,7 @@ impl Corpus {
         self.number_of(&id.0)
     }
 
-    /// As [`Corpus::number`].
+    /// Like [`Corpus::number`].
     pub(super) fn number_of(&self, id: &str) -> Option<u32> {
         self.segments.iter().find_map(|segment| {
             let number = segment.base + segment.columns.number(id)?;
@@ -260,7 +260,7 @@ impl Corpus {
         })
     }
 
-    /// The checksum of a document's stored texts, which changes with them.
+    /// The checksum of a document's stored texts.
     pub(super) fn text_checksum(&self, number: u32) -> Option<u64> {
         let segment = self.segment_of(number)?;
         let checksums = &segment.columns.checksums;
@@ -323,12 +323,12 @@ impl Corpus {
         lengths.get(number as usize).copied()
     }
 
-    /// The document as it was indexed. Errors: there is no such document, or its stored texts are damaged.
+    /// The stored document. Errors: there is no such document, or its stored texts are damaged.
     pub fn document(&self, id: &DocId) -> Result<Document> {
         self.stored(id).map(|(document, _)| document)
     }
 
-    /// As [`Corpus::document`], with all that is stored beside the texts.
+    /// Like [`Corpus::document`], with the portal and the id of the document that it repeats.
     pub(crate) fn read_document(&self, id: &DocId) -> Result<ReadDocument> {
         let (document, duplicate_of) = self.stored(id)?;
         let number = self.number(id);
@@ -342,8 +342,7 @@ impl Corpus {
         })
     }
 
-    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: as
-    /// [`Corpus::document`].
+    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: those of [`Corpus::document`].
     pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
         self.stored(id).map(|(_, first)| first)
     }
@@ -389,7 +388,7 @@ impl Corpus {
 
     /// A similarity's length score for each length up to the longest document's; empty if it has no length scores.
     pub(super) fn length_scores(&self, similarity: &Similarity) -> Arc<Vec<f64>> {
-        // a thread that panics here leaves a complete value
+        // a poisoned lock is ignored, because a thread that panics here leaves a complete value
         let cached = self.length_scores.lock();
         let mut cached = cached.unwrap_or_else(PoisonError::into_inner);
         if let Some((_, scores)) = cached.as_ref().filter(|(of, _)| of == similarity) {
@@ -402,8 +401,8 @@ impl Corpus {
         scores
     }
 
-    /// The postings and counts of a term; `None` if no document of the collection contains it. tantivy does not store `cf`: with `with_cf` it is
-    /// counted, and cached.
+    /// The postings and counts of a term; `None` if no document of the collection contains it. tantivy does not store `cf`; with `with_cf`, it
+    /// is counted and cached.
     ///
     /// Errors: there is no such field, or the postings cannot be read.
     pub(super) fn find(
@@ -429,7 +428,7 @@ impl Corpus {
             (counts, max_tf) = (counted, Some(most));
         }
         if let Some(overall) = self.overall(&[field], text) {
-            // of a term that no document here has, the formula may still need the counts
+            // the formula needs the counts of the whole collection, even for a term that no document of this part contains
             counts = overall;
         }
         Ok((counts.df > 0).then_some(FoundTerm {
@@ -467,7 +466,7 @@ impl Corpus {
         let mut counts = TermCounts { df: 0, cf: 0 };
         let mut max_tf = 0;
         postings.each_block(|block| {
-            // over excluded documents, too: an upper bound is all that is needed
+            // excluded documents count, too, because an upper bound is enough
             max_tf = block.tfs.iter().copied().fold(max_tf, u32::max);
             if !self.has_excluded {
                 counts.df += block.documents.len() as u64;
@@ -493,7 +492,7 @@ impl Corpus {
 /// A term that at least one included document contains.
 pub(super) struct FoundTerm<'a> {
     pub counts: TermCounts,
-    /// An upper bound of its frequency in a document, if it was counted.
+    /// An upper bound of the term's frequency in a document, if frequencies were counted.
     pub max_tf: Option<u32>,
     pub postings: Postings<'a>,
 }

@@ -1,4 +1,4 @@
-//! Opens an index: finds out whether the one on disk is the wanted one and whole, and builds it if not.
+//! Opens an index: checks whether the index on disk is the wanted one and undamaged, and builds it if not.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use super::segment::{self, Segment};
 use super::{Corpus, contents, stored};
 use crate::index::analyzer::Analyzer;
 
-/// What a directory contains of the wanted index.
+/// The state of the wanted index in a directory.
 pub(super) enum IndexState {
     Missing,
     /// An index that has to be built again, and why.
@@ -27,12 +27,12 @@ pub(super) enum IndexState {
 }
 
 impl Corpus {
-    /// Opens the index of this collection in `dir`. Builds it first if there is none, if it is damaged, or if it was made from other
-    /// files, with another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
+    /// Opens the index of this collection in `dir`. Builds it first if it is missing or damaged, or if it was made from other files, with
+    /// another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
     ///
-    /// The index is built beside `dir` and renamed at the end, so `dir` always contains a complete index. If another process is
-    /// building it, this one waits and opens the result. Errors: a file of the collection cannot be read, `dir` cannot be written, or
-    /// it contains something else than an index.
+    /// The index is built beside `dir` and renamed at the end, so `dir` always contains a complete index. If another process is building it,
+    /// this process waits and opens the result. Errors: a file of the collection cannot be read, `dir` cannot be written, or it contains other
+    /// files than an index.
     pub fn open_or_build(
         collection: &TextCollection,
         analyzer: &Analyzer,
@@ -63,8 +63,7 @@ impl Corpus {
         Corpus::build(collection, wanted, dir, effort, on_event)
     }
 
-    /// The index of a collection that has the same content as the one from which it was made, but may be in another place: faults name
-    /// its files.
+    /// Replaces the paths in faults by those of `collection`, which has the same content as the indexed collection but can be in another place.
     fn of(mut self, collection: &TextCollection) -> Self {
         for fault in &mut self.meta.faults {
             let mut files = collection.files().into_iter();
@@ -75,7 +74,7 @@ impl Corpus {
         self
     }
 
-    /// Builds the index even if `dir` contains a current or a damaged one. Errors: as [`Corpus::open_or_build`].
+    /// Builds the index even if `dir` contains a current or a damaged one. Errors: those of [`Corpus::open_or_build`].
     pub fn rebuild(
         collection: &TextCollection,
         analyzer: &Analyzer,
@@ -106,25 +105,25 @@ impl Corpus {
         build::build(collection, wanted, dir, effort, on_event)
             .with_context(|| format!("cannot build the index {}", dir.display()))?;
         let mut corpus = Corpus::open_whole(dir)?;
-        // the same rules; of a stop list from a file, an index stores the name alone
+        // an index stores only the name of a stop list from a file; this analyzer has its words, too
         corpus.meta.analyzer = analyzer;
         Ok(corpus)
     }
 
-    /// Opens the index in `dir`. Errors: there is none, it is damaged, or another version of riposte made it.
+    /// Opens the index in `dir`. Errors: it is missing or damaged, or another version of riposte made it.
     pub fn open(dir: &Path) -> Result<Self> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         Corpus::open_whole(dir)
     }
 
-    /// Compares all files of the index in `dir` with their checksums, the stored texts included. Errors: a file is damaged or missing.
+    /// Compares all files of the index in `dir` with their checksums, including the stored texts. Errors: a file is damaged or missing.
     pub fn check(dir: &Path) -> Result<Verified> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         let (index, _) = Corpus::open_meta(dir)?;
         disk::verify(dir, &index, true)
     }
 
-    /// As [`Corpus::find_current`]; but damage is no error if nothing but the index is in `dir`.
+    /// Like [`Corpus::find_current`], but damage is not an error if `dir` contains only the index.
     pub(super) fn find_usable(dir: &Path, wanted: &Meta) -> Result<IndexState> {
         match Corpus::find_current(dir, wanted) {
             Err(error) => match error.downcast::<Damage>() {
@@ -145,11 +144,11 @@ impl Corpus {
         }
         let (index, meta) = Corpus::open_meta(dir)?;
         match meta.map(|meta| (meta.mismatch(wanted), meta)) {
-            // the first commit was never made
+            // the first commit did not take place
             Err(_) => Ok(IndexState::Outdated("it is of another version")),
             Ok((Some(why), _)) => Ok(IndexState::Outdated(why)),
             Ok((None, mut meta)) => {
-                // the same rules; of a stop list from a file, an index stores the name alone
+                // an index stores only the name of a stop list from a file; this analyzer has its words, too
                 meta.analyzer.clone_from(&wanted.analyzer);
                 let corpus = Corpus::open_segments(dir, index, meta)?;
                 Ok(IndexState::Current(Box::new(corpus)))
@@ -173,14 +172,14 @@ impl Corpus {
         let meta = meta.map_err(|error| damaged(dir, Path::new(disk::META), error))?;
         ensure!(
             meta.format == FORMAT,
-            "the index {} is of version {}, not {FORMAT}",
+            "the index {} has the format version {}, not {FORMAT}",
             dir.display(),
             meta.format
         );
         Ok((index, meta))
     }
 
-    /// tantivy's index, and its [`Meta`] if it can be parsed. Errors: meta.json is damaged.
+    /// Opens tantivy's index, and parses its [`Meta`]. Errors: meta.json is damaged.
     fn open_meta(dir: &Path) -> Result<(Index, Result<Meta>)> {
         let directory = SealedDirectory::open(dir)?;
         let index = Index::open(directory).map_err(|error| index_error(dir, &error))?;
@@ -192,10 +191,10 @@ impl Corpus {
         Ok((index, meta))
     }
 
-    /// Opens the indexes of all shards of a collection as one. Nothing is ranked otherwise than by an index of the whole collection.
+    /// Opens the indexes of all shards of a collection as one index, which ranks exactly like an index of the whole collection.
     ///
     /// # Errors
-    /// There is no index in one of the directories, it is damaged, or they are of different kinds or analyzers.
+    /// An index is missing or damaged, or the indexes differ in kind or analyzer.
     pub fn open_shards(dirs: &[PathBuf]) -> Result<Self> {
         let _locks = dirs
             .iter()
@@ -218,7 +217,7 @@ impl Corpus {
         for part in &parts {
             ensure!(
                 part.meta.kind == meta.kind && part.meta.analyzer == meta.analyzer,
-                "{} is the index of another kind of collection than those of the other shards",
+                "{} has another kind or analyzer than the indexes of the other shards",
                 part.dir.display()
             );
         }
@@ -296,7 +295,7 @@ impl Corpus {
     }
 }
 
-/// An index in one directory: all of a collection's, or a shard's.
+/// An index in one directory, of a whole collection or of a shard.
 struct Part {
     dir: PathBuf,
     index: Index,
@@ -307,7 +306,7 @@ struct Part {
 struct OpenSegment {
     dir: Arc<Path>,
     reader: SegmentReader,
-    /// What is wrong with its stored texts.
+    /// The error if its stored texts are damaged.
     texts: Result<()>,
     columns: segment::Columns,
 }
@@ -319,7 +318,7 @@ impl Part {
             bail!(damaged(
                 &dir,
                 Path::new(disk::META),
-                "its schema is not that of its kind"
+                "its schema does not match its kind"
             ));
         }
         let segments = self.index.searchable_segments();
@@ -327,7 +326,7 @@ impl Part {
         let readers: Vec<(SegmentReader, Result<()>)> = segments
             .par_iter()
             .map(|segment| {
-                // all other files have been verified
+                // all files except those with stored texts have been verified
                 let texts = segment.relative_path(SegmentComponent::Store);
                 let reader = guarded(|| SegmentReader::open(segment));
                 let reader = reader.map_err(|why| damaged(&dir, &texts, format!("{why:#}")))?;

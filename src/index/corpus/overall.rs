@@ -1,9 +1,9 @@
-//! An index that has only a part of a collection, and is to score as the index of all of it: the counts of the whole come from outside.
+//! Counts of a whole collection for an index that contains only a part of it, so that it scores like an index of the whole collection.
 //!
-//! Two kinds of processes need that. One searches a shard, and knows the counts of all terms that it is asked for. The other one ranks: it has
-//! an index of what the shards have found so far. There, a search that the shards have not answered yet is noted down, and fails with
-//! [`Unanswered`]. When they have answered it, the index has at least the documents that the search finds in the whole collection, each with
-//! its score, so the same search finds the same.
+//! Two kinds of processes need this. The first kind searches a shard, and knows the counts of all terms that are searched for. The second kind
+//! ranks: its index contains the documents that the shards have found so far. A search that the shards have not answered yet is recorded there,
+//! and fails with [`Unanswered`]. Once they have answered it, the index contains all documents that the search would find in the whole
+//! collection, so the search returns the same documents with the same scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,22 +18,22 @@ use crate::disk::hex;
 use crate::index::analyzer::Analyzer;
 use crate::index::similarity::{FieldCounts, TermCounts};
 
-/// The counts of a collection, as processes hand them on.
+/// The counts of a collection, as processes exchange them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverallCounts {
     pub analyzer: Analyzer,
-    /// By field, in the order of the index.
+    /// The counts of each field, in the order of the index.
     pub fields: Vec<FieldCounts>,
-    /// All terms that are asked for. The counts of one that no document has are 0.
+    /// All terms whose counts were requested. A term that no document contains has the counts 0.
     pub terms: Vec<CountedTerm>,
 }
 
 impl OverallCounts {
-    /// Those of the index with this analyzer.
+    /// Finds the counts of the index with this analyzer.
     ///
     /// # Errors
-    /// There are none.
+    /// There are no counts for this analyzer.
     pub fn find<'c>(all: &'c [OverallCounts], analyzer: &Analyzer) -> Result<&'c OverallCounts> {
         let found = all.iter().find(|counts| counts.analyzer == *analyzer);
         found.with_context(|| format!("the shards were not indexed with the analyzer {analyzer}"))
@@ -44,7 +44,7 @@ impl OverallCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountedTerm {
-    /// The name of a field, or several joined by `+`: then a document that has the term in several of them counts once in `df`.
+    /// The name of a field, or several names joined by `+`. A document that has the term in several of these fields counts once in `df`.
     pub fields: String,
     pub term: String,
     pub df: u64,
@@ -56,18 +56,18 @@ pub struct CountedTerm {
 #[serde(deny_unknown_fields)]
 pub struct WantedTerm {
     pub analyzer: String,
-    /// As in [`CountedTerm`].
+    /// See [`CountedTerm::fields`].
     pub fields: String,
     pub term: String,
 }
 
-/// What the shards have to answer before a ranking can be made.
+/// What the shards must answer before a ranking can be computed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Needs {
     pub terms: BTreeSet<WantedTerm>,
-    /// The vectors that are to come with every text that is found, by their description.
+    /// The vectors that shards must send with every text that they find, by their description.
     pub vectors: BTreeMap<String, serde_json::Value>,
-    /// Requests by their keys.
+    /// Requests, by their keys.
     pub requests: BTreeMap<String, serde_json::Value>,
 }
 
@@ -89,7 +89,7 @@ impl std::fmt::Display for Unanswered {
 
 impl std::error::Error for Unanswered {}
 
-/// What the shards have answered, and what they are to answer next. All indexes of a ranking share it.
+/// The requests that the shards have answered, and those that they must answer next. All indexes of a ranking share one dialogue.
 #[derive(Debug, Default)]
 pub struct Dialogue {
     answered: FxHashSet<String>,
@@ -105,23 +105,25 @@ impl Dialogue {
         }
     }
 
-    /// What has been asked for in vain.
+    /// The requests that are not answered yet.
     pub fn needs(&self) -> Needs {
         self.lock().clone()
     }
 
-    /// Notes down which vectors are to come with every text that is found from now on.
+    /// Records that shards must send these vectors with every text that they find from now on.
     ///
     /// # Errors
-    /// They cannot be described.
+    /// The description cannot be converted to JSON.
     pub fn want(&self, vectors: &(impl Serialize + std::fmt::Display)) -> Result<()> {
         let value = serde_json::to_value(vectors)?;
         self.lock().vectors.insert(vectors.to_string(), value);
         Ok(())
     }
 
+    /// Checks that the shards have answered a request.
+    ///
     /// # Errors
-    /// [`Unanswered`]: the shards have to answer it first. It is noted down.
+    /// [`Unanswered`]: the shards have not answered the request. It is recorded.
     pub fn ask(&self, request: &impl Serialize) -> Result<()> {
         let request = serde_json::to_value(request)?;
         let key = hex(&Sha256::digest(request.to_string())[..8]);
@@ -137,7 +139,7 @@ impl Dialogue {
     }
 }
 
-/// The counts of the collection that an index has a part of.
+/// The counts of a whole collection, of which an index contains a part.
 #[derive(Debug)]
 pub(super) struct Overall {
     terms: FxHashMap<(String, String), TermCounts>,
@@ -145,8 +147,8 @@ pub(super) struct Overall {
 }
 
 impl Corpus {
-    /// Makes this index score as that of the whole collection, of which it has a part. With a `dialogue`, searches that the shards have not
-    /// answered fail.
+    /// Makes this index, which contains a part of a collection, score like an index of the whole collection. With a `dialogue`, searches that
+    /// the shards have not answered fail.
     pub fn set_overall(&mut self, counts: &OverallCounts, dialogue: Option<Arc<Dialogue>>) {
         let terms = counts.terms.iter().map(|counted| {
             let CountedTerm { df, cf, .. } = *counted;
@@ -160,12 +162,12 @@ impl Corpus {
         self.counts.clone_from(&counts.fields);
     }
 
-    /// Whether this index has only what shards have found.
+    /// The dialogue with the shards, if this index contains only documents that shards have found.
     pub fn dialogue(&self) -> Option<&Arc<Dialogue>> {
         self.overall.as_ref()?.dialogue.as_ref()
     }
 
-    /// Checks that the shards have answered a request, where this index has only what they have found.
+    /// If this index contains only documents that shards have found: checks that they have answered this request.
     ///
     /// # Errors
     /// [`Unanswered`]
@@ -174,10 +176,10 @@ impl Corpus {
             .map_or(Ok(()), |dialogue| dialogue.ask(request))
     }
 
-    /// Checks that the counts of these terms are known, each in some fields.
+    /// Checks that the counts of these terms are known, each in the given fields.
     ///
     /// # Errors
-    /// [`Unanswered`]: the shards have to say what is missing. It is noted down.
+    /// [`Unanswered`]: counts are missing. The terms are recorded, so the shards can answer.
     pub(in crate::index) fn ask_for_terms<'t>(
         &self,
         terms: impl Iterator<Item = (&'t [usize], &'t str)>,
@@ -211,14 +213,15 @@ impl Corpus {
         Ok(())
     }
 
-    /// The counts of a term in the whole collection, in a field or in several that are scored as one; `None` if this index has the whole.
+    /// The counts of a term in the whole collection, in one field or in several that are scored as one; `None` if this index contains the whole
+    /// collection.
     pub(in crate::index) fn overall(&self, fields: &[usize], term: &str) -> Option<TermCounts> {
         let overall = self.overall.as_ref()?;
         let counts = overall.terms.get(&(self.names(fields), term.to_owned()));
         Some(counts.copied().unwrap_or(TermCounts { df: 0, cf: 0 }))
     }
 
-    /// The names of fields, as in [`CountedTerm`].
+    /// The names of fields in the form of [`CountedTerm::fields`].
     fn names(&self, fields: &[usize]) -> String {
         let names = fields
             .iter()

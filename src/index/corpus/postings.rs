@@ -27,7 +27,7 @@ pub(crate) struct Block<'a> {
     /// The number of the segment's first document. An entry of `documents` plus this is a document's number.
     pub base: u32,
     pub documents: &'a [u32],
-    /// The frequency of the term in each of them, at least 1.
+    /// The frequency of the term in each document, at least 1.
     pub tfs: &'a [u32],
 }
 
@@ -55,7 +55,7 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// The document frequency, excluded documents included.
+    /// The document frequency, including excluded documents.
     pub fn df(&self) -> u64 {
         let dfs = self.segments.iter();
         dfs.map(|segment| u64::from(segment.term.doc_freq)).sum()
@@ -77,9 +77,9 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// Calls `each` with each block: the number of the segment's first document, the segment's slice of `column`, the same slice of
-    /// the lengths, the documents and their frequencies. `column` has one entry per document. The slices let the compiler drop the
-    /// addition of the base from the inner loop. Errors: the postings cannot be read.
+    /// Calls `each` with each block: the number of the segment's first document, the segment's slice of `column`, the same slice of the lengths,
+    /// the documents and their frequencies. `column` has one entry for each document. With slices, the compiler removes the addition of the base
+    /// from the inner loop. Errors: the postings cannot be read.
     pub(crate) fn each_block_over<T>(
         &self,
         column: &mut [T],
@@ -101,15 +101,15 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// The frequency of the term in the document with this number, 0 if it is not there. Errors: the postings cannot be read.
+    /// The frequency of the term in the document with this number; 0 if the document does not contain it. Errors: the postings cannot be read.
     pub fn frequency(&self, number: u32) -> Result<u32> {
         let mut found = 0;
         self.each_frequency(&[number], |_, tf| found = tf)?;
         Ok(found)
     }
 
-    /// Looks up documents by number. Calls `each` for each one that contains the term, with its position in `numbers` and the
-    /// frequency. `numbers` must be in ascending order. Errors: the postings cannot be read.
+    /// Looks up documents by number. Calls `each` for each document that contains the term, with its position in `numbers` and the frequency.
+    /// `numbers` must be in ascending order. Errors: the postings cannot be read.
     pub(crate) fn each_frequency(
         &self,
         numbers: &[u32],

@@ -27,7 +27,7 @@ pub(crate) const CHECKSUM: &str = "checksum";
 pub(crate) const SHORT: u8 = 1;
 pub(crate) const DUPLICATE: u8 = 2;
 
-/// The bits of the column [`MARKS`] that have the number of the debate portal, from 1; 0 if it is not known.
+/// The bits of the column [`MARKS`] from this one on have the number of the debate portal, from 1; 0 if the portal is not known.
 const PORTAL_SHIFT: u32 = 2;
 const PORTAL_MASK: u8 = 0b111;
 
@@ -51,10 +51,10 @@ pub(crate) fn length_column(field: &str) -> String {
 pub struct Fields {
     pub schema: Schema,
     pub id: Field,
-    /// One for each field of the kind, in the same order.
+    /// The searched fields: one for each field of the kind, in the same order.
     pub terms: Vec<Field>,
     lengths: Vec<Field>,
-    /// Empty where texts are not stored.
+    /// The stored fields, in the same order; empty if the kind stores no texts.
     texts: Vec<Field>,
     marks: Field,
     checksum: Field,
@@ -85,7 +85,7 @@ impl Fields {
         };
         let column = TextOptions::default().set_fast("raw").set_stored();
         let id = if kind.is_updated() {
-            // documents are deleted by id, so the id has to be indexed
+            // documents are deleted by id, so the id must be indexed
             let whole = TextFieldIndexing::default()
                 .set_tokenizer("raw")
                 .set_index_option(IndexRecordOption::Basic)
@@ -155,8 +155,8 @@ impl Fields {
         made
     }
 
-    /// Converts a stored document back. If it is marked as a duplicate, the id of the first document with the same words comes with
-    /// it. Errors: a field is missing.
+    /// Converts a stored document back. If the document is a duplicate, also returns the id of the first document with the same words. Errors: a
+    /// field is missing.
     pub fn read(&self, stored: &TantivyDocument) -> Result<(Document, Option<DocId>)> {
         let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str());
         let id = text(self.id).context("it has no id")?;

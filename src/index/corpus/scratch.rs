@@ -3,7 +3,7 @@
 /// The score of a document without contributions. No sum of contributions is minus zero.
 pub(crate) const UNTOUCHED: f64 = -0.0;
 
-/// Accumulators, each with one entry per document.
+/// Accumulators, each with one entry for each document.
 pub(crate) struct Scratch {
     pub scores: Vec<f64>,
     /// One bit for each required part that matches; empty if no part is required.

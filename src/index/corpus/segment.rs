@@ -14,17 +14,17 @@ use super::stored::check_document;
 use super::{Document, EXCLUDED};
 use crate::trec::DocId;
 
-/// Decompressed blocks of stored texts that are cached. Few are enough: documents that are adjacent in a ranking are seldom in the
-/// same block.
+/// Number of decompressed blocks of stored texts that are cached. Few are enough, because documents that are adjacent in a ranking are seldom in
+/// the same block.
 const CACHED_BLOCKS: usize = 16;
 
 /// An open segment.
 pub(crate) struct Segment {
-    /// The directory of its index.
+    /// The directory of the index.
     pub dir: Arc<Path>,
-    /// The number of its first document.
+    /// The number of the segment's first document.
     pub base: u32,
-    /// One for each field.
+    /// The postings of each field.
     pub inverted: Vec<Arc<InvertedIndexReader>>,
     pub columns: Columns,
     /// An error is reported when a text is requested; ranking does not need the texts.
@@ -32,15 +32,15 @@ pub(crate) struct Segment {
     name: String,
 }
 
-/// What a ranking needs to have in memory for every document of a segment.
+/// What a ranking needs in memory for every document of a segment.
 pub(crate) struct Columns {
-    /// By field, the length of each document in terms.
+    /// For each field, the length of each document in terms.
     pub lengths: Vec<Vec<u32>>,
     /// The bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
     pub marks: Vec<u8>,
     /// The checksums of the stored texts.
     pub checksums: Vec<u64>,
-    /// The ids of the documents, concatenated, and where each ends.
+    /// The ids of the documents, concatenated; `id_ends` has the end of each.
     ids: String,
     id_ends: Vec<u32>,
     /// The documents, sorted by id.
@@ -89,7 +89,7 @@ impl Columns {
     fn read_ids(&mut self, reader: &SegmentReader) -> Result<()> {
         let ids = reader.fast_fields().str(schema::ID)?;
         let ids = ids.context("there is no column of ids")?;
-        // the column's dictionary is sorted by bytes, and so are `sorted` and `ends`
+        // `sorted` and `ends` are in the order of the column's dictionary, which is sorted by bytes
         let (mut sorted, mut ends) = (String::new(), vec![0]);
         let mut terms = ids.dictionary().stream()?;
         while terms.advance() {
@@ -139,7 +139,7 @@ impl Columns {
 }
 
 impl Segment {
-    /// `texts` is what [`super::stored::check_skip_index`] has found. Errors: its postings cannot be opened.
+    /// `texts` is the result of [`super::stored::check_skip_index`]. Errors: the postings cannot be opened.
     pub fn open(
         dir: Arc<Path>,
         reader: SegmentReader,
@@ -170,8 +170,8 @@ impl Segment {
         PathBuf::from(format!("{}.store", self.name))
     }
 
-    /// Reads a stored document and verifies its checksum. If it is marked as a duplicate, the id of the first document with the same
-    /// words comes with it.
+    /// Reads a stored document and verifies its checksum. If the document is a duplicate, also returns the id of the first document with the
+    /// same words.
     ///
     /// Errors: it cannot be read, or its checksum does not match.
     pub fn document(&self, document: u32, fields: &Fields) -> Result<(Document, Option<DocId>)> {

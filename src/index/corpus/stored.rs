@@ -1,21 +1,21 @@
 //! Checks the stored texts of a segment before tantivy reads them.
 //!
-//! tantivy allocates what the lengths in these files ask for before it reads that much. A damaged length may ask for petabytes, which is no
-//! panic that could be caught: it ends the process.
+//! tantivy allocates memory for the lengths in these files before it reads the data. If a damaged length requests petabytes, the allocation ends
+//! the process; unlike a panic, this cannot be caught.
 
 use anyhow::{Context, Result, ensure};
 use tantivy::HasLen;
 use tantivy::index::SegmentComponent;
 
-/// The end of the file: its version (4 bytes), where the skip index begins (8), the compression (1), and 15 bytes that are not used.
+/// The end of the file: its version (4 bytes), the offset of the skip index (8), the compression (1), and 15 unused bytes.
 const FOOTER_BYTES: usize = 28;
 
-/// A skip index has a layer for each power of eight of the number of blocks.
+/// Maximum number of layers of a skip index. It has one layer for each power of eight up to the number of blocks.
 const MAX_LAYERS: u64 = 64;
 
 /// Checks the number of layers of the skip index, the only length that is read when the file is opened.
 ///
-/// Errors: the file cannot be read, or is damaged there.
+/// Errors: the file cannot be read, or its skip index is damaged.
 pub(super) fn check_skip_index(segment: &tantivy::Segment) -> Result<()> {
     let file = segment.open_read(SegmentComponent::Store)?;
     let end = file.len().checked_sub(FOOTER_BYTES);
@@ -30,7 +30,7 @@ pub(super) fn check_skip_index(segment: &tantivy::Segment) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a decompressed document is as long as its values say. All stored values are texts.
+/// Checks that the lengths of a decompressed document's values add up to its length. All stored values are texts.
 ///
 /// Errors: it is damaged.
 pub(super) fn check_document(bytes: &[u8]) -> Result<()> {
@@ -52,7 +52,7 @@ fn values_fit(mut bytes: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// A number of tantivy's: seven bits a byte, the lowest first, and the highest bit marks the last byte.
+/// Reads a number in tantivy's encoding: each byte has seven bits, the lowest first, and the highest bit marks the last byte.
 fn vint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! The counts of all terms of an index: those of shards are added up to those of the whole collection.
+//! The counts of all terms of an index. The counts of shards are added up to the counts of the whole collection.
 
 use anyhow::{Result, anyhow};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,8 +8,8 @@ use super::Corpus;
 use crate::index::similarity::TermCounts;
 
 impl Corpus {
-    /// Calls `each` with every term of a field, or of several that are scored as one, and its counts over all documents. The terms come in no
-    /// order.
+    /// Calls `each` with every term of a field, or of several fields that are scored as one, and its counts over all documents. The order of the
+    /// terms is arbitrary.
     ///
     /// # Errors
     /// There is no such field, the postings cannot be read, or `each` fails.

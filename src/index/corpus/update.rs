@@ -1,4 +1,4 @@
-//! Updates an index in place: changed documents are deleted and added again, the others stay.
+//! Updates an index in place: changed documents are deleted and added again, all others remain.
 
 use std::path::{Path, PathBuf};
 
@@ -14,20 +14,20 @@ use super::{Corpus, Document, Kind, Meta};
 use crate::disk::TemporaryDir;
 use crate::index::analyzer::Analyzer;
 
-/// An index with more segments is merged into one: each query term is looked up in each segment.
+/// An index with more segments is merged into one segment, because each query term is looked up in each segment.
 const MAX_SEGMENTS: usize = 8;
 
 /// Maximum number of bytes of documents in tantivy's queue.
 const QUEUE_BYTES: usize = 32 << 20;
 
-/// A directory for an index, locked for writing until this is dropped.
+/// A directory for an index, locked for writing until the value is dropped.
 pub(crate) struct LockedIndex {
     dir: PathBuf,
     wanted: Meta,
     _lock: Lock,
 }
 
-/// An update that is not committed yet. If it is dropped, the index stays as it was.
+/// An update that is not committed yet. Dropping it leaves the index unchanged.
 pub(crate) struct PendingUpdate {
     writer: IndexWriter<QueuedDocument>,
     fields: Fields,
@@ -37,7 +37,7 @@ pub(crate) struct PendingUpdate {
     replacement: Option<TemporaryDir>,
 }
 
-/// What one thread needs to analyse documents, and keeps between them.
+/// The analyzer and the buffers that one thread uses for all its documents.
 pub(crate) struct ThreadBuffers {
     analyzer: TextAnalyzer,
     joined: String,
@@ -48,7 +48,7 @@ pub(crate) fn checksum_of(document: &Document) -> u64 {
     checksum(document, None)
 }
 
-/// Opens the index in `dir` for reading, where no other process can write it. `None` if there is none, or an outdated one.
+/// Opens the index in `dir` for reading without a lock, where no other process can write it. `None` if the index is missing or outdated.
 ///
 /// Errors: the index is damaged, or `dir` contains something that is not an index.
 pub(crate) fn open_unlocked(dir: &Path, kind: Kind, analyzer: &Analyzer) -> Result<Option<Corpus>> {
@@ -61,9 +61,9 @@ pub(crate) fn open_unlocked(dir: &Path, kind: Kind, analyzer: &Analyzer) -> Resu
 }
 
 impl LockedIndex {
-    /// Locks `dir` for writing, and opens the index in it. `None` instead of an index if there is none, or an outdated or damaged one.
+    /// Locks `dir` for writing, and opens the index in it. Returns `None` instead of an index if it is missing, outdated or damaged.
     ///
-    /// Errors: `dir` contains something that is not an index, or something else besides a damaged index.
+    /// Errors: `dir` contains something that is not an index, or other files beside a damaged index.
     pub fn open(
         dir: &Path,
         kind: Kind,
@@ -93,7 +93,7 @@ impl LockedIndex {
         Ok((locked, found))
     }
 
-    /// Begins an update of the existing index; with `replace`, of an empty index that replaces it at the commit.
+    /// Begins an update of the existing index; with `replace`, of an empty index, which replaces the existing one at the commit.
     pub fn update(&self, replace: bool, effort: Effort) -> Result<PendingUpdate> {
         let fields = Fields::new(self.wanted.kind);
         let (index, replacement) = if replace {
@@ -105,8 +105,8 @@ impl LockedIndex {
             (index, None)
         };
         let writer = build::writer(&index, effort)?;
-        // a killed update leaves files, and tantivy does not write over them: the file of deleted documents has the number of the
-        // next commit in its name, so this update would write a file of the same name
+        // a killed update leaves files that tantivy does not overwrite; the name of its file of deleted documents has the number of the next
+        // commit, so this update would need the same name
         writer.garbage_collect_files().wait()?;
         Ok(PendingUpdate {
             writer,
@@ -117,8 +117,8 @@ impl LockedIndex {
         })
     }
 
-    /// Commits an update in one atomic step. `fingerprint` identifies the documents that the index contains afterwards. Merges the
-    /// segments if there are too many of them, or too many deleted documents in them.
+    /// Commits an update in one atomic step. `fingerprint` identifies the documents that the index contains afterwards. Merges the segments if
+    /// there are too many segments or too many deleted documents.
     pub fn commit(&self, update: PendingUpdate, fingerprint: String) -> Result<()> {
         let PendingUpdate {
             mut writer,
@@ -146,7 +146,7 @@ impl LockedIndex {
         }
     }
 
-    /// Opens the index as last committed.
+    /// Opens the index in its last committed state.
     pub fn corpus(&self) -> Result<Corpus> {
         Corpus::open_whole(&self.dir)
     }
@@ -161,7 +161,7 @@ impl PendingUpdate {
         }
     }
 
-    /// Adds a document, and deletes the one with the same id, if any. Several threads may call it at once.
+    /// Adds a document, and deletes an earlier one with the same id. Several threads can call this at the same time.
     pub fn put(&self, document: &Document, buffers: &mut ThreadBuffers) -> Result<()> {
         self.remove(&document.id.0);
         let entry = Entry {

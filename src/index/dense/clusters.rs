@@ -1,4 +1,4 @@
-//! The clusters of a collection's documents by the sentence vectors of a field, computed once and stored beside them.
+//! Clusters of a collection's documents by the sentence vectors of a field. They are computed once and stored with the vectors.
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 #[derive(Debug)]
 pub struct Clusters {
     dimension: usize,
-    /// The mean vectors, one after another. Their lengths are at most 1.
+    /// The mean vectors of the clusters, one after another. Their lengths are at most 1.
     centroids: Vec<f32>,
     /// The cluster of each document of the index, or `u32::MAX`.
     member_of: Vec<u32>,
@@ -38,9 +38,9 @@ impl Clusters {
 }
 
 impl Vectors {
-    /// At most `count` clusters of the documents by the vectors of their first passages, which are not scaled to unit length again. They are
-    /// read from `file` if they were stored there for the same vectors; otherwise computed, and stored. `waiting` is called if another
-    /// process holds the file.
+    /// Divides the documents into at most `count` clusters by the vectors of their first passages, which are not scaled to unit length again. If
+    /// `file` has clusters of the same vectors, they are read; otherwise they are computed and stored. Calls `waiting` if another process has
+    /// locked the file.
     ///
     /// # Errors
     /// The file cannot be read or written.

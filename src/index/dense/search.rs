@@ -1,8 +1,8 @@
-//! The passages that are nearest to queries.
+//! Finds the passages that are nearest to queries.
 //!
-//! Vectors are compared with all queries block by block: many queries as a matrix product, few one by one. The last bits of these sums depend on
-//! the machine's instructions, so they only find all passages that may be among the nearest. Their cosines are computed again in a fixed order, and
-//! a ranking depends neither on the machine nor on the number of threads.
+//! Vectors are compared with all queries block by block: with many queries by a matrix product, with few queries one by one. The last bits of
+//! these sums depend on the machine's instructions, so the sums only select the passages that may be among the nearest. The cosines of these
+//! passages are computed again in a fixed order. Therefore a ranking depends neither on the machine nor on the number of threads.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use super::half_floats::{convert, inner_products};
 use crate::index::vector;
 use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 
-/// Passages that are compared together, at least: few enough that their vectors stay in the nearest caches.
+/// Minimum number of passages that are compared together. It is small enough that their vectors stay in the fastest caches.
 const BLOCK: usize = 128;
 
 /// Up to this many queries are compared one by one, because the columns of a matrix product are padded to a multiple of sixteen.
 const FEW_QUERIES: usize = 4;
 
-/// What is counted: the k nearest documents, each with its nearest passage, or the k nearest passages.
+/// What a search returns: the k nearest documents, each with its nearest passage, or the k nearest passages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -40,7 +40,7 @@ pub struct Near {
     pub cosine: f32,
 }
 
-/// A candidate: the position of its document, and a passage. If documents are counted, any of its passages.
+/// A candidate: the position of its document, and a passage. If the search returns documents, any passage of the document.
 #[derive(Clone, Copy)]
 struct Candidate {
     score: f32,
@@ -48,13 +48,13 @@ struct Candidate {
     passage: u32,
 }
 
-/// All candidates that may be among the k nearest, and some more.
+/// All candidates that can be among the k nearest, and some more.
 struct Candidates {
     k: usize,
-    /// The largest difference between two orders of summation.
+    /// The largest difference between two sums in different orders.
     margin: f32,
     found: Vec<Candidate>,
-    /// Candidates below are not among the nearest.
+    /// Candidates with a lower score are not among the nearest.
     threshold: f32,
     /// The number of candidates at which those below the threshold are removed.
     limit: usize,
@@ -94,27 +94,27 @@ impl Candidates {
             self.threshold = last.score - self.margin;
             self.found.retain(|found| found.score >= self.threshold);
         }
-        // if many scores are equal, pruning removes few of them: the next time is put off
+        // if many scores are equal, pruning removes few candidates, so the next pruning is delayed
         self.limit = self.limit.max(2 * self.found.len());
     }
 }
 
-/// What a thread needs to compare blocks.
+/// The buffers with which a thread compares blocks.
 struct Comparison<'q> {
     queries: &'q [Vec<f32>],
     /// The queries in the layout of [`pack`].
     packed: &'q PackedWeights,
     /// The vectors of a block.
     vectors: Vec<f32>,
-    /// (passages, columns of `packed`)
+    /// The inner products, with the shape (passages, columns of `packed`).
     scores: Vec<f32>,
     /// For each query the best score of a document.
     best: Vec<f32>,
-    /// What was found for each query.
+    /// The candidates of each query.
     found: Vec<Candidates>,
 }
 
-/// The queries as the right operand of a product: one in each column, and zeros in the columns that are left.
+/// The queries as the right operand of a matrix product: one in each column, and zeros in the remaining columns.
 fn pack(queries: &[Vec<f32>], dimension: usize) -> PackedWeights {
     let columns = queries.len().max(1).next_multiple_of(CHANNEL_BLOCK);
     let mut weights = vec![0.0; dimension * columns];
@@ -126,8 +126,8 @@ fn pack(queries: &[Vec<f32>], dimension: usize) -> PackedWeights {
 }
 
 impl Vectors {
-    /// For each query the k nearest documents or passages, the nearest first; equal ones in the order of `id`. Documents for which
-    /// `is_included` is false are left out.
+    /// For each query the k nearest documents or passages, the nearest first, ties in the order of `id`. Documents for which `is_included` is
+    /// false are left out.
     ///
     /// # Errors
     /// A query has another length than the vectors, or a number in it is not finite.
@@ -154,8 +154,8 @@ impl Vectors {
                 "a query has numbers that are not finite"
             );
         }
-        // two sums of n products differ by at most n · ε · (the lengths of both vectors), and two scores are compared; 16-bit floats round a
-        // vector of unit length to at most 1.001
+        // two sums of n products differ by at most n · ε · (the product of both vectors' lengths), and two scores are compared; a unit vector
+        // rounded to 16-bit floats has a length of at most 1.001
         let margin = |query: &Vec<f32>| {
             let length = vector::dot(query, query).sqrt();
             2.01 * self.dimension as f32 * f32::EPSILON * length
@@ -294,7 +294,7 @@ impl Vectors {
         }
     }
 
-    /// The k best candidates by cosines that are computed in a fixed order.
+    /// The k best candidates by their cosines, which are summed in a fixed order.
     fn rank<'i>(
         &self,
         query: &[f32],
@@ -318,7 +318,7 @@ impl Vectors {
                     self.read(passage, &mut vector);
                     (passage, vector::dot(query, &vector))
                 });
-                // of equal passages the first
+                // among equally near passages, the first
                 let nearest = cosines.reduce(|a, b| if b.1 > a.1 { b } else { a });
                 let document = self.documents.get(position).copied();
                 nearest

@@ -1,4 +1,4 @@
-//! The file with the vectors of passages: an SQLite table with a row for each document.
+//! The file with the vectors of passages: an SQLite database with a row for each document.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::Wanted;
 use crate::evidence::store::{blob_of, checksum_of, vector_of};
 
-/// `text` is the checksum of the document's texts, `dimension` the length of each vector, `vectors` the numbers as little-endian 16-bit
-/// floats, and `sum` the checksum of the row. In the table of clusters, `vectors` identifies the vectors that were clustered, and `members`
-/// has the cluster of each document in the order of the ids as little-endian 32-bit numbers.
+/// `text` is the checksum of the document's texts, `dimension` the number of components of each vector, `vectors` the components as
+/// little-endian 16-bit floats, and `sum` the checksum of the row. In the table of clusters, `vectors` identifies the vectors that were
+/// clustered, and `members` has the cluster of each document as a little-endian 32-bit number, in the order of the ids.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS made_by (description TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS passage_vectors (
@@ -35,7 +35,7 @@ const SCHEMA: &str = "
 /// The vectors of a document's passages, one after another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Blob {
-    /// 0 if there are no passages.
+    /// The number of components of a vector; 0 if there are no passages.
     pub dimension: usize,
     pub numbers: Vec<f16>,
 }
@@ -92,7 +92,7 @@ impl Store {
     /// Opens the file, and creates it if there is none.
     ///
     /// # Errors
-    /// It cannot be written, it is not an SQLite file, or it contains other vectors.
+    /// The file cannot be written, is not an SQLite file, or contains other vectors.
     pub fn open(path: &Path, wanted: &Wanted) -> Result<Self> {
         let open = || -> Result<Connection> {
             let connection = Connection::open(path)?;
@@ -152,7 +152,7 @@ impl Store {
         read().with_context(|| failed("read", &self.path))
     }
 
-    /// Writes documents in one transaction, in place of what is stored for them.
+    /// Writes the vectors of documents in one transaction. They replace those that are stored for the same documents.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -172,7 +172,7 @@ impl Store {
         })
     }
 
-    /// Removes documents.
+    /// Removes the vectors of documents.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -206,12 +206,12 @@ impl Store {
 
 fn failed(what: &str, path: &Path) -> String {
     format!(
-        "cannot {what} the sentence vectors in {}: if the file is damaged, delete it, and they are computed anew",
+        "cannot {what} the sentence vectors in {}: if the file is damaged, delete it, and they are computed again",
         path.display()
     )
 }
 
-/// The numbers of a blob; `None` if they are not whole vectors of finite numbers.
+/// Parses a blob; `None` if it does not consist of complete vectors of finite numbers.
 pub(super) fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
     let dimension = usize::try_from(dimension).ok()?;
     let (numbers, rest) = bytes.as_chunks::<2>();
@@ -240,7 +240,7 @@ fn clusters_checksum(count: i64, vectors: &str, centroids: &[u8], members: &[u8]
 }
 
 impl Store {
-    /// The stored clusters of these vectors. `None` if there are none, also if they are damaged.
+    /// The stored clusters of these vectors. `None` if there are none or if they are damaged.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -265,7 +265,7 @@ impl Store {
             .flatten())
     }
 
-    /// Stores a division into `count` clusters, in place of an earlier one into as many.
+    /// Stores a division into `count` clusters. It replaces an earlier division into the same number of clusters.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -51,7 +51,7 @@ fn nearest(
     vectors.nearest(queries, k, unit, is_included, &id).unwrap()
 }
 
-/// Few different directions, so that many passages are equal, and many scores nearly so.
+/// There are few different directions, so many passages are equal and many scores nearly equal.
 fn vector_of(direction: u8, turn: u8) -> Vec<f32> {
     let mut vector: Vec<f32> = (0..24u8)
         .map(|at| f32::from((direction.wrapping_mul(31) ^ at.wrapping_mul(47)) % 16) - 7.0)

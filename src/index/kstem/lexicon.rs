@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// Three lists of words, each in the order of bytes; no word is on two of them.
+/// Three lists of words, each sorted by bytes. No word is on two lists.
 pub(super) struct Lexicon {
     head_words: Vec<&'static str>,
     exceptions: Vec<&'static str>,
@@ -10,7 +10,7 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// The lexicon of Lucene. It is read once and takes about 700 kB with its text.
+    /// The lexicon of Lucene. It is read once.
     pub(super) fn get() -> &'static Self {
         static LEXICON: OnceLock<Lexicon> = OnceLock::new();
         LEXICON.get_or_init(|| Self {
@@ -29,14 +29,12 @@ impl Lexicon {
             || self.is_exception(word)
     }
 
-    /// Whether the word ends in an e that its shorter neighbour lacks (`plane` beside `plan`), so that `-ed` and `-ing` are not replaced
-    /// by `-e` to get it.
+    /// Whether the word ends in an e and is also a word without it (`plane`, `plan`). For such words, `-ed` and `-ing` are not replaced by `-e`.
     pub(super) fn is_exception(&self, word: &str) -> bool {
         self.exceptions.binary_search(&word).is_ok()
     }
 
-    /// The stem that stands for the word, if it is irregular (`dying`: `die`) or a nationality (`french`: `france`). Roots need not be
-    /// words of the lexicon.
+    /// The stem of an irregular word (`dying`: `die`) or of a nationality (`french`: `france`). It need not be a word of the lexicon.
     pub(super) fn root(&self, word: &str) -> Option<&'static str> {
         let position = self
             .conflations

@@ -1,4 +1,4 @@
-//! The stems of the tables are derived from the rules by hand. Except in the first table, the lexicon lists none of the words.
+//! The stems in the tables are derived from the rules by hand. The lexicon lists none of the words, except those in the first table.
 
 use super::*;
 
@@ -56,10 +56,10 @@ fn past_tenses_become_the_verb() {
         ("unaided", "unaided"),
         // the stem has no vowel
         ("tvred", "tvred"),
-        // too short
+        // the word is too short
         ("bled", "bled"),
         ("vced", "vced"),
-        // the second y is a vowel, so that there is no doubled consonant
+        // the second y is a vowel, so there is no doubled consonant
         ("blayyed", "blayye"),
     ]);
 }
@@ -135,7 +135,7 @@ fn er_and_or_are_taken_off() {
         ("fewer", "few"),
         ("emulator", "emulate"),
         ("walkor", "walk"),
-        // `calorie` is found in place of `-ior`
+        // `-ior` is replaced by `-ie`, and `calorie` is found
         ("calorior", "calorie"),
         ("blorger", "blorger"),
     ]);
@@ -172,7 +172,7 @@ fn al_is_taken_off_if_a_word_remains() {
         ("monarchial", "monarch"),
         ("blorgial", "blorgial"),
         ("blorgal", "blorgal"),
-        // too short for `hum`
+        // the word is too short for the rule, which would find `hum`
         ("hal", "hal"),
     ]);
 }
@@ -273,7 +273,7 @@ fn words_of_other_letters_or_lengths_stay_as_they_are() {
     }
 }
 
-/// The words in which krovetzstemmer differs depend on entries that only its lexicon has.
+/// krovetzstemmer differs for words that depend on entries of its own lexicon.
 #[test]
 fn five_thousand_words_have_the_stems_of_lucene_and_all_but_five_those_of_krovetzstemmer() {
     let mut words = 0;

@@ -20,7 +20,7 @@ pub(crate) fn add_to(sum: &mut f64, contribution: f64) {
     *sum += contribution + 0.0;
 }
 
-/// A cache of the contributions of one term, by frequency and length. A long posting list contains few different pairs, and a division
+/// A cache of the contributions of one term, by frequency and length. A long posting list contains few different pairs of them, and a division
 /// or a logarithm takes more time than everything else in the loop.
 #[derive(Default)]
 pub(crate) struct ContributionCache {
@@ -29,9 +29,9 @@ pub(crate) struct ContributionCache {
 }
 
 impl ContributionCache {
-    /// Frequencies from 1 to this are cached.
+    /// Frequencies from 1 to this number are cached.
     const FREQUENCIES: usize = 4;
-    /// Lengths below this are cached.
+    /// Lengths below this number are cached.
     const LENGTHS: usize = 2048;
     /// For shorter posting lists the cache is not used: they contain too few equal pairs.
     const MIN_POSTINGS: u64 = 2048;
@@ -66,7 +66,7 @@ impl ContributionCache {
     /// Adds a term's contributions to the scores of all documents that contain it.
     pub(crate) fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
         if let TermScore::Bm25 { idf, floor, slope } = term.score {
-            // here the compiler knows the formula, and a division takes no longer than reading the cache
+            // the compiler knows this formula, and its division takes no longer than reading the cache
             let weight = term.field_weight * term.term_weight;
             let formula = TermScore::Bm25 { idf, floor, slope };
             return term
@@ -93,7 +93,7 @@ impl ContributionCache {
             })
     }
 
-    /// As [`ContributionCache::add_postings`]; appends the documents that had no score before to `touched`.
+    /// Like [`ContributionCache::add_postings`], and appends the documents that had no score before to `touched`.
     pub(crate) fn add_touching(
         &mut self,
         scores: &mut [f64],

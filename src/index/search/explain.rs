@@ -76,7 +76,7 @@ impl Plan<'_> {
             parts.push(Explanation {
                 name: format!("{}: length", names.join("+")),
                 value,
-                how: format!("{length} terms, for {weight} terms term for"),
+                how: format!("{length} terms in the document; the query's terms weigh {weight}"),
                 parts: Vec::new(),
             });
         }

@@ -1,9 +1,9 @@
 //! Finds the best documents without computing the scores of most others (MaxScore: Turtle and Flood 1995).
 //!
-//! The terms with the highest bounds come first; these are the rarest. At some point the remaining terms together cannot lift a document
-//! that contains none of the earlier ones into the best k. From then on, their postings are not added up. They are looked up for the
-//! few candidates that they can still lift. This adds contributions in another order than [`super::Plan`] does, and the sums can differ
-//! in the last digits. Therefore they only select candidates, whose scores are then computed in the order of the query.
+//! The terms with the highest bounds, which are the rarest terms, come first. At some point the remaining terms together cannot lift a document
+//! that contains none of the earlier ones into the best k. From then on, postings are not added up, but looked up for the few candidates that
+//! the remaining terms can still lift. This order of summation differs from that of [`super::Plan`], so the sums can differ in the last digits.
+//! Therefore the sums only select candidates, whose scores are then computed in the order of the query.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ use super::contributions::{ContributionCache, add_to, contribution_of};
 use super::{Cut, Plan, QueryTerm, Top};
 use crate::index::corpus::{Corpus, UNTOUCHED};
 
-/// Looking up a document in a posting list takes as long as adding this number of postings.
+/// Looking up a document in a posting list is assumed to take as long as adding this number of postings.
 const LOOK_UP_COST: u64 = 20;
 
 /// If k is more than one in this number of documents, computing all scores is faster.
@@ -37,7 +37,7 @@ impl Plan<'_> {
             return Ok(false);
         };
         terms.sort_by(|a, b| b.bound.total_cmp(&a.bound));
-        // the bounds of the terms that are added up, and of the others
+        // the sums of the bounds of the terms that are added up, and of the others
         let mut added_bound = 0.0;
         let mut remaining_bound: f64 = terms.iter().map(|term| term.bound).sum();
         let mut postings: u64 = terms.iter().map(|term| term.term.postings.df()).sum();
@@ -144,8 +144,8 @@ fn slack(threshold: f64, bound: f64) -> f64 {
     ROUNDING * (threshold.abs() + bound.abs() + 1.0)
 }
 
-/// Puts those documents into `candidates`, in the same order, that can be among the best k if at most `remaining_bound` is added to their
-/// sums. Returns the k-th largest sum; if there are fewer than k documents, all are candidates.
+/// Selects the documents that can be among the best k if at most `remaining_bound` is added to their sums, and puts them into `candidates` in
+/// the same order. Returns the k-th largest sum; if there are fewer than k documents, all are candidates.
 fn select_candidates(
     documents: impl Iterator<Item = (u32, f64)>,
     k: usize,
@@ -154,7 +154,7 @@ fn select_candidates(
 ) -> f64 {
     candidates.clear();
     let mut largest = TopValues::new(k);
-    // the threshold rises on the way, so this loop lets too many documents through
+    // the threshold rises during this loop, so the loop lets too many documents through
     for (number, sum) in documents {
         let threshold = largest.threshold;
         if sum + remaining_bound + slack(threshold, remaining_bound) >= threshold {

@@ -1,4 +1,4 @@
-//! Collects the best k documents, with memory for a few times k.
+//! Collects the best k documents, in memory for a few times k.
 
 use std::cmp::Ordering;
 

@@ -16,7 +16,7 @@ const MAX_AFTER_THAN: usize = 8;
 const MAX_AFTER_CHOICE: usize = 5;
 /// Number of tokens before a word in which a negation applies to it.
 const NEGATION_REACH: usize = 3;
-/// Factor for a comparison of which only one side is named.
+/// Factor for a comparison in which only one object is named.
 const HALF_NAMED: f64 = 0.6;
 /// Factor for a negated comparative: "not better" says less than "worse".
 const NEGATED: f64 = -0.5;
@@ -26,21 +26,21 @@ const UNCERTAIN_CHOICE: f64 = 0.4;
 /// Sums of evidence, positive for the first object and negative for the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cues {
-    /// From comparatives with "than" or "to".
+    /// The evidence of comparatives with "than" or "to".
     pub than: f64,
-    /// From verbs of choice: "prefer", "recommend", "go for".
+    /// The evidence of verbs of choice: "prefer", "recommend", "go for".
     pub choose: f64,
 }
 
-/// Whether a negation stands shortly before the word at a position.
+/// Whether a negation is at most [`NEGATION_REACH`] tokens before the word at a position.
 fn is_negated(words: &[&str], position: usize) -> bool {
     words[position.saturating_sub(NEGATION_REACH)..position]
         .iter()
         .any(|word| negates(word) || NEGATIVE_WORDS.contains(word))
 }
 
-/// The direction of the word at a position: 1 for a comparative like "better", -1 for one like "worse", 0 for any other word. That of
-/// "more" and "less" depends on the word after them.
+/// The direction of the word at a position: 1 for a comparative such as "better", -1 for one such as "worse", 0 for any other word. The
+/// direction of "more" and "less" depends on the next word.
 fn direction(words: &[&str], position: usize, vader: Vader) -> f64 {
     let word = words[position];
     if BETTER.contains(&word) {
@@ -61,7 +61,7 @@ fn direction(words: &[&str], position: usize, vader: Vader) -> f64 {
     }
 }
 
-/// The cues of a sentence; none for a question, which prefers nothing, and for a sentence without mentions.
+/// The cues of a sentence. There are none in a question, which prefers nothing, or in a sentence without mentions.
 pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) -> Cues {
     let mut cues = Cues::default();
     if sentence.is_question() || mentions.is_empty() {

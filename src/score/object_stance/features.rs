@@ -1,4 +1,4 @@
-//! The features of a passage for the stance towards two objects. Odd features change their sign when the objects are swapped; even ones do
+//! The features of a passage for the stance towards two objects. Odd features change their sign when the objects are swapped; even features do
 //! not change.
 
 use super::cues::cues;
@@ -11,10 +11,9 @@ use crate::topic::lexicon::comparison::{
 use crate::topic::lexicon::opinion::FIRST_PERSON;
 use crate::topic::words::{Sentence, count};
 
-/// Names of the odd features of the words, which tell for which object a passage is. With the encoder [`LEANING`] is added.
+/// Names of the odd features of words, which show for which object a passage is. With the encoder, [`LEANING`] is added.
 pub(crate) const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];
-/// Names of the even features of the words that tell whether a passage takes a stance. With the encoder [`PREFERRING`] and [`SUREST`] are
-/// added.
+/// Names of the even features of words that show whether a passage takes a stance. With the encoder, [`PREFERRING`] and [`SUREST`] are added.
 pub(crate) const TAKES: [&str; 16] = [
     "mentions of the rarer object",
     "mentions of the more frequent object",
@@ -33,16 +32,16 @@ pub(crate) const TAKES: [&str; 16] = [
     "comparatives, either way",
     "choices, either way",
 ];
-/// Names of the even features of the words that tell a neutral stance from one for an object. With the encoder [`ONE_SIDED`] is added.
+/// Names of the even features of words that distinguish a neutral stance from a stance for an object. With the encoder, [`ONE_SIDED`] is added.
 pub const NEUTRAL: [&str; 3] = [
     "share of mentions, either way",
     "words of likeness",
     "sentences with both objects",
 ];
-/// Name of an odd feature: the mean over the sentences of tanh of their leaning by the pair encoder.
+/// Name of an odd feature: the mean over the sentences of tanh(leaning), by the pair encoder.
 pub(crate) const LEANING: &str = "leaning of sentences";
-/// Name of an even feature: the absolute sum of the leanings, divided by the square root of their number. Leanings by chance would grow as
-/// this root does; the sum of a one-sided passage grows faster.
+/// Name of an even feature: the absolute sum of the leanings, divided by the square root of their number. The sum of random leanings grows like
+/// this root; the sum of a one-sided passage grows faster.
 pub(crate) const ONE_SIDED: &str = "one-sided leaning";
 /// Name of an even feature: ln(1 + n), where n is the expected number of sentences that prefer an object, by the encoder.
 pub(crate) const PREFERRING: &str = "sentences that prefer";
@@ -100,7 +99,7 @@ impl Sums {
         self.negative += (-sentiment).max(0.0);
     }
 
-    /// Adds what is counted in a sentence.
+    /// Adds the counts of a sentence.
     fn add_counts(&mut self, sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) {
         let tokens = &sentence.tokens;
         for token in sentence.words() {
@@ -129,8 +128,8 @@ impl Sums {
         self.choose += cues.choose;
     }
 
-    /// Adds the sentiment of a sentence that names both objects: that of each clause counts for the object that it names or, if it names
-    /// none, for the object of the clause before it. A clause that names both counts for none.
+    /// Adds the sentiment of a sentence that names both objects. The sentiment of each clause counts for the object that the clause names or, if
+    /// it names none, for the object of the previous clause. A clause that names both objects counts for neither.
     fn add_sentiment_of_clauses(
         &mut self,
         sentence: &Sentence<'_>,
@@ -167,13 +166,13 @@ impl Sums {
     }
 }
 
-/// The features of a passage. `readings` are those of the sentences of [`Objects::masked`], in their order; none without an encoder.
+/// The features of a passage. `readings` has a reading for each sentence of [`Objects::masked`], in the same order; `None` without an encoder.
 pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) -> Features {
     let vader = Vader::new();
     let mut sums = Sums::default();
     let sentences = objects.read(passage);
-    // A sentence that names neither object counts by half for the object that the sentence before it named, the next one by a quarter, and
-    // so on.
+    // A sentence that names neither object counts with the weight 1/2 for the object that the previous sentence named, the next one with 1/4,
+    // and so on.
     let mut last: Option<(usize, f64)> = None;
     for (sentence, mentions) in &sentences {
         sums.add_counts(sentence, mentions, vader);

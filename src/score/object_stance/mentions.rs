@@ -6,15 +6,15 @@ use crate::topic::words::{Sentence, Token, sentences, tokens};
 /// Maximum distance, in tokens, of two words of an object in one mention: "goat and sheep" are two apart in "goat and sheep milk".
 const MAX_GAP: usize = 2;
 
-/// Maximum number of sentences of a text that the pair encoder reads, each of them twice: some three seconds on one core. No passage of
-/// 2022 has a quarter as many.
+/// Maximum number of sentences of a text that the pair encoder reads, each of them twice. The limit bounds the time for one text; passages of
+/// Touché 2022 have far fewer.
 const READ_SENTENCES: usize = 256;
 
 /// Maximum number of characters of a masked sentence.
 const MASKED_CHARACTERS: usize = 600;
 
-/// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because
-/// it is only compared with the few words of two objects.
+/// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because stems
+/// are only compared with those of the few words of two objects.
 pub(super) fn stem(word: &str) -> String {
     let mut stem = word.to_lowercase().replace('’', "'");
     if let Some(bare) = stem.strip_suffix("'s").or_else(|| stem.strip_suffix('\'')) {
@@ -55,18 +55,18 @@ pub(super) fn stem(word: &str) -> String {
 /// The words by which a text names each of two objects.
 #[derive(Clone, Debug)]
 pub struct Objects {
-    /// For each object the stems of its words and of their other names, each with the index of the word that it stands for.
+    /// For each object the stems of its words and of their aliases, each with the index of the word.
     terms: [Vec<(String, usize)>; 2],
-    /// The number of words that each object has alone, at least 1.
+    /// The number of words that only this object has, at least 1, for each object.
     sizes: [f64; 2],
 }
 
 /// A mention of an object in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mention {
-    /// Index of its first token in the sentence.
+    /// Index in the sentence of the mention's first token.
     pub first: usize,
-    /// Index of its last token, inclusive.
+    /// Index of the mention's last token, inclusive.
     pub last: usize,
     /// The object: 0 or 1.
     pub object: usize,
@@ -82,8 +82,8 @@ impl Mention {
 }
 
 impl Objects {
-    /// From the names of two objects in a topic ("cow milk", "goat milk"). Words that both have cannot tell them apart and are not looked
-    /// for, unless an object has no others.
+    /// Creates the objects from their names in a topic ("cow milk", "goat milk"). Words that both names have do not distinguish the objects, so
+    /// they are ignored unless an object has no other words.
     pub fn new(first: &str, second: &str) -> Self {
         let content = |object: &str| {
             let words: Vec<Token<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
@@ -147,8 +147,8 @@ impl Objects {
         }
     }
 
-    /// The sentences of a text with their mentions. "Former" and "latter" are mentions of the objects of the last sentence that named
-    /// both, in its order.
+    /// The sentences of a text with their mentions. "Former" and "latter" are mentions of the objects of the last sentence that named both, in
+    /// the order of that sentence.
     pub(super) fn read<'a>(&self, text: &'a str) -> Vec<(Sentence<'a>, Vec<Mention>)> {
         let mut former = None;
         let read = |sentence: Sentence<'a>| {
@@ -163,7 +163,7 @@ impl Objects {
     }
 
     /// The mentions in a sentence, in its order. Different words of one object form one mention if they are close together. `former` is the
-    /// object that "former" stands for, if any.
+    /// object that "former" refers to, if any.
     fn mentions(&self, sentence: &Sentence<'_>, former: Option<usize>) -> Vec<Mention> {
         let mut mentions: Vec<Mention> = Vec::new();
         let mut seen: Vec<usize> = Vec::new();
@@ -193,7 +193,7 @@ impl Objects {
                     open.weight = seen.len() as f64 / self.sizes[object];
                 }
                 _ => {
-                    // "former" and "latter" stand for the whole object; no word joins their mention
+                    // "former" and "latter" refer to the complete object, so no word is added to their mention
                     seen = word.into_iter().collect();
                     mentions.push(Mention {
                         first: position,
@@ -207,9 +207,9 @@ impl Objects {
         mentions
     }
 
-    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in
-    /// place of the first and the second object, then with the two exchanged. Texts are cut after 600 characters, and only the first 256
-    /// sentences are read ([`Objects::unread`]).
+    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place
+    /// of the first and the second object, then with the two exchanged. Sentences are cut after 600 characters, and only the first 256 sentences
+    /// are read ([`Objects::unread`]).
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
         let mut masked = Vec::new();
         for (sentence, mentions) in self.read(text) {
@@ -234,7 +234,7 @@ impl Objects {
         masked
     }
 
-    /// What [`Objects::masked`] leaves out of a text, in words; `None` if nothing.
+    /// A sentence that says what [`Objects::masked`] leaves out of a text; `None` if nothing is left out.
     pub fn unread(&self, text: &str) -> Option<String> {
         let sentences = self.read(text);
         let naming = sentences.iter().filter(|(_, m)| !m.is_empty()).count();

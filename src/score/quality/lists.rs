@@ -1,5 +1,5 @@
-//! The word lists of the quality of texts. They are used by [`super::features`] alone, and the learned weights (`models/own/quality.toml`)
-//! belong to exactly these words. No published source is recorded for them.
+//! The word lists for the quality of texts. Only [`super::features`] uses them, and the learned weights (`models/own/quality.toml`) are valid
+//! only for exactly these words. No published source is known for them.
 
 /// Slang, filler words and abbreviations of chats.
 pub(super) const SLANG: &[&str] = &[
@@ -22,7 +22,7 @@ pub(super) const PROFANE_WORDS: &[&str] = &[
     "ass", "dick", "cock", "hell", "fag", "suck", "sucks", "tits",
 ];
 
-/// Frequent misspellings, and contractions without their apostrophe. "i" is one only in lower case.
+/// Frequent misspellings, and contractions without their apostrophe. "i" counts only in lower case.
 pub(super) const MISSPELLINGS: &[&str] = &[
     "alot",
     "definately",
@@ -181,7 +181,7 @@ pub(super) const STOP_WORDS: &[&str] = &[
     "than", "its", "what", "do", "one", "all", "these", "should", "when", "so",
 ];
 
-/// Words by which a text refers to sources and figures.
+/// Words with which a text refers to sources and figures.
 pub(super) const EVIDENCE: &[&str] = &[
     "study",
     "studies",
@@ -210,7 +210,7 @@ pub(super) const MARKUP: &[&str] = &[
     "http", "https", "www", "com", "html", "href", "nbsp", "amp", "quot",
 ];
 
-/// Beginnings of words by which debaters speak of the debate itself instead of its subject.
+/// Beginnings of words with which debaters speak about the debate instead of its subject.
 pub(super) const DEBATE: &[&str] = &[
     "opponent",
     "forfeit",
