@@ -119,7 +119,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
     said = refused(tmp_path / "index", tmp_path / "new")
     assert first.name in said or "kind=file is damaged: shard 0000" in said
     assert not (tmp_path / "new").exists()
-    assert "is there already" in refused(tmp_path / "index", tmp_path / "merged")
+    assert "already exists" in refused(tmp_path / "index", tmp_path / "merged")
 
 
 def described(source, approach):

@@ -21,7 +21,7 @@ pub(crate) type ExpectedTensor = (String, Vec<usize>);
 /// An open `model.safetensors` whose header has every expected tensor in its expected shape.
 pub struct Checkpoint {
     path: PathBuf,
-    /// Read and not mapped: the pages of a map would count as memory of this process beside the packed weights.
+    /// The file is read, not mapped: the pages of a map would count as memory of this process, in addition to the packed weights.
     file: Arc<Mutex<File>>,
     /// The offset of the tensors' bytes in the file.
     data: usize,
@@ -135,8 +135,8 @@ fn read_numbers(
     Ok(())
 }
 
-/// The rows of an embedding table. A vocabulary has ten thousands of rows, which take 50 to 100 MB, and the texts of a run some hundreds of
-/// them: a row is read from the checkpoint when it is first needed, and kept.
+/// The rows of an embedding table. A vocabulary has tens of thousands of rows, which take 50 to 100 MB, but the texts of a run need only some
+/// hundreds of them. So a row is read from the checkpoint when it is first needed, and kept.
 pub struct Table {
     rows: Vec<OnceLock<Box<[f32]>>>,
     width: usize,
@@ -250,7 +250,7 @@ fn check(header: &Metadata, expected: &[ExpectedTensor]) -> Result<()> {
     Ok(())
 }
 
-/// Says what an error of the library's means for a file of this size in bytes.
+/// The message for an error of the library, for a file of this size in bytes.
 fn header_error(error: SafeTensorError, bytes: usize) -> anyhow::Error {
     match error {
         SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength => {

@@ -1,4 +1,4 @@
-//! A model that is loaded when it is first used. A run over stored evidence needs a model's name, and seldom the model.
+//! A model that is loaded when it is first used. A run over stored evidence always needs the name of a model, but seldom the model itself.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

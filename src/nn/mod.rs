@@ -1,4 +1,4 @@
-//! Networks: what computes them. Knows nothing of images, pages or topics.
+//! Computes neural networks. This room knows nothing of images, pages or topics.
 
 pub mod checkpoint;
 pub mod conv;

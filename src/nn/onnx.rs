@@ -1,15 +1,15 @@
 //! Checks an ONNX file before rten reads it.
 //!
-//! rten's reader of protocol buffers never ends at a number of ten continued bytes, and allocates what the length of a text asks for without
-//! comparing it with what is left. So that a damaged file is an error, all lengths and numbers are checked first, in the messages that rten
-//! reads.
+//! rten's reader of protocol buffers never returns from a number whose ten bytes all say that another follows. It also allocates as many bytes as the
+//! length of a text says, even if the file has fewer left. Therefore all lengths and numbers in the messages that rten reads are checked first, so
+//! that a damaged file is an error.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Messages within messages: graphs in attributes of nodes in graphs, for example.
+/// Maximum depth of messages within messages, such as graphs in attributes of nodes in graphs.
 const MAX_DEPTH: usize = 64;
 
-/// A message of the ONNX format, as far as it contains others or packed numbers.
+/// The messages of the ONNX format that contain other messages or packed numbers.
 #[derive(Clone, Copy)]
 enum Message {
     Model,
@@ -22,7 +22,7 @@ enum Message {
     TensorType,
     SequenceType,
     Shape,
-    /// It contains numbers and texts alone.
+    /// A message that contains only numbers and texts.
     Plain,
 }
 
@@ -34,7 +34,7 @@ enum Content {
     Bytes,
 }
 
-/// The field of that number, by onnx.proto.
+/// The content of the field with this number, according to onnx.proto.
 fn content(message: Message, field: u64) -> Content {
     use Message::{Attribute, Graph, Model, Node, Plain, SequenceType, Shape, Tensor, TensorType};
     use Message::{Type, ValueInfo};
@@ -57,9 +57,9 @@ fn content(message: Message, field: u64) -> Content {
 /// Checks that the bytes are a well-formed ONNX file. A file in rten's own format is not checked.
 ///
 /// # Errors
-/// A number or a length in it is wrong: no ONNX model, or a damaged one.
+/// A number or a length in the file is wrong: it is not an ONNX model, or is damaged.
 pub(crate) fn check(bytes: &[u8]) -> Result<()> {
-    // the second place is that of the first version of the format
+    // the first version of rten's format has these letters in the second place
     if [bytes.get(..4), bytes.get(4..8)].contains(&Some(&b"RTEN"[..])) {
         return Ok(());
     }
@@ -101,7 +101,7 @@ fn check_message(mut bytes: &[u8], message: Message, depth: usize) -> Result<()>
     Ok(())
 }
 
-/// A number of seven bits a byte, the lowest first; the highest bit of a byte says that another follows.
+/// Reads a number. Each byte has seven bits of it, the lowest first; the highest bit of a byte says that another byte follows.
 fn number(bytes: &mut &[u8]) -> Result<u64> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {

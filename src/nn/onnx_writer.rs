@@ -1,5 +1,5 @@
-//! ONNX files, right ones and hostile ones, written as the protocol buffers that they are. For tests: the integration
-//! tests and `fuzz-targets/` use this file too. It is here so that the unit tests need nothing that the packaged crate lacks.
+//! Writes ONNX files, valid and hostile ones, as protocol buffers. Only tests use it: the unit tests, the integration tests and `fuzz-targets/`. It
+//! is in `src/` so that the packaged crate has all that the unit tests need.
 
 /// A protocol buffer's message.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,7 @@ impl Graph {
         self.part(5, &tensor(name, 7, &[numbers.len() as i64]).bytes(9, raw))
     }
 
-    /// A constant as it is.
+    /// A constant that is already written as a tensor.
     pub fn constant(self, tensor: &Message) -> Graph {
         self.part(5, tensor)
     }
@@ -162,7 +162,7 @@ pub fn recogniser() -> Graph {
     recogniser_of("etaoinsrhl")
 }
 
-/// As [`recogniser`], of these characters.
+/// As [`recogniser`], for these characters.
 pub fn recogniser_of(characters: &str) -> Graph {
     let labels = characters.chars().count() + 2;
     let [wide, high] = [labels as i64, 16];

@@ -1,4 +1,4 @@
-//! Tokenising: from texts to the token ids that a model reads, by a checkpoint's `tokenizer.json`.
+//! Tokenising: turns texts into the token ids that a model reads, as a checkpoint's `tokenizer.json` says.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub enum Input {
     Pair,
 }
 
-/// A tokenizer that truncates and does not pad. It may be used from several threads.
+/// A tokenizer that truncates and does not pad. It can be used from several threads.
 pub struct Tokenizer(tokenizers::Tokenizer);
 
 /// The library's error is a boxed `dyn Error`, which anyhow cannot wrap.
@@ -38,7 +38,7 @@ impl Tokenizer {
         let largest = tokenizer.get_vocab(true).into_values().max();
         if let Some(largest) = largest.filter(|&id| id as usize >= vocabulary) {
             bail!(
-                "{} knows token {largest}, but the model has {vocabulary} (vocab_size in config.json)",
+                "{} knows token {largest}, but the model has {vocabulary} tokens (vocab_size in config.json)",
                 path.display()
             );
         }

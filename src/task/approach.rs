@@ -42,10 +42,10 @@ const IMAGES: &[&str] = &[
 #[serde(deny_unknown_fields)]
 pub struct ImageApproach {
     pub name: String,
-    /// The publication that describes it; empty for an approach of the user's own.
+    /// The publication that describes the approach; empty for a user's approach.
     #[serde(default)]
     pub source: String,
-    /// What the publication does not say, and what is different here.
+    /// What the publication does not say, and what riposte does differently.
     #[serde(default)]
     pub unknown: String,
     /// The text of the file.
@@ -73,7 +73,7 @@ pub enum Form {
     Claims,
 }
 
-/// What happens to the words of a topic before they are searched for. The steps are taken in this order.
+/// How the words of a topic are changed before the search. The steps are applied in the order of these fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryRecipe {
@@ -83,7 +83,7 @@ pub struct QueryRecipe {
     /// Words, in lower case, that are left out. Words are separated by white space.
     #[serde(default)]
     pub leave_out: Vec<String>,
-    /// What replaces the other words.
+    /// The base forms that replace the remaining words; with `None` the words stay unchanged.
     #[serde(default)]
     pub lemmas: Option<Lemmas>,
 }
@@ -92,7 +92,7 @@ pub struct QueryRecipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lemmas {
-    /// Those of nouns, as [`crate::index::wordnet::WordNet::noun`] finds them in an installed copy of WordNet.
+    /// Base forms of nouns, as [`crate::index::wordnet::WordNet::noun`] finds them in an installed copy of WordNet.
     WordnetNouns,
 }
 
@@ -102,25 +102,25 @@ pub enum Lemmas {
 pub struct Relevance {
     pub scale: Scale,
     pub channels: BTreeMap<RelevanceChannel, f64>,
-    /// For the words of images and of the query.
+    /// The analyzer of the words of images and of the query.
     #[serde(default = "crate::index::images::analyzer")]
     pub analyzer: Analyzer,
-    /// The prior of the channel "dirichlet main".
+    /// The weight μ of the Dirichlet prior in the channel "dirichlet main".
     #[serde(default)]
     pub mu: Option<f64>,
     #[serde(default)]
     pub candidates: Eligible,
-    /// The weight, 0 or more, of the pair encoder's opinion whether the texts of a candidate are about the topic; all channels together count
-    /// 1. Candidates are chosen without it.
+    /// The weight, 0 or more, of the pair encoder's estimate that the texts of a candidate are about the topic. All channels together have the weight
+    /// 1. The estimate does not affect which images are candidates.
     #[serde(default)]
     pub reading: f64,
-    /// Clusters of pictures, whose weights multiply the values above.
+    /// Clusters of pictures. The relevance of an image is multiplied by the weight of its cluster.
     #[serde(default)]
     pub clusters: Option<ClusterRecipe>,
 }
 
-/// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which
-/// all have, and evenly between. Images without a picture have the weight 0.
+/// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which all have
+/// text, and in between in proportion to the share of pictures with text. Images without a picture have the weight 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterRecipe {
@@ -136,12 +136,12 @@ pub struct ClusterRecipe {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Eligible {
-    /// Those of a relevance above 0.
+    /// Images with a relevance above 0.
     #[default]
     Matching,
-    /// All, also those without a word of the query.
+    /// All images, including those without a word of the query.
     All,
-    /// Those that the crawl found for the topic. "dirichlet main" counts words in these only.
+    /// Images that the crawl found for the topic. "dirichlet main" counts words only in these images.
     Crawled,
 }
 
@@ -151,15 +151,15 @@ pub enum Eligible {
 pub struct ListRecipe {
     #[serde(default)]
     pub cut: Cut,
-    /// Whether several images of the same picture are listed. Always true of the stance "crawl", which looks at no picture.
+    /// Whether several images of the same picture are listed. With the stance "crawl", which does not look at pictures, they always are.
     #[serde(default)]
     pub duplicates: bool,
     #[serde(default)]
     pub score: ScoreRecipe,
-    /// The number of the most relevant images that remain if they are chosen before their stance is estimated; 100 if it is not given.
+    /// The number of images that remain if the most relevant images are chosen before their stance is estimated; 100 if it is not given.
     #[serde(default)]
     pub pool: Option<usize>,
-    /// Whether an image may be in both lists of a topic, whatever the user says.
+    /// Whether an image can be in both lists of a topic, even if the user does not choose this.
     #[serde(default)]
     pub overlap: bool,
 }
@@ -168,10 +168,10 @@ pub struct ListRecipe {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
-    /// The hundred most relevant candidates remain, whatever their stance.
+    /// The most relevant candidates remain, as many as [`ListRecipe::pool`] says, whatever their stance.
     #[default]
     BeforeStance,
-    /// All candidates remain. Those of another stance are filtered from a list before its best images are taken.
+    /// All candidates remain. Images of another stance are removed from a list before its best images are taken.
     AfterStance,
 }
 
@@ -182,7 +182,7 @@ pub enum ScoreRecipe {
     /// `relevance × (1 + argues + stance)`.
     #[default]
     Product,
-    /// The score of the stance alone.
+    /// Only the score of the stance.
     Stance,
     /// `topic · relevance + (1 - topic) · argues`, with values that are scaled within each list.
     Mixture {
@@ -252,10 +252,10 @@ pub enum RelevanceChannel {
     /// CLIP's cosine between the prompts of the topic and the image.
     #[serde(rename = "clip topic")]
     ClipTopic,
-    /// CLIP's cosine between what is to be conveyed, in its own words, and the image: a claim or, in 2024, its premise.
+    /// CLIP's cosine between the image and the unchanged text that it is to convey: a claim or, in 2024, its premise.
     #[serde(rename = "clip title")]
     ClipTitle,
-    /// Mean cosine between the words in or around the image and the most similar arguments of one side. Off without a collection of
+    /// Mean cosine between the words in or around the image and the most similar arguments of one side. The channel is off without a collection of
     /// arguments.
     #[serde(rename = "arguments")]
     Arguments,
@@ -266,7 +266,7 @@ pub enum RelevanceChannel {
 }
 
 impl RelevanceChannel {
-    /// All channels, in the order of an explanation.
+    /// All channels, in the order in which explanations list them.
     pub const ALL: [RelevanceChannel; 18] = [
         RelevanceChannel::Bm25Ocr,
         RelevanceChannel::Bm25Title,
@@ -340,9 +340,9 @@ impl RelevanceChannel {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ArgumentRecipe {
-    /// Not at all: argumentativeness does not change the scores.
+    /// It is not estimated, and does not change the scores.
     None,
-    /// [`crate::score::argument::argues`].
+    /// By [`crate::score::argument::argues`].
     Picture,
     /// By the weighted terms of [`crate::score::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
     /// red and green.
@@ -370,14 +370,14 @@ pub enum StanceRecipe {
     /// By the network of [`crate::score::aramis_neural`]: PRO, CON or neither.
     #[serde(rename = "aramis-neural")]
     AramisNeural,
-    /// On both sides, so that relevance alone decides.
+    /// Every image is on both sides, so only relevance decides.
     Both,
-    /// On the likeliest of PRO, CON and neither, by what the pair encoder reads ([`crate::score::text_stance`]). The score is the
-    /// probability of that side. If two texts decide and one takes no side, it is `p / 2 + (1 - q) / 4` with p of the text that does and q of
-    /// the other; if both take the same, the mean; if they take different ones, the image is on neither.
+    /// The likeliest of PRO, CON and neither, as the pair encoder reads the texts ([`crate::score::text_stance`]). The score is the probability of
+    /// that side. If two texts decide and only one takes a side, with probability p, the score is `p / 2 + (1 - q) / 4`, where q is the probability
+    /// of the other text's decision. If both take the same side, the score is the mean; if they take different sides, the image is on neither.
     Texts { of: StanceTexts },
-    /// By the smallest rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON). The score is
-    /// (101 - rank) / 100. Of equal ranks for both, the one that the evidence has first counts.
+    /// By the smallest rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON). The score is (101 - rank) /
+    /// 100. If both ranks are equal, the one that comes first in the evidence counts.
     Crawl,
 }
 
@@ -385,9 +385,9 @@ pub enum StanceRecipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StanceTexts {
-    /// The titles of its pages and the words around it.
+    /// The titles of the image's pages and the words around the image.
     Page,
-    /// The text in it.
+    /// The text in the image.
     Picture,
     Both,
 }
@@ -398,7 +398,7 @@ impl StanceRecipe {
         matches!(self, StanceRecipe::Beliefs | StanceRecipe::Texts { .. })
     }
 
-    /// Whether each image is on one side or on neither, whatever the other images are. Such a stance is cheap enough for all images.
+    /// Whether each image is on one side or on neither, independently of other images. Such a stance is cheap enough to be estimated for all images.
     pub fn is_by_sign(&self) -> bool {
         matches!(
             self,
@@ -493,7 +493,7 @@ impl ImageApproach {
         );
         ensure!(
             *reading == 0.0 || self.stance.reads_texts(),
-            "only the stances \"beliefs\" and \"texts\" read texts, which reading needs"
+            "a weight of reading needs the stance \"beliefs\" or \"texts\": other stances do not read texts"
         );
         let dirichlet = channels.contains_key(&RelevanceChannel::DirichletMain);
         ensure!(
@@ -527,7 +527,7 @@ impl ImageApproach {
         ensure!(self.lists.pool != Some(0), "the pool must be above 0");
         ensure!(
             self.lists.score != ScoreRecipe::Stance || self.stance.reads_texts(),
-            "only the stances \"beliefs\" and \"texts\" have a score of their own"
+            "the score model \"stance\" needs the stance \"beliefs\" or \"texts\""
         );
         ensure!(
             self.form == Form::Stances

@@ -1,4 +1,4 @@
-//! A collection of arguments beside another task: images are compared with them, and a debate sheet has the strongest ones.
+//! A collection of arguments that another task uses: images are compared with the arguments, and debate sheets quote the strongest ones.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ impl ArgumentSource {
         Ok(ArgumentSource { indexes, approach })
     }
 
-    /// What likeness of images to arguments is computed from.
+    /// The index and the retrieval from which the likeness of images to arguments is computed.
     pub fn arguments(&self) -> Result<Arguments<'_>> {
         let corpus = self
             .indexes

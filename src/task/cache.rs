@@ -1,7 +1,7 @@
-//! What the cache directory contains: for which collections, and what of it can be removed.
+//! The contents of the cache directory: which collection each entry belongs to, and which entries can be removed.
 //!
-//! The names of files and directories there begin with the name of a collection and a hash of its path, its *stem*. A process that uses what is
-//! stored of a collection holds a shared lock on the record of the stem, a file that also has the collection's path.
+//! The names of files and directories there begin with the name of a collection and a hash of its path, its *stem*. Each stem has a *record*, a file
+//! that contains the collection's path. A process that uses entries of a collection holds a shared lock on that record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -23,10 +23,10 @@ const MAX_NAME_BYTES: usize = 120;
 /// The beginning of the names of records.
 const RECORD: &str = ".collection-";
 
-/// Maximum size of a record. A path is shorter.
+/// Maximum number of bytes that are read of a record. A path is shorter.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
 
-/// Maximum size of a file with hashes. A collection has a few files.
+/// Maximum number of bytes that are read of a file with hashes. A collection consists of few files.
 const MAX_HASHES_BYTES: u64 = 1 << 20;
 
 /// The beginning of the names of files with the hashes of a text collection's files.
@@ -37,7 +37,7 @@ const STEM_DIGITS: usize = 12;
 const PART_DIGITS: usize = 8;
 const ANSWER_DIGITS: usize = 32;
 
-/// How often a lock is tried on a file that others may remove.
+/// How often riposte tries to lock a record that other processes may remove.
 const TRIES: usize = 16;
 
 /// What an entry of the cache is.
@@ -49,7 +49,7 @@ pub enum Kind {
     Outputs,
     Answers,
     Hashes,
-    /// What a killed process has left, or a lock without the file that it was for.
+    /// A temporary file of a killed process, or a lock whose file is gone.
     LeftOver,
 }
 
@@ -74,12 +74,12 @@ pub struct Entry {
     pub path: PathBuf,
     /// The files that belong to it: locks and SQLite's journals.
     beside: Vec<PathBuf>,
-    /// The beginning of its name, which is that of all entries for its collection.
+    /// The beginning of the entry's name, which all entries of the same collection share.
     pub stem: Option<String>,
-    /// The path of its collection, where that is known.
+    /// The path of the entry's collection, if it is known.
     pub collection: Option<PathBuf>,
     pub bytes: u64,
-    /// When it was last written, or its collection last used.
+    /// When the entry was last written or its collection was last used, whichever is later.
     pub used: Option<SystemTime>,
     /// Whether another process uses it.
     pub in_use: bool,
@@ -91,7 +91,7 @@ impl Entry {
         name.to_string_lossy().into_owned()
     }
 
-    /// Whether a user may mean this entry by `word`: the name of its file, the name of its collection with or without the hash, the path of its
+    /// Whether `word` names this entry. It can be the name of its file, the name of its collection with or without the hash, the path of its
     /// collection, or its kind.
     pub fn is_named(&self, word: &str) -> bool {
         let of_path = || Some(stem_of(&Path::new(word).canonicalize().ok()?));
@@ -105,15 +105,15 @@ impl Entry {
     }
 }
 
-/// What is in a cache directory.
+/// The contents of a cache directory.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub entries: Vec<Entry>,
-    /// The names of what riposte has not stored. Symbolic links are among them.
+    /// The names of files and directories that riposte did not create. Every symbolic link is among them.
     pub others: Vec<String>,
 }
 
-/// The beginning of the names of everything that is stored about the collection at this path, which has no symbolic links.
+/// The stem of the collection at this path, which must be free of symbolic links.
 fn stem_of(collection: &Path) -> String {
     let hash = Sha256::digest(collection.as_os_str().as_encoded_bytes());
     let hash = hex(&hash[..STEM_DIGITS / 2]);
@@ -124,11 +124,11 @@ fn stem_of(collection: &Path) -> String {
     format!("{}-{hash}", name.unwrap_or_default())
 }
 
-/// The path of the SQLite file in `dir` for the collection at this path, which must be free of symbolic links. Until this process ends,
-/// [`clear`] removes nothing that is stored of the collection.
+/// The path of the SQLite file in `dir` for the collection at this path, which must be free of symbolic links. Until this process ends, [`clear`]
+/// removes no entry of the collection.
 pub fn store(dir: &Path, collection: &Path) -> PathBuf {
     let stem = stem_of(collection);
-    // a cache without records can be used, too: they only protect it, and say what it is for
+    // errors are ignored because the cache works without records: they only protect its entries and name their collection
     let _ = note_use(dir, &stem, collection);
     dir.join(format!("{stem}.sqlite"))
 }
@@ -137,15 +137,15 @@ fn note_use(dir: &Path, stem: &str, collection: &Path) -> io::Result<()> {
     let path = record(dir, stem);
     for _ in 0..TRIES {
         let mut file = disk::open_lock(&path)?;
-        // written before the lock: some systems let nobody write what is locked
+        // written before locking: some systems forbid writing to a locked file
         if file.metadata()?.len() == 0 {
             writeln!(file, "{}", collection.display())?;
         }
         file.set_modified(SystemTime::now())?;
         file.lock_shared()?;
-        // it may have been removed before the lock
+        // another process may have removed the file before it was locked
         if disk::is_at(&file, &path) {
-            // the lock has to last as long as the process, which uses what is stored until its end
+            // keeps the lock until the process ends, because it may use the entries until then
             std::mem::forget(file);
             break;
         }
@@ -157,7 +157,7 @@ fn record(dir: &Path, stem: &str) -> PathBuf {
     dir.join(format!("{RECORD}{stem}"))
 }
 
-/// What a name in the cache directory stands for.
+/// The meaning of a name in the cache directory.
 #[derive(Debug, PartialEq, Eq)]
 enum Name<'n> {
     Record(&'n str),
@@ -254,10 +254,10 @@ fn read_name(name: &str) -> Name<'_> {
     Name::Other
 }
 
-/// Lists a cache directory. One that does not exist has nothing in it.
+/// Lists a cache directory. A directory that does not exist counts as empty.
 ///
 /// # Errors
-/// It cannot be read.
+/// The directory cannot be read.
 pub fn list(dir: &Path) -> Result<Listed> {
     let reading = || format!("cannot list {}", dir.display());
     let mut names = BTreeSet::new();
@@ -338,7 +338,7 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Whether something with a name of riposte's has riposte's contents, too.
+/// Whether a file or directory with such a name also has the contents that riposte gives it.
 fn is_ours(kind: Kind, path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else {
         return false;
@@ -405,8 +405,8 @@ fn size(path: &Path) -> u64 {
     inside.map(|entry| size(&entry.path())).sum()
 }
 
-/// When a file, or the newest file in a directory, was written. The times of reading are of no use: not every system keeps them, and listing
-/// changes them.
+/// When a file, or the newest file in a directory, was written. Access times would be of no use: not every system keeps them, and listing changes
+/// them.
 fn written(path: &Path) -> Option<SystemTime> {
     let found = fs::symlink_metadata(path).ok()?;
     let own = found.modified().ok();
@@ -418,7 +418,7 @@ fn written(path: &Path) -> Option<SystemTime> {
     own.max(newest.max())
 }
 
-/// The path of the collection that a stem stands for, and when it was last used, where there is a record.
+/// The path of the collection with this stem, and when it was last used. Both are `None` if there is no record.
 fn read_record(dir: &Path, stem: &str) -> (Option<PathBuf>, Option<SystemTime>) {
     let path = record(dir, stem);
     if !is_file(&path) {
@@ -437,14 +437,14 @@ fn read_record(dir: &Path, stem: &str) -> (Option<PathBuf>, Option<SystemTime>) 
     (collection.filter(is_right), written(&path))
 }
 
-/// The exclusive lock on a stem, or on a file that another process may lock.
+/// The result of locking a record or another file exclusively.
 enum Locked {
-    /// Free, and locked where the system has such locks.
+    /// No other process has locked the file. `None` if there is nothing to lock, or the system has no such locks.
     Ours(Option<File>),
     InUse,
 }
 
-/// Locks a file that exists.
+/// Locks a file, without creating it.
 fn lock_existing(path: &Path) -> Locked {
     if !is_file(path) {
         return Locked::Ours(None);
@@ -474,14 +474,14 @@ struct InUse;
 fn lock_entry(entry: &Entry) -> Result<Vec<File>, InUse> {
     let mut locks = Vec::new();
     if entry.kind == Kind::LeftOver {
-        // what cannot be opened may belong to a living process: some systems cannot open directories
+        // an entry that cannot be opened counts as in use: some systems cannot open directories
         match disk::lock_abandoned(&entry.path) {
             Ok(Some(lock)) => locks.push(lock),
             _ => return Err(InUse),
         }
     }
     for path in &entry.beside {
-        // SQLite has locks of its own on its files
+        // journals need no lock here: SQLite locks its own files
         if path.extension().is_some_and(|end| end == "lock") {
             match lock_existing(path) {
                 Locked::InUse => return Err(InUse),
@@ -511,7 +511,7 @@ fn is_locked_by_sqlite(path: &Path) -> bool {
     })
 }
 
-/// What became of an entry that was to be removed.
+/// The result of removing an entry.
 #[derive(Debug)]
 pub enum Removal {
     Removed,
@@ -520,7 +520,7 @@ pub enum Removal {
     Failed(io::Error),
 }
 
-/// Removes entries of `dir`, except those that another process uses. Returns what became of each.
+/// Removes entries of `dir`, except those that another process uses. Returns the result for each entry.
 pub fn clear<'e>(dir: &Path, entries: &'e [Entry]) -> Vec<(&'e Entry, Removal)> {
     let mut by_stem: BTreeMap<Option<&str>, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
@@ -551,7 +551,7 @@ pub fn clear<'e>(dir: &Path, entries: &'e [Entry]) -> Vec<(&'e Entry, Removal)> 
     results
 }
 
-/// Locks a stem; its record is created if it has none.
+/// Locks the record of a stem, and creates the record if there is none.
 fn lock_stem(dir: &Path, stem: &str) -> Locked {
     let path = record(dir, stem);
     match disk::open_lock(&path) {
@@ -565,7 +565,7 @@ fn remove(entry: &Entry) -> Removal {
     let Ok(_locks) = lock_entry(entry) else {
         return Removal::InUse;
     };
-    // a journal after its file: without its journal, the file would be damaged
+    // a journal is removed after its file: without the journal, the file would be damaged
     let paths = [&entry.path].into_iter().chain(&entry.beside);
     for path in paths {
         match disk::remove(path) {
@@ -576,7 +576,7 @@ fn remove(entry: &Entry) -> Removal {
     Removal::Removed
 }
 
-/// Removes the record of a stem that stands for nothing any more.
+/// Removes the record of a stem if no entry has that stem any more.
 fn remove_last_record(dir: &Path, stem: &str) {
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
@@ -586,7 +586,7 @@ fn remove_last_record(dir: &Path, stem: &str) {
         _ => false,
     };
     if !names.any(is_of_stem) {
-        // a record that stays only takes space
+        // a record that cannot be removed only takes space
         let _ = fs::remove_file(record(dir, stem));
     }
 }

@@ -15,8 +15,8 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ObjectStance};
 
-/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. Without `stances`, and for topics that
-/// do not name two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::rank::run`].
+/// Returns the lines of the run, in the order of the topics, and the explanations of the scores. Without `stances`, and for topics that do not name
+/// two objects, lines have Q0 instead of a stance. `on_progress` and errors are as for [`super::rank::run`].
 pub fn run(
     topics: &[Topic],
     sources: &mut Sources,
@@ -78,9 +78,9 @@ struct Passage<'a> {
     id: &'a DocId,
     /// The part that is read.
     text: String,
-    /// What was left out.
+    /// Notes about text that was left out.
     cuts: Vec<String>,
-    /// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` if it does not read the passage.
+    /// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` if it has not read the passage.
     logits: Option<Vec<MaskedLogits>>,
 }
 
@@ -108,8 +108,8 @@ impl<'a> Passages<'a> {
         documents.map(passage).collect::<Result<_>>().map(Passages)
     }
 
-    /// Lets the pair encoder read the first `depth` passages, all at once: read one by one, they would keep a single core busy, and each would be
-    /// stored in a transaction of its own. Without an encoder nothing happens.
+    /// Lets the pair encoder read the first `depth` passages in one call: passages read one by one would use a single core, and each would be stored
+    /// in a separate transaction. Without an encoder nothing happens.
     fn encode(
         &mut self,
         objects: &Objects,

@@ -11,7 +11,7 @@ use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// The lines of the run, and the explanations of the scores, as from [`rank::run`], with the stance of each explained argument.
+/// Returns the lines of the run and the explanations of the scores, as [`rank::run`] does, with the stance of each explained argument.
 ///
 /// # Errors
 /// As for [`rank::run`].
@@ -28,7 +28,7 @@ pub fn run(
     rank::run_with(topics, sources, settings, tag, on_progress, explain)
 }
 
-/// Adds to each explained argument the explanation of its stance towards the topic's claim, which differs from its own conclusion.
+/// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
 fn explain_stances(
     topic: &Topic,
     sources: &mut Sources,

@@ -1,8 +1,8 @@
 //! The debate sheet of a topic: the strongest arguments for and against its claim, and with each the images that illustrate it.
 //!
-//! Arguments are ranked as Task 1 ranks them, near-duplicates are folded into the best of them, and each is put on the side that its stance
-//! towards the claim has. An image of the topic's PRO list is compared with the arguments for the claim, one of the CON list with those
-//! against it, sentence by sentence: two sentences tell a reader more than two whole texts why they belong together.
+//! Arguments are ranked as in Task 1, near-duplicates are folded into the best of them, and each argument is put on the side that its stance towards
+//! the claim gives. An image of the topic's PRO list is compared with the arguments for the claim, an image of the CON list with those against it.
+//! The comparison is by sentences, because two sentences show a reader better than two whole texts why an image and an argument belong together.
 
 use std::collections::HashSet;
 
@@ -27,37 +27,37 @@ use crate::trec::{DocId, ScoredDoc, Stance};
 /// Number of arguments on each side of a sheet: as many as a printed page has room for, each with its images.
 pub const PER_SIDE: usize = 5;
 
-/// Number of arguments, from the top of the ranking, among which those of a sheet are chosen: all that the default approach re-ranks.
+/// Number of best-ranked arguments from which those of a sheet are chosen: all that the default approach re-ranks.
 const CONSIDERED: usize = 50;
 
-/// Arguments are folded if the resemblance of their three-word shingles is at least this. A re-ranking asks for .8 before it moves a text;
-/// on a sheet of a few arguments, half of the same words is too much already.
+/// Arguments are folded if the resemblance of their three-word shingles is at least this. Re-ranking uses a threshold of 0.8, but on a sheet of few
+/// arguments, half of the same words is already too much.
 const ALIKE: f64 = 0.5;
 
-/// The least cosine of an argument about the topic to the topic's title, and the least share of the largest cosine among the considered
-/// arguments. Of the arguments that were judged highly relevant to the nine development topics of argquality20 hardly any is lost.
+/// An argument is about the topic if its cosine to the topic's title is at least `LEAST_LIKENESS`, and at least `LEAST_SHARE` of the largest cosine
+/// among the considered arguments. Hardly any argument that was judged highly relevant to the nine development topics of argquality20 is lost.
 const LEAST_LIKENESS: f64 = 0.3;
 const LEAST_SHARE: f64 = 0.5;
 
 /// Marks with which a quotation begins.
 const QUOTATION_MARKS: [char; 4] = ['"', '“', '„', '‘'];
 
-/// A sentence is compared if it has at least so many words: fewer say too little, as "Click here".
+/// Minimum number of words of a sentence that is compared: shorter ones, such as "Click here", say too little.
 const FEWEST_WORDS: usize = 4;
 
-/// Number of sentences of an argument, and of an image, that are compared: the first ones.
+/// Maximum number of sentences of an argument, and of an image, that are compared. The first ones are used.
 const SENTENCES: usize = 24;
 
-/// Number of pages of an image whose words are compared.
+/// Maximum number of pages of an image whose words are compared.
 const PAGES: usize = 3;
 
-/// A quotation ends with the sentence that brings it to so many words.
+/// A quotation ends with the sentence in which it reaches this number of words.
 const QUOTED_WORDS: usize = 35;
 
 /// The maximum number of characters of a quotation, for texts without full stops.
 const QUOTED_CHARACTERS: usize = 420;
 
-/// The images of a topic, and what is known of them.
+/// The images of a topic, and their evidence.
 #[derive(Clone, Copy)]
 pub struct Images<'a> {
     pub store: &'a Store,
@@ -65,8 +65,8 @@ pub struct Images<'a> {
     pub lines: &'a [&'a ImageRunLine],
 }
 
-/// The sheet of a topic. `ranking` are the arguments about it, the best first; each side gets at most `per_side` of them. Without the pair
-/// encoder, sides are found by words alone; without sentence vectors, images have no argument.
+/// The sheet of a topic. `ranking` has the arguments about it, the best first; each side gets at most `per_side` of them. Without the pair encoder,
+/// sides are decided by words only; without sentence vectors, images are not compared with arguments.
 ///
 /// # Errors
 /// A store, the index of the arguments or a model fails.
@@ -154,8 +154,8 @@ fn choose_arguments(
 /// An argument with its rank and its score.
 type Ranked = (usize, f64, FoundArgument);
 
-/// The arguments that are about the topic. Where a collection has few of them, the top of a ranking has others too. The cosine of
-/// the conclusion or of the beginning of the text to the topic's title must reach [`LEAST_LIKENESS`] and [`LEAST_SHARE`]; without sentence vectors all
+/// Keeps the arguments that are about the topic. If a collection has few of them, others reach the top of the ranking too. The cosine of the
+/// conclusion or of the beginning of the text to the topic's title must reach [`LEAST_LIKENESS`] and [`LEAST_SHARE`]; without sentence vectors all
 /// are kept.
 fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<Ranked>> {
     let mut texts = vec![topic.title.as_str()];
@@ -178,18 +178,18 @@ fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<R
     Ok(likely.map(|(argument, _)| argument).collect())
 }
 
-/// An argument of a sheet, as it is quoted and images are compared with it.
+/// An argument of a sheet, with its quotation and the sentences that images are compared with.
 struct ArgumentText {
     id: DocId,
     side: Stance,
     quote: String,
-    /// The sentences that take its side; all if none does.
+    /// The sentences that take the argument's side, or all sentences if none does.
     sentences: Vec<String>,
 }
 
 impl ArgumentText {
-    /// Quotes an argument, beginning with the sentence that is most about the claim and takes the side most clearly: that with the largest sum
-    /// of the cosine to the claim and the balance of its stance.
+    /// Quotes an argument, beginning with the sentence that is most about the claim and takes the side most clearly. This is the sentence with the
+    /// largest sum of its cosine to the claim and the balance of its stance.
     fn read(
         claim: &str,
         argument: &FoundArgument,
@@ -225,7 +225,7 @@ impl ArgumentText {
             .reduce(|a, b| if b.1 > a.1 { b } else { a });
         let quote = match clearest {
             Some((from, _)) => quoted(&sentences[from..]),
-            // a text without a sentence of several words
+            // the text has no sentence of enough words
             None => quotation(&argument.premise),
         };
         if support.iter().any(|support| *support >= MIN_BALANCE) {
@@ -245,7 +245,7 @@ impl ArgumentText {
     }
 }
 
-/// The first sentences, with enough words to be quoted.
+/// Quotes the first sentences, as many as are needed for a quotation.
 fn quoted(sentences: &[String]) -> String {
     let mut quote = String::new();
     for sentence in sentences {
@@ -260,7 +260,7 @@ fn quoted(sentences: &[String]) -> String {
     quotation(&quote)
 }
 
-/// A text on one line, as it is quoted.
+/// A text on one line, shortened to the length of a quotation.
 pub(crate) fn quotation(text: &str) -> String {
     shortened(&one_line(text), QUOTED_CHARACTERS)
 }
@@ -370,7 +370,7 @@ struct Nearest<'a> {
     likeness: f64,
 }
 
-/// The sentences of an image that are compared: those in it first, then those that describe it, then those around it. None is repeated.
+/// The sentences of an image that are compared, each once: first those in the image, then those that describe it, then those around it.
 pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
     let blocks = evidence.text_blocks();
     let mut texts: Vec<(&'static str, &str)> = Vec::new();

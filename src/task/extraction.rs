@@ -23,7 +23,7 @@ use crate::weights::{CheckedModel, Models, Role};
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
 
-/// What a user chooses.
+/// The options that a user can choose.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExtractionOptions<'a> {
     /// The name of the OCR model; `None` for the first that is installed.
@@ -36,16 +36,16 @@ pub(crate) struct ExtractionOptions<'a> {
     pub numeric: NumericMode,
     /// The numbers of CLIP.
     pub clip_numeric: Numeric,
-    /// What OCR reads.
+    /// The script that OCR reads.
     pub script: Script,
 }
 
-/// What trying documents in other processes has shown.
+/// The result of trying documents in separate processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trial {
-    /// The documents that a process died of, and how it died.
+    /// The documents in which a process died, and how it died.
     pub deaths: Vec<(DocId, String)>,
-    /// Whether the user stopped it. Then nothing is recorded.
+    /// Whether the user stopped the trial. Nothing is recorded in that case.
     pub interrupted: bool,
 }
 
@@ -94,7 +94,7 @@ impl Extraction {
             ] {
                 if let Some(int8) = store.numerics(channel)?.get(&Some(Numeric::Int8)) {
                     on_event(Event::Note(format!(
-                        "--numeric float: stored {what} (images: {int8}); with another file as --evidence, all is computed in floats"
+                        "--numeric float: stored {what} (images: {int8}); to compute everything in floats, give another file as --evidence"
                     )));
                 }
             }
@@ -122,8 +122,8 @@ impl Extraction {
         Ok(producers)
     }
 
-    /// What computes the networks of a channel, if this run has loaded them, and the numbers of the stored evidence if they differ between
-    /// images; empty if there is nothing to say.
+    /// Describes the runtime and the numbers (int8 or floats) of a channel's networks, if this run has loaded them, and the numbers of the stored
+    /// evidence if they differ between images; empty otherwise.
     ///
     /// Errors: the store cannot be read.
     pub(crate) fn backend(&self, channel: Channel) -> Result<String> {
@@ -140,7 +140,7 @@ impl Extraction {
                 let model = self.tools.clip.as_ref().and_then(Lazy::loaded);
                 model.map(|model| match model.agreement() {
                     Some(least) => format!(
-                        "; {}, on its examples at a cosine of {least:.4} or more to floats",
+                        "; {}, with a cosine of at least {least:.4} to floats on its examples",
                         model.numeric()
                     ),
                     None => format!("; {}", model.numeric()),
@@ -180,7 +180,7 @@ impl Extraction {
         let found = match models::find(&self.models, Role::Sentence, None)? {
             Ok(model) => models::pair_encoder(&model, self.numeric)?,
             Err(why) => Err(format!(
-                "the stance of texts goes by words and stored model outputs alone: {why}"
+                "the stance of texts depends only on words and stored model outputs: {why}"
             )),
         };
         Ok(match found {
@@ -192,9 +192,9 @@ impl Extraction {
         })
     }
 
-    /// Lets `try_apart` try, in other processes, the documents in which riposte may have died: those at work when an earlier extraction
-    /// was killed and, with `retry`, those that are passed over. Those of which a process dies are passed over from now on. Returns
-    /// whether the user has stopped it.
+    /// Calls `try_apart` to try, in separate processes, the documents in which riposte may have died: those in progress when an earlier extraction
+    /// was killed and, with `retry`, those that are passed over. A document in which a process dies is passed over from now on. Returns whether the
+    /// user stopped the trial.
     ///
     /// # Errors
     /// The store cannot be read or written, or `try_apart` fails.
@@ -213,7 +213,7 @@ impl Extraction {
             return Ok(false);
         }
         on_event(Event::Note(format!(
-            "riposte may have died in one of these documents; each is first tried in a process of its own: {}",
+            "riposte may have died in one of these documents; each is first tried in a separate process: {}",
             suspects.len()
         )));
         let trial = try_apart(self.store.path(), &suspects)?;
@@ -232,8 +232,8 @@ impl Extraction {
         Ok(false)
     }
 
-    /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress. Damaged records
-    /// that are met are computed anew.
+    /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress. If a damaged record is
+    /// found, all damaged records are computed again.
     ///
     /// # Errors
     /// The store or a model fails, or evidence is missing and the store cannot be written.
@@ -256,11 +256,11 @@ impl Extraction {
         }
     }
 
-    /// Removes the damaged records of all documents, so that [`Extraction::extract`] computes them anew. A note names them.
+    /// Removes the damaged records of all documents, so that [`Extraction::extract`] computes them again. A note names them.
     ///
     /// # Errors
-    /// The store cannot be read or written, or is damaged beyond single records, or a model is missing that would have to compute a
-    /// record anew: then nothing is removed.
+    /// The store cannot be read or written, or is damaged beyond single records, or a model that must compute a record again is missing. In the last
+    /// case, nothing is removed.
     pub(crate) fn remove_damaged(&mut self, on_event: &mut OnEvent) -> Result<()> {
         let damaged = self.store.damaged_records()?;
         let stored = self.store.channels()?;
@@ -269,7 +269,7 @@ impl Extraction {
             let is_lost = |channel: &Channel| stored.contains(channel) && !self.tools.has(*channel);
             if let Some(channel) = channels.find(is_lost) {
                 bail!(
-                    "{}: the record of {} in the table {} is damaged, and {channel} cannot be computed anew: {}",
+                    "{}: the record of {} in the table {} is damaged, and {channel} cannot be computed again: {}",
                     self.store.path().display(),
                     record.document,
                     record.table,
@@ -287,7 +287,7 @@ impl Extraction {
                 named.push("…".to_owned());
             }
             on_event(Event::Note(format!(
-                "damaged records in {} are computed anew: {}, {}",
+                "damaged records in {} are computed again: {}, {}",
                 self.store.path().display(),
                 damaged.len(),
                 named.join(", ")
@@ -309,7 +309,7 @@ impl Extraction {
             let on_progress = &mut |progress: extract::Progress| {
                 on_event(Event::Progress {
                     done: progress.done,
-                    // fewer than above if the extent is a shard
+                    // smaller than `total` above if the extent is a shard
                     total: progress.total,
                     outputs: None,
                 });
@@ -320,7 +320,7 @@ impl Extraction {
     }
 }
 
-/// Computes what the store at `evidence` lacks of the documents, and stores nothing. `on_done` is called after each.
+/// Computes the evidence of the documents that the store at `evidence` lacks, and stores nothing. `on_done` is called after each document.
 ///
 /// # Errors
 /// The store cannot be read, a model is damaged or fails, or `on_done` does.
@@ -438,8 +438,8 @@ fn find_tools(
     })
 }
 
-/// Copies the evidence and the model outputs of `shard` that `store` lacks. The shard is not written. It is a store or a directory of
-/// Parquet files, which have no model outputs.
+/// Copies the evidence and the model outputs of `shard` that `store` lacks. `shard` is an evidence store or a directory of Parquet files, which
+/// contain no model outputs. It is not changed.
 ///
 /// # Errors
 /// One of the stores cannot be read or written.
@@ -453,7 +453,7 @@ pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
     let merged = store.merge(file.path())?;
     let mut outputs = crate::reading::outputs::OutputStore::open(store.path())?;
     match outputs.merge(file.path()) {
-        // they can be computed again
+        // model outputs can be computed again
         Err(_) if merged.is_damaged => Ok(merged),
         copied => copied.map(|()| merged),
     }

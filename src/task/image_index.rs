@@ -1,4 +1,4 @@
-//! The index over the words of images, which is beside their evidence.
+//! The index of the words of images, which is stored beside their evidence.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::index::analyzer::Analyzer;
 use crate::index::corpus::{self, Corpus, Effort, Kind};
 use crate::index::images::Updated;
 
-/// The directory of the index with that analyzer that belongs to an evidence file.
+/// The directory of an evidence file's index that uses this analyzer.
 pub(crate) fn directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
     corpus::directory(evidence, Kind::Images, analyzer)
 }
 
-/// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an index that is not up to
-/// date stays as it is, and another one is built in a temporary directory, which has to exist as long as the index is used.
+/// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an outdated index stays unchanged,
+/// and another one is built in a temporary directory, which must exist as long as the index is used.
 ///
 /// # Errors
 /// As [`index::images::open`].

@@ -26,29 +26,30 @@ use crate::trec::debate::DebateSheet;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 
-/// What a user asks for.
+/// The user's request.
 pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
-    /// If the evidence is only that of a shard, or what shards have found, which. Then there is no collection.
+    /// The part of a collection that this process works on: a shard, or what the shards have found. `None` for a whole collection. With a part,
+    /// `collection` has no images.
     pub part: Option<&'a PartOfImages>,
     pub topics: &'a [Topic],
     /// The settings of each run; at least one.
     pub runs: &'a [Settings],
     pub arguments: Option<&'a ArgumentSource>,
-    /// The number of arguments for each side of a debate sheet; `None` if no sheets are made. They need arguments.
+    /// The number of arguments for each side of a debate sheet; `None` if no sheets are made. Sheets need `arguments`.
     pub debate: Option<usize>,
     /// Number of images to rank, the first ones by id; `None` for all.
     pub limit: Option<usize>,
     /// Number of extraction threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Whether the contents of all files are compared with those of last time, even if sizes and times are the same.
+    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
     pub rehash: bool,
     pub effort: Effort,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// The runs that were asked for, and what is known of the evidence.
+/// The requested runs, and a summary of the extraction.
 pub(crate) struct ImageRuns {
     pub runs: Vec<ImageRun>,
     pub summary: Summary,
@@ -57,7 +58,7 @@ pub(crate) struct ImageRuns {
 /// A run, and figures about it.
 pub(crate) struct ImageRun {
     pub ranking: ImageRanking,
-    /// One for each topic, if they were asked for.
+    /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
     pub verified: corpus::Verified,
     pub index_seconds: f64,
@@ -74,11 +75,11 @@ pub(crate) fn uses_arguments(settings: &Settings) -> bool {
             .contains_key(&RelevanceChannel::Arguments)
 }
 
-/// Computes missing evidence, brings the indexes up to date, and ranks the images for each topic, once for each run. Damaged records that
-/// are met are computed anew.
+/// Computes missing evidence, updates the indexes, and ranks the images for each topic, once for each run. If a damaged record is found, all damaged
+/// records are computed again.
 ///
 /// # Errors
-/// A store, a model or the index fails, or the user has stopped the run. Evidence and model outputs are stored in either case.
+/// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
 pub fn run(
     extraction: &mut Extraction,
     request: ImageRequest,
@@ -133,7 +134,7 @@ fn extract(
     let extent = extent(Shard::WHOLE, request.limit, request.threads, request.rehash);
     let summary = extraction.extract(request.collection, extent, request.stop, on_event)?;
     if summary.stopped {
-        bail!("stopped before the end, without a run; the same command goes on where it was");
+        bail!("stopped before the end, without a run; the same command continues from there");
     }
     Ok(summary)
 }
@@ -231,7 +232,7 @@ fn rank(
         for (done, topic) in request.topics.iter().enumerate() {
             if request.stop.load(Ordering::Relaxed) {
                 bail!(
-                    "stopped before the debate sheets were made, without a run; the same command goes on where it was"
+                    "stopped before the debate sheets were made, without a run; the same command continues from there"
                 );
             }
             let on_progress = &mut |outputs| {

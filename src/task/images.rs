@@ -5,7 +5,7 @@
 //! score is `relevance × (1 + argues + stance)`: if all three are probabilities, this is the expected number of the three official measures
 //! for which the image counts.
 //!
-//! Approaches of others may take all images as candidates, keep those of another stance out of a list, and compute scores otherwise
+//! Published approaches can take all images as candidates, keep those of another stance out of a list, and compute scores differently
 //! ([`ListRecipe`](super::approach::ListRecipe)).
 
 mod clusters;
@@ -47,20 +47,20 @@ pub use shards::FoundImage;
 use signals::{CrawlRanks, Signals};
 use texts::PoolTexts;
 
-/// Number of candidates for each topic or, if candidates are cut after their stances are estimated, for each of its stances. It is five times
-/// the number of listed images: enough for a choice within each stance, but so few that no image off topic is listed for its strong stance.
+/// Number of candidates for each topic or, if candidates are cut after their stances are estimated, for each of its stances. It is five times the
+/// number of listed images: enough for a choice within each stance, but so few that no off-topic image is listed because of a strong stance.
 const POOL: usize = 100;
 
 /// Number of topics that are ranked together: enough for all threads, and few enough for their candidates to fit in memory.
 const TOPICS_AT_ONCE: usize = 8;
 
-/// Number of topics for which the vectors of all images are read once. Each topic takes some megabytes, and each reading takes seconds.
+/// Number of topics for which the vectors of all images are read once. Each topic takes some megabytes of memory, and each reading takes seconds.
 const TOPICS_PER_READING: usize = 64;
 
 /// The error if the user stops a ranking.
 const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
-/// What a user sets.
+/// The settings that a user chooses.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub approach: ImageApproach,
@@ -89,7 +89,7 @@ impl Settings {
 /// A run, and the explanations of its scores.
 #[derive(Debug)]
 pub struct ImageRanking {
-    /// In the order of the topics, then PRO before CON, then by rank. The one list of a claim stands as PRO.
+    /// In the order of the topics, then PRO before CON, then by rank. The lines of a claim's single list have the stance PRO.
     pub lines: Vec<ImageRunLine>,
     /// By topic and image, why an image conveys a claim; empty for other runs.
     pub rationales: HashMap<(TopicId, DocId), String>,
@@ -97,7 +97,7 @@ pub struct ImageRanking {
     pub explained: Vec<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
-    /// Of a shard, what it has found. Then there are no lines.
+    /// The images that a shard has found; empty if this is no shard. A shard has no lines.
     pub found: Vec<FoundImage>,
 }
 
@@ -105,7 +105,7 @@ pub struct ImageRanking {
 /// returns `false`, ranking stops with an error.
 ///
 /// # Errors
-/// A store or a model fails, or ranking was stopped. The outputs of models are stored in either case.
+/// A store or a model fails, or ranking was stopped. The model outputs that were computed before are stored in every case.
 pub fn rank(
     index: &ImageIndex,
     store: &Store,
@@ -239,7 +239,7 @@ impl Relevance {
 /// The candidates for a topic: the numbers of images and the explanations of their relevance, the most relevant first.
 type Pool = Vec<(usize, Explanation)>;
 
-/// What is the same for all topics.
+/// What all topics share.
 struct Ranker<'a> {
     index: &'a ImageIndex,
     /// The path of the evidence store, which each thread opens for itself.
@@ -248,7 +248,7 @@ struct Ranker<'a> {
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
-    /// The sentiment of every image whose sign is its stance; `None` if the approach does not need that of all images.
+    /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
     clusters: Option<ClusterWeights>,
@@ -284,7 +284,7 @@ impl Ranker<'_> {
                 let relevance = self.relevance(task, &members, signals)?;
                 ensure!(
                     approach.form == Form::Stances || !relevance.columns.is_empty(),
-                    "all channels of the approach {} are off: there is nothing to rank by (riposte models list says what is missing)",
+                    "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
                     approach.name
                 );
                 Ok(self.pool(&relevance, &members))
@@ -454,7 +454,7 @@ impl Ranker<'_> {
             .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
         if recipe.form == Form::Claims && order.len() < self.settings.claim_length {
-            // each claim is served, if need be by images that have nothing in common with it
+            // each claim gets a full list, if necessary with images that have nothing in common with it
             let known: HashSet<usize> = order.iter().map(|(_, at)| *at).collect();
             let others = members.iter().filter(|at| !known.contains(*at));
             let missing = self.settings.claim_length - order.len();
@@ -464,7 +464,7 @@ impl Ranker<'_> {
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         match (recipe.lists.cut, &self.sentiment) {
             (Cut::BeforeStance, _) => order.truncate(recipe.lists.pool.unwrap_or(POOL)),
-            // relevance alone decides the order, so that the rest of each stance cannot be listed
+            // only relevance decides the order, so images beyond the first of each stance cannot be listed
             (Cut::AfterStance, Some(values)) if recipe.argument == ArgumentRecipe::None => {
                 let (mut pro, mut con) = (POOL, POOL);
                 order.retain(|(_, at)| match values.get(*at) {
@@ -489,7 +489,7 @@ impl Ranker<'_> {
             .collect()
     }
 
-    /// The evidence about the images in these pools, as far as the approach uses it, by number.
+    /// The evidence about the images in these pools, by the number of the image. Only what the approach uses is read.
     fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
         let mut numbers: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
         numbers.sort_unstable();
@@ -519,7 +519,7 @@ impl Ranker<'_> {
     }
 }
 
-/// Whether there is room for one more; takes it.
+/// Takes one place if there is room, and returns whether there was.
 fn take_one(room: &mut usize) -> bool {
     let is_free = *room > 0;
     *room = room.saturating_sub(1);

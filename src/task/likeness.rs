@@ -80,8 +80,7 @@ pub(super) fn side_of(balance: f64) -> Stance {
     }
 }
 
-/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]; `None` if its side is uncertain. [`argument_sentences`] says how
-/// it is found.
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]; `None` if its side is uncertain. [`argument_sentences`] describes the method.
 ///
 /// # Errors
 /// The store of model outputs or the encoder fails.
@@ -90,7 +89,7 @@ pub(super) fn balances(
     arguments: &[FoundArgument],
     reader: &mut Reader,
 ) -> Result<Vec<Option<f64>>> {
-    // for each argument the claim of its conclusion, then its premise
+    // each argument has two pairs: the claim with its conclusion, then the claim with its premise
     let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(2 * arguments.len());
     for argument in arguments {
         pairs.push((claim, &argument.conclusion));
@@ -186,14 +185,14 @@ pub struct ArgumentVectors {
 pub struct Likeness {
     /// Mean cosine to the most similar sentences for the claim, in [-1, 1].
     pub pro: f64,
-    /// The same of the sentences against it.
+    /// Mean cosine to the most similar sentences against the claim, in [-1, 1].
     pub con: f64,
     /// The most similar sentence of both sides.
     pub nearest: ArgumentSentence,
 }
 
 impl ArgumentVectors {
-    /// `vectors` has one of unit length for each sentence. `None` if a side has too few sentences to be compared.
+    /// `vectors` has one vector of unit length for each sentence. Returns `None` if a side has too few sentences to be compared.
     pub fn new(
         sentences: Vec<ArgumentSentence>,
         vectors: Vec<Vec<f32>>,
@@ -205,8 +204,8 @@ impl ArgumentVectors {
         })
     }
 
-    /// The likeness of something that these vectors of unit length describe: for each sentence the largest cosine counts. `None` if
-    /// no vector has as many dimensions as the sentences.
+    /// The likeness of something that these vectors of unit length describe. For each sentence, the largest cosine counts. `None` if no vector has as
+    /// many dimensions as the vectors of the sentences.
     pub fn likeness<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>) -> Option<Likeness> {
         let mut best: Vec<Option<f64>> = vec![None; self.sentences.len()];
         for vector in vectors {

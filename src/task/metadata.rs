@@ -22,7 +22,7 @@ pub struct Config {
     pub actor: Actor,
     pub implementation: Source,
     pub data: Collection,
-    /// Where this was read; `None` if there is no configuration.
+    /// The file that this was read from; `None` if there is no configuration.
     pub file: Option<ConfigFile>,
 }
 
@@ -32,7 +32,7 @@ pub struct ConfigFile {
     /// The file's name, without the directory, which may tell who the user is.
     pub name: String,
     pub sha256: String,
-    /// The options whose values are the file's.
+    /// The options whose values come from the file.
     pub options: BTreeMap<String, String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Source {
     pub repository: Option<String>,
 }
 
-/// What the user's collection is called, if it is not the lab's.
+/// The name and the source of the user's collection, if it is not the lab's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
@@ -95,14 +95,14 @@ pub struct Description<'a> {
     pub task: String,
     /// The year of the lab, if it is known.
     pub year: Option<u32>,
-    /// What the collection is called, unless the user says otherwise.
+    /// The name of the collection, unless the user's configuration gives another.
     pub test_collection: String,
-    /// The parts of the topics besides their titles that were used. With one of them, the run is a manual one.
+    /// The parts of the topics besides their titles that were used. A run that used any of them is a manual run.
     pub parts: Vec<String>,
     pub approach: &'a str,
     /// The publication that describes the approach.
     pub source: &'a str,
-    /// What the publication leaves open, and what is different here.
+    /// What the publication leaves open, and what riposte does differently.
     pub unknown: &'a str,
     /// The recipe, in TOML.
     pub recipe: &'a str,
@@ -125,7 +125,7 @@ impl Description<'_> {
         let recipe: toml::Table = toml::from_str(self.recipe).context("the recipe")?;
         let mut recipe = yaml_serde::to_value(recipe)?;
         if let Value::Mapping(recipe) = &mut recipe {
-            // these are fields of the method itself
+            // the method has these as fields already
             for key in ["name", "source", "unknown"] {
                 recipe.remove(key);
             }
@@ -239,7 +239,7 @@ fn actor(config: &Config) -> Result<Value> {
     yaml_serde::to_value(actor).context("the actor")
 }
 
-/// Hardware, operating system and libraries, as far as the system tells.
+/// Hardware, operating system and libraries, as far as they are known.
 fn platform() -> Mapping {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut cpu = map([
@@ -292,7 +292,7 @@ fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
     })
 }
 
-/// A word of a command as a shell reads it.
+/// A word of a command, quoted as a shell requires.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%$".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -312,22 +312,22 @@ fn strings(texts: &[String]) -> Value {
     Value::Sequence(texts.iter().map(|text| text.as_str().into()).collect())
 }
 
-/// What `verify` reads of a file that lies beside a run.
+/// What `verify` reads from the metadata file beside a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The tag of the run; empty if there is none.
     pub tag: String,
     /// Whether the run is a manual one.
     pub is_manual: bool,
-    /// The fields that TIRA asks for and that are missing or empty.
+    /// The fields that TIRA requires and that are missing or empty.
     pub missing: Vec<&'static str>,
 }
 
 impl Described {
-    /// Reads a file.
+    /// Reads the text of a file.
     ///
     /// # Errors
-    /// It is not YAML.
+    /// The text is not YAML.
     pub fn parse(text: &str) -> Result<Self> {
         let whole: Value = yaml_serde::from_str(text)?;
         let at = |path: &str| {
@@ -349,7 +349,7 @@ impl Described {
     }
 }
 
-/// The fields that TIRA's check "run-with-metadata" asks for.
+/// The fields that TIRA's check "run-with-metadata" requires.
 const TIRA_FIELDS: [&str; 5] = [
     "actor.team",
     "implementation.source.repository",

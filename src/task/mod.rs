@@ -1,4 +1,4 @@
-//! Tasks: the pipeline of each one. Tasks print nothing; they report [`Event`]s and return their results.
+//! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
 pub mod approach;
 pub(crate) mod arguments;
@@ -40,7 +40,7 @@ pub enum Stage {
     Ranking,
     /// Choosing the arguments of debate sheets, and comparing images with them.
     Debate,
-    /// A search engine on the web answers.
+    /// Waiting for the answers of a search engine on the web.
     Asking,
 }
 
@@ -61,7 +61,7 @@ pub enum Event {
     Index(corpus::Event),
     /// An event of the stage that computes sentence vectors.
     Dense(dense::Event),
-    /// The stage has ended, also after an error.
+    /// The stage has ended, with a result or with an error.
     Ended,
 }
 
@@ -81,7 +81,7 @@ fn run_stage<T>(
     result
 }
 
-/// The tag of a run if the user gives none: the approach's name, with `riposte-` before it if it does not begin so.
+/// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte".
 pub(crate) fn default_tag(approach: &str) -> String {
     let name = approach.replace(char::is_whitespace, "-");
     match name.strip_prefix("riposte") {

@@ -15,8 +15,7 @@ use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 /// The first installed model with this role, or the model `name` if it is given. The inner error says that none is installed.
 ///
 /// # Errors
-/// A model that was asked for by name is not installed, or an installed one is damaged. Going on without it would silently
-/// change the results.
+/// A model that the user named is not installed, or an installed model is damaged. To continue without it would silently change the results.
 pub fn find(
     models: &Models,
     role: Role,
@@ -65,7 +64,7 @@ pub(crate) fn pair_encoder(
 ) -> Result<Result<Lazy<PairEncoder>, String>> {
     if !PairEncoder::belongs_to(&sentences.sha256)? {
         return Ok(Err(format!(
-            "stance goes by words alone: the pair encoder was trained from another model than this {}",
+            "stance depends only on words: the pair encoder was trained from another model than the installed {}",
             sentences.name
         )));
     }
@@ -76,7 +75,7 @@ pub(crate) fn pair_encoder(
     })))
 }
 
-/// The sentence encoder, loaded when it is first used. The same holds for the other models.
+/// The sentence encoder. Like the other models, it is loaded when it is first used.
 pub fn sentences(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Sentences::producer_of(&sha), move || {
@@ -120,15 +119,15 @@ pub fn ocr(
     Ok(Lazy::new(producer, move || load_ocr(&model, mode, script)))
 }
 
-/// The name of the model that reads Latin script alone.
+/// The name of the model that reads only Latin script.
 const OCRS: &str = "ocrs";
 
 /// # Errors
-/// Another script than ocrs reads.
+/// ocrs does not read the script.
 fn expect_latin(script: Script) -> Result<()> {
     match script {
         Script::Latin => Ok(()),
-        Script::All => bail!("--script all: {OCRS} reads Latin script alone; ppocr-v4 reads more"),
+        Script::All => bail!("--script all: {OCRS} reads only Latin script; ppocr-v4 reads more"),
     }
 }
 
@@ -179,7 +178,7 @@ mod tests {
         assert!(lazy("ocrs", Script::Latin).is_ok());
         assert!(lazy("ppocr-v4", Script::All).is_ok());
         let why = lazy("ocrs", Script::All).err().expect("an error");
-        assert!(why.to_string().contains("ocrs reads Latin script alone"));
+        assert!(why.to_string().contains("ocrs reads only Latin script"));
         let read = load_ocr(&model("ocrs"), NumericMode::Auto, Script::All);
         assert_eq!(read.err().expect("an error").to_string(), why.to_string());
     }

@@ -16,14 +16,14 @@ pub struct QualityQuestion {
 }
 
 impl QualityQuestion {
-    /// Asks for the rating of a text on a topic: a question, a motion, a claim or a subject.
+    /// The question for the rating of a text on `topic`: a question, a motion, a claim or a subject.
     pub fn new(topic: &str, text: String) -> Self {
         let (claim, _) = question::claims(topic);
         QualityQuestion { claim, text }
     }
 }
 
-/// The explained ratings, in [0, 1] and in the order of the questions. Without an encoder, they depend on words alone.
+/// The explained ratings, in [0, 1] and in the order of the questions. Without an encoder, they depend only on words.
 ///
 /// # Errors
 /// The encoder fails.

@@ -9,8 +9,8 @@ use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// The lines of the run, by topic in the order of the topics, and the explanations of the scores. `on_progress` receives the number of
-/// finished topics, and the model outputs computed for the next one.
+/// Returns the lines of the run, in the order of the topics, and the explanations of the scores. `on_progress` receives the number of finished
+/// topics, and the model outputs computed for the next one.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
@@ -31,8 +31,8 @@ pub fn run(
     )
 }
 
-/// The ranking of a topic; `None` if shards have to answer its searches first. Then the error is kept, so that they are asked for all topics at
-/// once.
+/// The ranking of a topic; `None` if shards must answer its searches first. In that case `unanswered` keeps the error until all topics are done, so
+/// that the shards get the searches of all topics in one round.
 pub(super) fn answered(
     ranked: Result<TextRanking>,
     unanswered: &mut Result<()>,
@@ -46,7 +46,7 @@ pub(super) fn answered(
     }
 }
 
-/// As [`run`]. `explain` may add to the explanations of each topic's ranking.
+/// As [`run`]. `explain` can add to the explanations of each topic's ranking.
 pub(super) fn run_with<'a, 'r>(
     topics: &[Topic],
     sources: &mut Sources<'a, 'r>,

@@ -1,9 +1,9 @@
-//! What the approaches of all tasks share: a recipe is read, and a name that is unknown is compared with those that are known.
+//! What the approaches of all tasks share: reading a recipe, and finding the known name that an unknown one was probably meant to be.
 
 use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
 
-/// Longer words are not compared with others: the time for that grows with their length.
+/// Longer words are not compared with known names, because the time for the comparison grows with their length.
 const LONGEST_COMPARED: usize = 100;
 
 /// Reads a recipe. An error names the line, and what an unknown key or name was probably meant to be.
@@ -36,8 +36,9 @@ pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
     }
 }
 
-/// The known name that is most like a mistyped one, if one is: it begins with the word, or at most a third of its letters
-/// were left out, added, exchanged or swapped with their neighbours. Of several that are equally like it, the first.
+/// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at
+/// most a third of the letters: left out, added, exchanged or swapped with their neighbours. If several are equally similar, the first one is
+/// returned.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
     if length > LONGEST_COMPARED {
@@ -53,15 +54,15 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     };
     let near = |name: &str| {
         let longest = name.chars().count().max(length);
-        // two words of one letter each have nothing in common
+        // two different words of one letter each are not similar
         distance(name) <= (longest / 3).max(1).min(longest.saturating_sub(1))
     };
     let candidates = known.iter().copied().filter(|name| near(name));
     candidates.min_by_key(|name| distance(name))
 }
 
-/// The name that was probably meant, of those that an error message about an unknown one lists, in the message's quotes. The messages are
-/// serde's ("unknown field `a`, expected one of `b`, `c`") and that of an analyzer ("there is no \"a\": there are b, c").
+/// The name that was probably meant, from the known names that an error message about an unknown one lists, with the message's quotes. The messages
+/// are those of serde ("unknown field `a`, expected one of `b`, `c`") and of analyzers ("there is no \"a\": there are b, c").
 fn meant(message: &str) -> Option<String> {
     if let Some(rest) = message.split("there is no \"").nth(1) {
         let (word, known) = rest.lines().next()?.split_once("\": there are ")?;

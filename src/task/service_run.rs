@@ -1,5 +1,5 @@
-//! The pipeline of an approach that asks a search engine on the web: from topics to the lines of a run. There is no collection here, so nothing is
-//! re-ranked, and no stance is detected.
+//! The pipeline of an approach that asks a search engine on the web: from topics to the lines of a run. There is no collection on this machine, so
+//! nothing is re-ranked, and no stance is detected.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,16 +20,16 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
-/// What a user asks for.
+/// The user's request.
 pub(crate) struct ServiceRequest<'a> {
     pub topics: &'a [Topic],
-    /// It names a service.
+    /// The approach. It names a service.
     pub approach: &'a TextApproach,
     pub parts: TopicParts,
     pub tag: &'a str,
     /// Whether scores are explained.
     pub explain: bool,
-    /// Whether the lines contain the stance of the approach, if it has one.
+    /// Whether the lines contain the stance that the approach gives, if it gives one.
     pub stances: bool,
     /// The file with the user's key, if it is not in the environment.
     pub key_file: Option<&'a Path>,
@@ -48,11 +48,11 @@ pub(crate) struct ServiceRun {
     pub stored: usize,
     /// Number of results that could not be read.
     pub broken: usize,
-    /// Number of results without an id that can stand in a run.
+    /// Number of results without an id that a run can contain.
     without_id: usize,
 }
 
-/// Asks the service for each topic, and ranks what it finds. Each answer is stored as soon as it is there.
+/// Queries the service for each topic, and ranks the results. Each answer is stored as soon as it arrives.
 ///
 /// # Errors
 /// The service does not answer, or its answers cannot be stored.
@@ -73,7 +73,7 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
             let found = find(topic, engine, request, &client, &stored, &mut done, on_event)
                 .with_context(|| {
                     format!(
-                        "topic {} (what was answered before is stored, and the same command goes on from there)",
+                        "topic {} (earlier answers are stored, and the same command continues from there)",
                         topic.id
                     )
                 })?;
@@ -100,7 +100,7 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
     Ok(done)
 }
 
-/// What the service finds for a topic.
+/// The results of the service for a topic.
 fn find(
     topic: &Topic,
     engine: &Engine,
@@ -125,7 +125,7 @@ fn find(
             Err(error) => on_event(Event::Note(format!("{error:#}: asking again"))),
         }
         let answer = client.ask(page, &mut |retry| on_event(Event::Note(retry)))?;
-        // an answer of other indexes is an error, and would be one as long as it is stored
+        // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
         answer.check_indexes(&page.index)?;
         stored.put(client.address(), page, &answer)?;
         done.asked += 1;

@@ -1,13 +1,13 @@
 //! The text tasks on an index that is divided among machines: what the processes of a cluster compute.
 //!
-//! 1. [`read`]: a part of a collection is read, and its texts are written as an index stores them. Who calls it finds texts with the same id
-//!    or the same words in other parts.
-//! 2. Each shard is indexed as a collection of its own ([`crate::collection::entries`]), and [`count`] writes the counts of its terms, which are
-//!    added up over all shards.
-//! 3. A ranking begins with an index of nothing. What it needs is written to `riposte-needs.json`; every shard answers ([`answer`]) with its best
-//!    documents, scored by the counts of the whole; the best of all are indexed, and the ranking begins again. Few rounds are enough: a search
-//!    with feedback needs a second one for its expanded query. The ranking that needs nothing more is the one that an index of the whole
-//!    collection would give.
+//! 1. [`read`] reads a part of a collection, and writes its texts as an index stores them. The caller finds texts that have the same id or the same
+//!    words in several parts.
+//! 2. Each shard is indexed as a separate collection ([`crate::collection::entries`]), and [`count`] writes the counts of its terms. The caller adds
+//!    up the counts of all shards.
+//! 3. A ranking begins with an empty index. The requests that it needs are written to `riposte-needs.json`. Every shard answers them ([`answer`])
+//!    with its best documents, scored by the counts of the whole collection. The best documents of all shards are indexed, and the ranking begins
+//!    again. Few rounds are enough: a search with feedback needs a second round for its expanded query. The ranking that needs nothing more is the
+//!    same as with an index of the whole collection.
 
 mod images;
 mod packed;
@@ -43,18 +43,18 @@ pub(crate) use images::PartOfImages;
 pub use images::count_images;
 pub use packed::{Unpacked, is_packed, unpack};
 
-/// Beside the texts that shards have found, what else they have answered.
+/// The file beside the texts that shards have found. It has the other parts of their answers.
 const ANSWERS: &str = "riposte-answers.json";
 
-/// Beside the same texts, what a ranking needs before it can be made.
+/// The file beside the same texts with the requests that must be answered before a ranking can be made.
 const NEEDS: &str = "riposte-needs.json";
 
-/// Writes a line of JSON for each text of a collection, or of its part on stdin, and for each fault:
-/// `{"line": 3, "words": "…", "text": {…}}` or `{"line": 4, "fault": {…}}`. `line` is that of stdin or, of a collection, the number of the text.
-/// `words` is the same for texts with the same words, and missing for those without words.
+/// Writes a line of JSON for each text of a collection, or of its part on stdin, and for each fault: `{"line": 3, "words": "…", "text": {…}}` or
+/// `{"line": 4, "fault": {…}}`. `line` is the number of the line on stdin or, for a collection, the number of the text. `words` is the same for texts
+/// with the same words, and null for texts without words.
 ///
 /// # Errors
-/// There is no collection of this task, its texts cannot be read from stdin, or `output` cannot be written.
+/// The texts of this task cannot be read from stdin, or `output` cannot be written.
 pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Write) -> Result<()> {
     let kind = Kind::of(task);
     let read: NumberedDocuments = match input {
@@ -93,9 +93,9 @@ fn stored(read: ReadDocument, vectors: Vec<StoredVectors>) -> StoredText {
     }
 }
 
-/// Writes the counts of all terms of the indexes beside `base` in those fields that an approach searches, as lines of JSON:
-/// `{"analyzer": "…", "counts": [{"documents": 3, "tokens": 40}, …], "covered": ["contents"]}`, then `{"analyzer": "…", "fields": "contents", "term": "…",
-/// "df": 2, "cf": 3}`.
+/// Writes the counts of all terms in the fields that an approach searches, as lines of JSON. Each index beside `base` has one line `{"analyzer": "…",
+/// "counts": [{"documents": 3, "tokens": 40}, …], "covered": ["contents"]}`, then for each term a line `{"analyzer": "…", "fields": "contents",
+/// "term": "…", "df": 2, "cf": 3}`.
 ///
 /// # Errors
 /// An index is missing or damaged, lacks a field, or `output` cannot be written.
@@ -113,7 +113,7 @@ pub fn count(
     Ok(output.flush()?)
 }
 
-/// The lines of [`count`] for an index. `searched` are fields, or several that are joined by `+`.
+/// Writes the lines of [`count`] for an index. Each of `searched` is the name of a field, or the names of several joined by `+`.
 fn write_counts(index: &Corpus, searched: &BTreeSet<String>, output: &mut dyn Write) -> Result<()> {
     let Meta {
         fields, analyzer, ..
@@ -146,15 +146,15 @@ fn write_counts(index: &Corpus, searched: &BTreeSet<String>, output: &mut dyn Wr
     Ok(())
 }
 
-/// What a shard is asked.
+/// The requests to a shard.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
     task: String,
     counts: Vec<OverallCounts>,
-    /// The vectors that come with each text that is found.
+    /// The vectors that the shard returns with each text that it finds.
     vectors: Vec<Wanted>,
-    /// By key.
+    /// The requests by their keys.
     requests: BTreeMap<String, Request>,
 }
 
@@ -163,13 +163,13 @@ struct Asked {
 enum Request {
     Search(SearchRequest),
     Nearest(NearestRequest),
-    /// Of images.
+    /// The candidates of a ranking of images.
     Pools(PoolRequest),
 }
 
-/// Answers what the file `asked` asks of the shard whose indexes are beside `base`. A line of JSON is one document that was found,
-/// `{"request": "…", "k": 1000, "id": "…", "passage": 0, "score": 3.5}`, or the text of one, `{"text": {…}}`, which comes once. Of all shards' documents
-/// for a request, the first k by score, id and passage count.
+/// Answers the requests in the file `asked` to the shard whose indexes are beside `base`. Each line of the output is JSON: a document that was found
+/// for a request, `{"request": "…", "k": 1000, "id": "…", "passage": 0, "score": 3.5}`, or the text of a found document, `{"text": {…}}`, once for
+/// each. For a request, only the first k documents of all shards together count, by score, id and passage.
 ///
 /// # Errors
 /// The file is not understood, an index or vectors are missing or damaged, or `output` cannot be written.
@@ -198,7 +198,10 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
     let mut found: BTreeSet<DocId> = BTreeSet::new();
     for (key, request) in &asked.requests {
         let (k, documents): (usize, Vec<(DocId, u32, f64)>) = match request {
-            Request::Pools(_) => bail!("{} have no candidates", kind.word()),
+            Request::Pools(_) => bail!(
+                "a shard of {} cannot answer a request for images",
+                kind.word()
+            ),
             Request::Search(search) => {
                 let index = indexes
                     .iter()
@@ -214,8 +217,12 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
                 let own = vectors
                     .iter()
                     .find(|(wanted, _)| **wanted == nearest.vectors);
-                let (_, own) =
-                    own.with_context(|| format!("{} is not asked for", nearest.vectors))?;
+                let (_, own) = own.with_context(|| {
+                    format!(
+                        "{} is not among the vectors of the request",
+                        nearest.vectors
+                    )
+                })?;
                 let queries = std::slice::from_ref(&nearest.query);
                 let near = own.search(first, queries, nearest.unit, nearest.cut)?;
                 let near = near.into_iter().flatten().filter_map(|near| {
@@ -250,7 +257,7 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
     Ok(output.flush()?)
 }
 
-/// What shards have answered so far, beside the texts that they have found.
+/// The answers of the shards so far, and the texts that they have found.
 pub(crate) struct Answers {
     texts: EntryCollection,
     given: Given,
@@ -263,12 +270,12 @@ pub(crate) struct Answers {
 struct Given {
     counts: Vec<OverallCounts>,
     vectors: Vec<Wanted>,
-    /// The keys of the requests.
+    /// The keys of the requests that are answered.
     answered: Vec<String>,
 }
 
 impl Given {
-    /// What is in a directory with answers; `None` if there are none. What an earlier ranking needed is removed.
+    /// Reads the answers in a directory; `None` if there are none. The file with what an earlier ranking needed is removed.
     fn find(dir: &Path) -> Result<Option<Self>> {
         let file = dir.join(ANSWERS);
         if !file.is_file() {
@@ -293,12 +300,12 @@ fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T> {
     serde_json::from_slice(&bytes).with_context(reading)
 }
 
-/// Writes what the shards have to answer next.
+/// Writes the requests that the shards must answer next.
 fn write_needs(dialogue: &Dialogue, dir: &Path) -> Result<()> {
     let needs = dialogue.needs();
     ensure!(
         !needs.is_empty(),
-        "a search has no answer, and nothing was asked for"
+        "a search has no answer, but there is no request for the shards"
     );
     let file = dir.join(NEEDS);
     let written = replace(&file, &serde_json::to_vec(&needs)?);
@@ -306,10 +313,10 @@ fn write_needs(dialogue: &Dialogue, dir: &Path) -> Result<()> {
 }
 
 impl Answers {
-    /// The answers beside the texts of a collection; `None` if that has a whole.
+    /// The answers beside the texts of a collection; `None` if the collection is whole.
     ///
     /// # Errors
-    /// They cannot be read, or what a former ranking needed cannot be removed.
+    /// The answers cannot be read, or the file with what an earlier ranking needed cannot be removed.
     pub fn find(collection: &TextCollection) -> Result<Option<Self>> {
         let TextCollection::Entries(texts) = collection else {
             return Ok(None);
@@ -324,7 +331,8 @@ impl Answers {
         }))
     }
 
-    /// Makes the indexes of the texts score as those of the whole collection, and stores the vectors that came with the texts beside `base`.
+    /// Makes the indexes of the texts score with the counts of the whole collection, and stores beside `base` the vectors that the shards returned
+    /// with the texts.
     ///
     /// # Errors
     /// Counts of the whole collection are missing, or vectors cannot be stored.
@@ -351,10 +359,10 @@ impl Answers {
         Ok(())
     }
 
-    /// Writes what the shards have to answer next.
+    /// Writes the requests that the shards must answer next.
     ///
     /// # Errors
-    /// It cannot be written, or nothing was asked for.
+    /// They cannot be written, or there are none.
     pub fn write_needs(&self) -> Result<()> {
         write_needs(&self.dialogue, &self.dir)
     }

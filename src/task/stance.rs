@@ -11,21 +11,21 @@ use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
 use crate::trec::{Explanation, ObjectStance};
 
-/// A text, and the target of the stance that is asked for.
+/// A text, and the target of its stance.
 pub enum StanceQuestion {
     Claim { claim: String, text: String },
     Objects { objects: Objects, text: String },
 }
 
 impl StanceQuestion {
-    /// Asks for the stance of a text towards the claim of a topic.
+    /// The question for the stance of a text towards the claim of a topic.
     pub(crate) fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = question::claims(topic);
         StanceQuestion::Claim { claim, text }
     }
 
-    /// What is not read of the text, in words. For a claim, the beginning is all that is ever read. `encodes` says whether there is an
-    /// encoder.
+    /// Describes the parts of the text that are not read. Empty for a claim, because only the beginning of its text is ever read. `encodes` says
+    /// whether there is an encoder.
     pub(crate) fn cuts(&self, encodes: bool) -> Vec<String> {
         let StanceQuestion::Objects { objects, text } = self else {
             return Vec::new();
@@ -71,7 +71,7 @@ impl ClaimStance {
     }
 }
 
-/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, they depend on words alone.
+/// The answers to questions, in their order, with explanations if `explain` is set. Without an encoder, they depend only on words.
 ///
 /// # Errors
 /// The encoder fails.

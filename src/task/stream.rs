@@ -1,16 +1,16 @@
-//! Extraction as a filter: documents come in as frames ([`crate::collection::frames`]), and what a store would hold of them goes out as
-//! frames, in the same order.
+//! Extraction as a filter. It reads documents as frames ([`crate::collection::frames`]), and writes the rows that a store would hold for them, also
+//! as frames and in the same order.
 //!
-//! Each document is written to a temporary directory and computed as every extraction computes it, and its rows are those that a store in
-//! memory has of it. So there is one way in which files are read, one in which evidence is computed and one in which it is stored.
+//! Each document is written to a temporary directory, its evidence is computed as in every extraction, and its rows are read from a store in memory.
+//! So the code that reads files, computes evidence and stores it is the same everywhere.
 //!
-//! A frame of the output is its length (8 bytes, little-endian) and JSON. The first one describes the stream:
+//! A frame of the output consists of its length (8 bytes, little-endian) and JSON. The first frame describes the stream:
 //!
 //! ```json
 //! {"format": 1, "version": "0.1.0", "producers": "page: …", "signature": "riposte 0.1.0; page: …", "tables": {"work": [{"name": "document", …}, …], …}}
 //! ```
 //!
-//! and each other one a document: `{"document": "I0a1b…", "producers": "page: …", "tables": {"work": [["I0a1b…", "page", "page/3"], …], …}}`.
+//! Each other frame has a document: `{"document": "I0a1b…", "producers": "page: …", "tables": {"work": [["I0a1b…", "page", "page/3"], …], …}}`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,22 +28,22 @@ use crate::evidence::extract::{self, Single, Tools};
 use crate::evidence::store::Scratch;
 use crate::weights::Models;
 
-/// Changes when the frames of the output change.
+/// The version of the format. It changes when the frames of the output change.
 const FORMAT: u32 = 1;
 
-/// For each worker, the number of documents that may be computed or wait behind a slow one.
+/// Maximum number of documents for each worker that are being computed or wait for a slow document before them.
 const AHEAD: usize = 4;
 
-/// What a stream is computed with.
+/// How a stream is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamRequest<'a> {
     pub options: ExtractionOptions<'a>,
     pub threads: usize,
-    /// How riposte died in all documents of the stream. Then nothing is computed.
+    /// How riposte died in the documents of the stream. If it is given, nothing is computed, and all documents are passed over.
     pub died: Option<&'a str>,
 }
 
-/// A document for a worker, and where its answer goes.
+/// A document for a worker, and the channel for its answer.
 struct Job {
     document: FramedDocument,
     answer: Sender<Result<Answer>>,
@@ -55,12 +55,12 @@ struct Answer {
     faults: usize,
 }
 
-/// Computes the documents of `input` until it ends. Each is read when a worker is free, and nobody reads ahead, so a slow reader of `output`
-/// and slow workers stop the writer of `input`. Returns the number of faults.
+/// Computes the documents of `input` until it ends. A document is read only when a worker is free, so the writer of `input` has to wait for slow
+/// workers and for a slow reader of `output`. Returns the number of faults.
 ///
 /// # Errors
-/// A model is missing that is required, is damaged or fails; a frame is cut or is none; or the output cannot be written. Documents before
-/// that have been written.
+/// A required model is missing, or a model is damaged or fails; a frame is cut or malformed; or the output cannot be written. The documents before
+/// the error have been written.
 pub(crate) fn stream(
     models: &Models,
     request: StreamRequest,
@@ -81,7 +81,7 @@ pub(crate) fn stream(
     let (order, answers) = bounded::<Receiver<Result<Answer>>>(AHEAD * threads);
     let (running, ended) = bounded::<Infallible>(0);
     let into = dir.path().to_owned();
-    // not one of the scope: after an error it may wait for a frame that never comes
+    // this thread is not in the scope below, which waits for its threads: after an error it may wait for a frame that never comes
     std::thread::spawn(move || {
         let mut input = input;
         let mut number = 0u64;
@@ -101,7 +101,7 @@ pub(crate) fn stream(
                     }
                 }
                 Err(error) => {
-                    // the main thread has ended if it does not receive it
+                    // sending fails only if the main thread has ended
                     let _ = answer.send(Err(error));
                     break;
                 }
@@ -127,13 +127,13 @@ pub(crate) fn stream(
                         Err(error) => Err(anyhow!("{error:#}")),
                     };
                     drop(document);
-                    // the main thread has ended if it does not receive it
+                    // sending fails only if the main thread has ended
                     let _ = answer.send(done);
                 }
             });
         }
         drop((free, for_workers));
-        // dropped at the end of this scope, also after an error, so that the workers end while the other thread still waits for a frame
+        // dropped at the end of this scope, also after an error, so that the workers end even if the reading thread still waits for a frame
         let _running = running;
         let mut faults = 0;
         for answer in &answers {
@@ -183,7 +183,7 @@ fn greeting(tools: &Tools) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(&frame)?)
 }
 
-/// Writes a frame, and flushes it: its reader may wait for it before it sends another document.
+/// Writes a frame, and flushes it, because its reader may wait for it before it sends another document.
 fn write_frame(output: &mut impl Write, bytes: &[u8]) -> Result<()> {
     let mut write = || {
         output.write_all(&(bytes.len() as u64).to_le_bytes())?;

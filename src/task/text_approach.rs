@@ -35,23 +35,22 @@ pub(crate) const DEPTH: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct TextApproach {
     pub name: String,
-    /// The publication that describes it; empty for an approach of the user's own.
+    /// The publication that describes the approach; empty for a user's approach.
     #[serde(default)]
     pub source: String,
-    /// What the publication does not say, and what is different here.
+    /// What the publication does not say, and what riposte does differently.
     #[serde(default)]
     pub unknown: String,
     /// The text of the file.
     #[serde(skip)]
     pub text: String,
-    /// Searches for words. The rankings of several are fused, with that of the dense search if there is one. None if a service is
-    /// asked.
+    /// Searches for words. If there are several, or a dense search as well, their rankings are fused. Empty if the approach asks a service.
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
     #[serde(default)]
     pub dense: Option<Dense>,
-    /// The search engine that is asked instead of an index.
+    /// The search engine that is queried instead of an index.
     #[serde(default)]
     pub service: Option<Engine>,
     /// How several rankings are fused.
@@ -60,7 +59,7 @@ pub struct TextApproach {
     /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
     #[serde(default)]
     pub rescore: Option<Rescore>,
-    /// A ranking by similarity to the documents that are ranked first. It replaces the ranking.
+    /// A ranking by similarity to the first documents of the ranking so far, which it replaces.
     #[serde(default)]
     pub manifold: Option<Manifold>,
     /// The clusters that re-ranking compares with the topic.
@@ -73,17 +72,17 @@ pub struct TextApproach {
     /// Read with [`TextApproach::keeps`].
     #[serde(default)]
     keep: Option<Keep>,
-    /// The debate portals whose arguments are ranked; all if there are none.
+    /// The debate portals whose arguments are ranked; all portals if the list is empty.
     #[serde(default)]
     pub portals: Vec<String>,
     /// Maximum number of documents in the run of a topic.
     #[serde(default = "all_documents")]
     pub depth: usize,
-    /// The stance of all passages, instead of the one that is detected.
+    /// A fixed stance for all passages. Without it, stances are detected.
     #[serde(default)]
     pub stance: Option<ObjectStance>,
-    /// Number of passages of a topic, the first ones, that the pair encoder reads to detect their stance. The words alone decide the stance of
-    /// the others.
+    /// Number of passages at the top of a topic's ranking that the pair encoder reads to detect their stance. The stance of the others depends only
+    /// on words.
     #[serde(default = "encoded_passages")]
     pub stance_depth: usize,
 }
@@ -101,7 +100,7 @@ fn all_documents() -> usize {
 #[serde(deny_unknown_fields)]
 pub struct Retrieval {
     pub analyzer: Analyzer,
-    /// The analyzer of topics, if it is another one. Its terms are looked for among those of `analyzer`.
+    /// The analyzer of topics, if it differs from `analyzer`. Its terms are looked up in the index that `analyzer` made.
     #[serde(default)]
     pub query_analyzer: Option<Analyzer>,
     pub similarity: Similarity,
@@ -116,7 +115,7 @@ pub struct Retrieval {
     pub synonyms: Option<Synonyms>,
     #[serde(default)]
     pub pairs: Option<Pairs>,
-    /// Number of documents that are found.
+    /// Maximum number of documents that are found.
     #[serde(default = "all_documents")]
     pub depth: usize,
     /// The weight of this retrieval in a fusion.
@@ -134,12 +133,12 @@ fn one() -> f64 {
 pub struct Dense {
     /// The field whose texts are compared with the topic. Several names joined by `+` are compared as one text, in this order.
     pub field: String,
-    /// How its texts are split. The nearest passage of a document counts.
+    /// How the texts of the field are split into passages. The nearest passage of a document counts.
     pub passages: Passages,
-    /// What `depth` counts.
+    /// Whether `depth` counts documents or passages.
     #[serde(default)]
     pub count: Unit,
-    /// Number of documents or passages that are found.
+    /// Maximum number of documents or passages that are found.
     #[serde(default = "all_documents")]
     pub depth: usize,
     /// The weight of this search in a fusion.
@@ -147,14 +146,14 @@ pub struct Dense {
     pub weight: f64,
 }
 
-/// The manifold ranking of Skeletor at Touché 2021: the nearest passages of the passages of the first documents, weighted as the neighbours of
-/// a point in UMAP (McInnes and others 2018).
+/// The manifold ranking of Skeletor at Touché 2021: for each passage of the first documents, the nearest passages are found and weighted as UMAP
+/// weights the neighbours of a point (McInnes and others 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifold {
     /// Number of documents whose neighbours are ranked.
     pub documents: usize,
-    /// Number of nearest passages of each passage. The first is taken for the passage itself.
+    /// Number of nearest passages of each passage. The first of them counts as the passage itself.
     pub neighbours: usize,
 }
 
@@ -173,7 +172,7 @@ pub struct ClusterRecipe {
 #[serde(deny_unknown_fields)]
 pub struct Rescore {
     pub similarity: Similarity,
-    /// As in a retrieval.
+    /// As in a [`Retrieval`].
     pub fields: BTreeMap<String, f64>,
     #[serde(default)]
     pub must: Vec<String>,
@@ -200,11 +199,11 @@ pub struct Rerank {
     /// Whether documents whose score is not above 0 are left out.
     #[serde(default)]
     pub above_zero: bool,
-    /// The overlapping parts of a long text that are scored instead of the whole; the best one counts.
+    /// The overlapping windows of a long text that are scored instead of the whole text. The best window counts.
     #[serde(default)]
     pub windows: Windows,
-    /// If it is given, all windows are compared with the topic for [`Channel::Sentence`] in so many documents alone, those with the best new scores;
-    /// of the others, the window that the words of the topic are most in.
+    /// If it is given, [`Channel::Sentence`] compares all windows with the topic only in this number of documents, those with the best new scores. In
+    /// the other documents, it compares only the window that matches the topic's words best.
     #[serde(default)]
     pub read_whole: Option<usize>,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
@@ -230,10 +229,10 @@ pub struct Pairwise {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
-    /// Those with fewer than 20 words.
+    /// Documents with fewer than 20 words.
     #[serde(default)]
     pub short: bool,
-    /// Those with the same words as another document.
+    /// Documents with the same words as another document.
     #[serde(default)]
     pub duplicates: bool,
 }
@@ -349,14 +348,14 @@ impl TextApproach {
 }
 
 impl TextApproach {
-    /// Which documents are ranked although they are of little use. If the approach does not say it: all for [`TextTask::Rank`], none for the tasks
-    /// of the lab.
+    /// Which documents are ranked although they are of little use. If the approach does not say which, these are all of them for [`TextTask::Rank`],
+    /// and none for the tasks of the lab.
     pub fn keeps(&self) -> Keep {
         self.keep.unwrap_or_default()
     }
 
-    /// The analyzers of the indexes that it searches, one for each retrieval. If it has none, that of the index which has the ids and
-    /// texts of the documents.
+    /// The analyzers of the indexes that the approach searches, one for each retrieval. Without a retrieval, the analyzer of the index that holds the
+    /// ids and texts of the documents.
     pub(crate) fn analyzers(&self) -> Vec<Analyzer> {
         if self.retrieval.is_empty() {
             return vec![Analyzer::default()];
@@ -367,7 +366,7 @@ impl TextApproach {
             .collect()
     }
 
-    /// By the analyzer of an index, the fields that are searched in it, as a recipe names them.
+    /// For each index that the approach searches, its analyzer and the searched fields, as the recipe names them.
     pub(crate) fn searched(&self) -> Vec<(Analyzer, BTreeSet<String>)> {
         let mut searched: Vec<(Analyzer, BTreeSet<String>)> = Vec::new();
         for analyzer in self.analyzers() {
@@ -383,7 +382,7 @@ impl TextApproach {
                 fields.extend(retrieval.fields.keys().cloned());
             }
         }
-        // the second search is that of the first retrieval's index
+        // the second search uses the index of the first retrieval
         if let (Some(rescore), Some((_, fields))) = (&self.rescore, searched.first_mut()) {
             fields.extend(rescore.fields.keys().cloned());
         }
@@ -397,7 +396,7 @@ impl TextApproach {
         rerank.chain(pairwise).any(|weights| weights.uses(channel))
     }
 
-    /// Checks an approach that asks a service, which ranks alone.
+    /// Checks an approach that asks a service. It can have no other stage.
     fn check_service(&self, engine: &Engine) -> Result<()> {
         engine.check()?;
         for (key, is_there) in [
@@ -414,7 +413,7 @@ impl TextApproach {
         ] {
             ensure!(
                 !is_there,
-                "a service ranks alone: {key} cannot stand beside it"
+                "an approach that asks a service cannot have {key}"
             );
         }
         ensure!(self.depth > 0, "depth must be above 0");
@@ -437,7 +436,7 @@ impl TextApproach {
     }
 }
 
-/// What a search asks of an index.
+/// The parameters of a search in an index.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub similarity: &'a Similarity,
@@ -553,12 +552,12 @@ impl Rerank {
             );
             ensure!(
                 self.near_duplicate.is_none(),
-                "near-duplicates go behind the others only if scores are means"
+                "near-duplicates can be ranked after the others only if scores are means"
             );
         }
         ensure!(
             !self.above_zero || self.combine != Combine::Mean,
-            "above_zero: re-ranked documents have means above 0 anyway: it is for sums and products"
+            "above_zero is for sums and products: the means of re-ranked documents are always above 0"
         );
         ensure!(
             self.read_whole != Some(0),

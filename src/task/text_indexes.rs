@@ -19,7 +19,7 @@ use crate::index::corpus::{
 };
 use crate::trec::{DocId, Fault, TextTask};
 
-/// The task that a directory contains a collection for, judged by the names of its files. `None` for other directories, and for files.
+/// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
 pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
@@ -41,7 +41,7 @@ pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
 /// Opens a task's collection.
 ///
 /// # Errors
-/// There is none at `input`.
+/// There is no such collection at `input`.
 pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     if let Some(stored) = stored(input)? {
         ensure!(
@@ -61,7 +61,7 @@ pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollec
     })
 }
 
-/// The texts in a directory, if they are there as an index stores them.
+/// The collection in a directory, if its texts are stored in the form that an index has.
 fn stored(input: &Path) -> Result<Option<TextCollection>> {
     if let Some(shards) = ShardCollection::find(input)? {
         return Ok(Some(TextCollection::Shards(shards)));
@@ -69,7 +69,7 @@ fn stored(input: &Path) -> Result<Option<TextCollection>> {
     Ok(EntryCollection::find(input)?.map(TextCollection::Entries))
 }
 
-/// The paths in the shards of a collection beside which their indexes are; none if it is not divided.
+/// For each shard of a collection, the path beside which its indexes are stored. Empty if the collection is not divided.
 pub(crate) fn shards_of(collection: &TextCollection) -> Vec<PathBuf> {
     match collection {
         TextCollection::Shards(shards) => shards.bases(),
@@ -125,7 +125,7 @@ fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
         .collect())
 }
 
-/// The directories of the indexes that an approach searches. They are beside `base`, or in the shards; none is repeated.
+/// The directories of the indexes that an approach searches. They are beside `base`, or in the shards. Each is listed once.
 pub fn directories(
     collection: &TextCollection,
     base: &Path,
@@ -172,7 +172,7 @@ fn open_shards(
     })
 }
 
-/// The error for a damaged file of a shard, which no run can build anew.
+/// The error for a damaged file of a shard, which a run cannot build again.
 pub(crate) fn damaged_shard(damage: &Damage) -> Error {
     anyhow!("{}: merge the index again", damage.what())
 }
@@ -227,7 +227,7 @@ impl TextIndexes {
         Ok(indexes)
     }
 
-    /// Makes the indexes score as those of the whole collection, of which they have what shards have found.
+    /// Makes the indexes, which have only what shards have found, score with the counts of the whole collection.
     ///
     /// # Errors
     /// The counts of the whole collection are missing.
@@ -248,7 +248,7 @@ impl TextIndexes {
         &self.corpora
     }
 
-    /// The index of each of the approach's retrievals. If it has none, the index that has the documents.
+    /// The index of each of the approach's retrievals. Without a retrieval, the index that holds the documents.
     pub(crate) fn by_retrieval(&self) -> Vec<&Corpus> {
         let corpora = self.by_retrieval.iter();
         corpora.filter_map(|at| self.corpora.get(*at)).collect()

@@ -31,7 +31,7 @@ use crate::trec::topic::Topic;
 use crate::trec::{ScoredDoc, TextTask};
 use crate::weights::{Models, Role};
 
-/// What a user asks for.
+/// The user's request.
 pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
@@ -53,7 +53,7 @@ pub(crate) struct TextRequest<'a> {
     pub effort: Effort,
     /// The directory for the run. It is created before the work begins, so that an error appears early.
     pub output: &'a Path,
-    /// Whether the collection is read whole to see if it has changed.
+    /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct TextRequest<'a> {
 pub struct TextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Vec<ExplainedText>,
-    /// One for each topic, if they were asked for.
+    /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
     pub indexes: TextIndexes,
     pub index_seconds: f64,
@@ -96,8 +96,8 @@ fn note_on_objects(topics: &[&Topic]) -> Option<String> {
     }
 }
 
-/// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built
-/// anew, and the ranking begins again.
+/// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built again, and
+/// the ranking begins again.
 ///
 /// # Errors
 /// The collection, a model, an index or the store of model outputs fails.
@@ -152,7 +152,7 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     }
 }
 
-/// With `rebuild`, the indexes are built anew.
+/// Ranks the documents. With `rebuild`, all indexes are built again first.
 fn rank(
     request: &TextRequest,
     resources: &Resources,
@@ -196,7 +196,7 @@ fn rank(
         .collect();
     let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
     let shards = shards_of(collection);
-    // the vectors of a whole collection
+    // dense search and clusters need the vectors of all documents
     reader.enter(Step::SentenceVectors);
     let (dense, clusters) = match indexes.first() {
         Some(corpus) => {
@@ -306,7 +306,7 @@ fn debates(
     topics.iter().map(sheet).collect()
 }
 
-/// Number of texts that were not read to their ends and are named.
+/// Maximum number of texts not read to their ends that notes name.
 const NAMED_CUTS: usize = 5;
 
 /// Reports the texts that were not read to their ends.
@@ -345,7 +345,7 @@ fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path)
 /// Checks that a collection has a document.
 ///
 /// # Errors
-/// It has none. The message names the first fault.
+/// The collection has no document. The message names the first fault.
 pub(crate) fn ensure_documents(corpus: &Corpus, input: &Path) -> Result<()> {
     if corpus.documents() > 0 {
         return Ok(());
@@ -368,7 +368,7 @@ struct Resources {
 }
 
 impl Resources {
-    /// Finds them. Notes say what is off.
+    /// Finds the models and WordNet. Notes say which are off.
     fn find(request: &TextRequest, on_event: &mut OnEvent) -> Result<Self> {
         let TextRequest {
             approach,

@@ -35,7 +35,7 @@ pub use sources::Sources;
 /// Number of documents whose scores are explained if none is re-ranked.
 pub(super) const EXPLAINED: usize = 20;
 
-/// What a user sets.
+/// The settings that a user chooses.
 pub struct Settings {
     pub approach: TextApproach,
     pub parts: TopicParts,
@@ -51,7 +51,7 @@ pub struct TextRanking {
     pub explained: Vec<ExplainedText>,
 }
 
-/// Ranks the documents for one topic. `on_progress` receives which model outputs have been computed.
+/// Ranks the documents for one topic. `on_progress` receives the number of computed model outputs.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
@@ -130,8 +130,8 @@ pub fn rank(
     })
 }
 
-/// The documents that an approach re-ranks for a topic, each with the values of [`crate::score::trees::FEATURES`]: what `train trees` learns
-/// from. None if the approach does not re-rank.
+/// The documents that an approach re-ranks for a topic, each with the values of [`crate::score::trees::FEATURES`]: the training data of `train
+/// trees`. Empty if the approach does not re-rank.
 ///
 /// # Errors
 /// As [`rank`].
@@ -174,11 +174,11 @@ fn search<'a>(
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
         .collect();
-    // only now, so that shards are asked for all of them at once
+    // errors are returned only after all searches, so that the shards get all requests in one round
     searched.into_iter().collect()
 }
 
-/// Asks the shards for what the searches of a topic need, where the indexes have only what shards have found.
+/// If the indexes have only what shards have found, records the requests that the searches of a topic need.
 ///
 /// # Errors
 /// A search fails for another reason than [`Unanswered`].
@@ -190,7 +190,7 @@ pub fn ask(topic: &Topic, sources: &Sources, settings: &Settings) -> Result<()> 
     }
 }
 
-/// The results of the only search, or the fusion of several. The dense search comes with its query.
+/// The results of the only search, or the fusion of several. `dense` has the dense search and its query.
 fn fused(
     lexical: &[Search],
     dense: Option<(&DenseSearch, &str)>,
@@ -207,7 +207,7 @@ fn fused(
             .map(|(nearest, weight)| (nearest.as_slice(), *weight)),
     );
     match (weighted.as_slice(), settings.approach.fusion) {
-        // also if the dense search is off
+        // only one ranking is left, perhaps because the dense search is off
         ([(only, _)], _) => Ok(only.to_vec()),
         (several, Some(fusion)) => Ok(fuse(several, fusion)),
         (_, None) => bail!("several retrievals need a fusion"),
@@ -252,10 +252,10 @@ fn explain(
     Ok(explained)
 }
 
-/// The searches of an approach, and what replaces their scores.
+/// The searches of an approach, and the stages that replace their scores.
 struct Searches<'s, 'a> {
     lexical: &'s [Search<'a>],
-    /// With its query.
+    /// The dense search and its query.
     dense: Option<(&'s DenseSearch<'a>, &'s str)>,
     second: Option<&'s Scoring<'a>>,
     /// The explanations of the manifold ranking.
@@ -310,7 +310,7 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     })
 }
 
-/// What a search adds to the fused score of a document. `place` is that of the search among all, from 0.
+/// What a search adds to the fused score of a document. `place` is the position of the search among all searches, from 0.
 fn explain_fused(
     searches: &Searches,
     place: usize,
@@ -372,11 +372,11 @@ impl<'a> Search<'a> {
 /// How a search scores documents.
 struct Scoring<'a> {
     corpus: &'a Corpus,
-    /// Of the topic.
+    /// The analyzer of the topic.
     analyzer: &'a Analyzer,
     similarity: &'a Similarity,
     pairs: Option<Pairs>,
-    /// With synonyms and feedback terms.
+    /// The query, with synonyms and feedback terms.
     query: Query,
     /// The terms of the topic, in their order.
     terms: Vec<String>,
@@ -412,7 +412,7 @@ impl<'a> Scoring<'a> {
             }
             parts.push(part);
         }
-        // in the order of the index, whatever the names
+        // the order of the fields in the index, which does not depend on the names in the recipe
         parts.sort_by(|a, b| a.fields().cmp(b.fields()));
         Ok(Scoring {
             corpus,
@@ -424,7 +424,7 @@ impl<'a> Scoring<'a> {
         })
     }
 
-    /// The ranking with the scores of pairs.
+    /// Adds the scores of pairs of terms to a ranking.
     fn with_pairs(&self, found: Vec<ScoredDoc>) -> Result<Vec<ScoredDoc>> {
         match self.pairs {
             Some(pairs) => {
@@ -447,7 +447,7 @@ impl<'a> Scoring<'a> {
         self.with_pairs(ranking)
     }
 
-    /// Explains a document's score: that of the terms and, if the whole is known, what pairs add to it.
+    /// Explains a document's score: the score of the terms and, if the score `whole` is known, what pairs add to it.
     fn explain(&self, doc: &DocId, whole: Option<f64>) -> Result<Explanation> {
         let terms = self.corpus.explain(&self.query, self.similarity, doc)?;
         Ok(match (self.pairs, whole) {

@@ -158,7 +158,7 @@ fn control_c_stops_without_a_run_and_says_how_to_continue() {
         }
         assert_eq!(code(&output), 2, "{}", stderr(&output));
         assert!(
-            stderr(&output).contains("the same command goes on where it was"),
+            stderr(&output).contains("the same command continues from there"),
             "{}",
             stderr(&output)
         );

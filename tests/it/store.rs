@@ -314,7 +314,7 @@ fn a_damaged_record_that_cannot_be_computed_anew_is_an_error_and_stays() {
     assert_eq!((code(&output), run), (2, None));
     let said = stderr(&output);
     assert!(
-        said.contains("e.sqlite") && said.contains("sentence cannot be computed anew"),
+        said.contains("e.sqlite") && said.contains("sentence cannot be computed again"),
         "{said}"
     );
     assert_eq!(contents(&path), before);

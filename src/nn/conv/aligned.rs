@@ -8,8 +8,8 @@ const LINE: usize = 64;
 /// Numbers whose first one begins a cache line.
 ///
 /// A vector that crosses from one cache line to the next takes two loads instead of one. The allocator begins large allocations 16 bytes after the
-/// start of a line, so that every vector of 64 bytes would cross. Depthwise convolutions lose most by that: they load a vector for nearly
-/// each multiplication.
+/// start of a line, so every vector of 64 bytes would cross. This costs depthwise convolutions most, because they load a vector for nearly every
+/// multiplication.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned<T> {
     /// The numbers, and some before and after them.
@@ -23,7 +23,7 @@ impl<T: Copy + Default> Aligned<T> {
     pub fn zeros(length: usize) -> Aligned<T> {
         let spare = LINE / size_of::<T>().max(1);
         let all = vec![T::default(); length + spare];
-        // align_offset may answer that it does not know: then the numbers are not aligned, and all else holds
+        // if align_offset finds no offset, the numbers are not aligned, and everything else still holds
         let start = all.as_ptr().align_offset(LINE);
         Aligned {
             start: if start > spare { 0 } else { start },

@@ -7,10 +7,10 @@ use std::ops::{Deref, DerefMut};
 use super::aligned::Aligned;
 use super::quantised::Quantisation;
 
-/// Index of a feature map of the network. The input is number 0.
+/// Index of a feature map of the network. The inputs come first.
 pub(super) type ValueId = usize;
 
-/// Checks that the maps which a network needs at a time have at most [`MAX_NUMBERS`] numbers.
+/// Checks that the maps that a network needs at the same time have at most [`MAX_NUMBERS`] numbers.
 pub(super) fn check_size(maps: &[Option<FeatureMap>]) -> Result<()> {
     let numbers: usize = maps.iter().flatten().map(|map| map.data.len()).sum();
     ensure!(
@@ -107,11 +107,11 @@ pub(crate) struct BufferPool {
     pub(crate) quantisations: Vec<Quantisation>,
 }
 
-/// Free buffers that are kept: more than the OCR networks use at a time.
+/// Maximum number of free buffers that are kept: more than the OCR networks use at a time.
 const MAX_FREE: usize = 24;
 
-/// Most numbers in a feature map, and in those that a network needs at a time: 512 MiB. The largest map of the OCR networks has 14
-/// million; a damaged model file can ask for any number.
+/// A feature map has at most this many numbers, and so have all maps together that a network needs at the same time: 512 MiB. The largest map of the
+/// OCR networks has 14 million; a damaged model file can ask for any number.
 pub(super) const MAX_NUMBERS: usize = 1 << 27;
 
 impl BufferPool {
@@ -131,7 +131,7 @@ impl BufferPool {
         let numbers = numbers.filter(|&numbers| numbers <= MAX_NUMBERS);
         let numbers = numbers.with_context(|| {
             format!(
-                "the network asks for a map of {height} × {width} pixels with {channels} channels"
+                "the network needs a map of {height} × {width} pixels with {channels} channels, which is too large"
             )
         })?;
         Ok(FeatureMap {

@@ -79,7 +79,7 @@ impl Classifier {
         self.probabilities(&x.data, x.stride, x.width, pool)
     }
 
-    /// The probabilities of `steps` feature vectors, of which each begins `stride` numbers after the one before.
+    /// The probabilities of `steps` feature vectors, each of which begins `stride` numbers after the one before.
     fn probabilities(
         &self,
         numbers: &[f32],

@@ -27,19 +27,19 @@ enum Binding {
     Sum(Vec<Vec<Term>>),
 }
 
-/// What is known of a value before the network runs.
+/// The properties of a value that are known before the network runs.
 pub(super) struct ValueInfo {
     pub channels: usize,
     /// Numbers from a pixel to the next one.
     pub stride: usize,
-    /// Its height and width are 1, whatever the image's.
+    /// Whether its height and width are 1 for images of any size.
     pub one_pixel: bool,
 }
 
 pub(super) struct Compiler<'a> {
     pub(super) graph: &'a Graph<'a>,
     pub(super) mode: NumericMode,
-    /// By tensor name. A tensor that cannot be computed here has none.
+    /// What each tensor name stands for. A tensor that cannot be computed here has no binding.
     bindings: HashMap<String, Binding>,
     /// The nodes that were folded into the step of an earlier one.
     pub(super) folded: HashSet<usize>,
@@ -131,7 +131,7 @@ impl<'a> Compiler<'a> {
                 reads
                     .iter()
                     .for_each(|value| *readers.entry(*value).or_default() += 1);
-                // the steps are visited from the last to the first, so the first reader that is met is the last to run
+                // the steps are visited from the last to the first, so the first reader that is found is the last to run
                 reads.retain(|value| needed.insert(*value));
                 step.last_reads = reads;
                 steps.push(step);
@@ -236,7 +236,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles a node. Does nothing for an operator that is not known here: its output stays unbound, and what is computed from it.
+    /// Compiles a node. Does nothing for an operator that is not known here: its output stays unbound, and so does everything that is computed from
+    /// it.
     fn node(&mut self, n: usize) -> Result<()> {
         let node = &self.graph.proto.node[n];
         let input = |n: usize| node.input.get(n).map(String::as_str);

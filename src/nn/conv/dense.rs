@@ -23,7 +23,7 @@ impl Window {
     /// Height and width of the convolution's output.
     ///
     /// # Errors
-    /// A map that is smaller than the kernel.
+    /// The map is smaller than the kernel.
     pub(super) fn output_size(&self, map: &FeatureMap) -> Result<(usize, usize)> {
         let side = |length: usize, padding: usize, kernel: usize, stride: usize| {
             (length + padding)
@@ -44,7 +44,7 @@ impl Window {
         }
     }
 
-    /// Whether each output pixel depends on the input pixel at the same place alone.
+    /// Whether each output pixel depends only on the input pixel at the same place.
     pub(crate) fn is_pointwise(&self) -> bool {
         self.kernel == (1, 1) && self.stride == (1, 1) && self.padding == [0; 4]
     }
@@ -59,7 +59,7 @@ pub(super) enum Weights {
 impl Weights {
     /// Packs a (rows, columns) matrix; `bias` has a number for each column.
     ///
-    /// In int8, if `mode` and the machine allow it and there are at least [`MIN_INT8_ROWS`] rows.
+    /// The result is in int8 if `mode` and the machine allow it and there are at least [`MIN_INT8_ROWS`] rows.
     pub fn new(weights: &[f32], bias: Vec<f32>, mode: NumericMode) -> Weights {
         let rows = weights.len() / bias.len().max(1);
         let int8 = (mode == NumericMode::Auto && rows >= MIN_INT8_ROWS)
@@ -87,12 +87,11 @@ impl Weights {
     }
 }
 
-/// Products with fewer rows gain too little from int8 to pay for quantising the input. Measured: 0.9 to 1.4 times the speed of
-/// floats at 48 rows, twice at 64, six times at 240.
+/// Products with fewer rows gain too little from int8 to pay for quantising the input.
 pub(super) const MIN_INT8_ROWS: usize = 64;
 
-/// Pixels that are handed from one loop to the next at a time, at least: enough to fill the product's tiles, few enough to stay
-/// in the nearest caches.
+/// Minimum number of pixels that one loop hands to the next at a time: enough to fill the product's tiles, and few enough to stay in the nearest
+/// caches.
 pub(super) const PIXELS_AT_A_TIME: usize = 96;
 
 /// A dense convolution.
@@ -117,7 +116,7 @@ struct PaddedRows<T, B> {
     buffers: Vec<B>,
     /// Numbers of padding on the left.
     left: usize,
-    /// What stands for zero.
+    /// The number that stands for zero.
     zero: T,
     /// Numbers in a row of the map.
     row_length: usize,
@@ -189,7 +188,7 @@ impl PaddedRows<f32, Buffer> {
 
 impl Conv {
     /// # Errors
-    /// A map that is smaller than the kernel.
+    /// The map is smaller than the kernel.
     pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         let (height, width) = self.window.output_size(input)?;
         let columns = self.weights.columns();
@@ -221,7 +220,7 @@ impl Conv {
                 rows.give_back(pool);
             }
             Weights::Int8(weights) => {
-                // windows share pixels, so that all pixels need the same scale
+                // windows share pixels, so all pixels need the same scale
                 let (low, high) = weights.range(&input.data);
                 let quantisation = Quantisation::of_range(low, high);
                 let mut bytes = std::mem::take(&mut pool.bytes);

@@ -7,7 +7,7 @@ use super::buffers::{Buffer, BufferPool, FeatureMap};
 use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
 use super::kernel::{Activation, Depthwise};
 
-/// Output rows that are computed at a time, at least: their windows have most of their pixels in common.
+/// Minimum number of output rows that are computed together, because their windows share most of their pixels.
 const ROWS_AT_A_TIME: usize = 2;
 
 pub(super) struct DepthwiseConv {
@@ -23,7 +23,7 @@ pub(super) struct DepthwiseConv {
 
 impl DepthwiseConv {
     /// # Errors
-    /// A map that is smaller than the kernel.
+    /// The map is smaller than the kernel.
     pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
         let (height, width) = self.window.output_size(input)?;
         let mut out = pool.map(height, width, self.channels, input.stride)?;
@@ -36,10 +36,10 @@ impl DepthwiseConv {
         Ok(out)
     }
 
-    /// Computes the rows from `top` on of the output, which has this `width`, into `out`: as many as it holds, but at most as many
-    /// as the edges are for.
+    /// Computes rows of the output, which has this `width`, into `out`. The first is row `top`; there are as many as `out` holds, which must not be
+    /// more than `edges` has room for.
     ///
-    /// Most windows lie within the map's sides and read it in place; only the pixels under the others are copied, with padding.
+    /// Most windows lie within the map's sides and read it in place; only the pixels under the other windows are copied, with padding.
     fn run_rows(
         &self,
         input: &FeatureMap,
@@ -125,7 +125,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// `width` is that of the output, of which `count` rows are computed at a time.
+    /// `width` is the width of the output, and `count` the number of its rows that are computed at a time.
     fn new(
         map: &FeatureMap,
         window: &Window,
@@ -167,7 +167,7 @@ impl Edges {
 /// A depthwise convolution followed by a pointwise one, some rows at a time, so that the map between them stays in the cache.
 ///
 /// # Errors
-/// A map that is smaller than the kernel.
+/// The map is smaller than the kernel.
 pub(super) fn run_separable(
     depthwise: &DepthwiseConv,
     pointwise: &Conv,
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Kernels with tiles of their own and without, wider than the map, and with more padding on one side.
+    /// Kernels with and without specialised tiles, a kernel wider than the map, and kernels with more padding on one side.
     fn geometries() -> [DepthwiseConv; 5] {
         [
             depthwise((3, 3), (1, 1), [1; 4]),

@@ -74,7 +74,7 @@ impl Graph<'_> {
         })
     }
 
-    /// The elementwise operator that alone reads a tensor of so many channels: its nodes, the name of its output, and what it
+    /// The elementwise operator that is the only reader of a tensor with this number of channels: its nodes, the name of its output, and what it
     /// computes. None if there is none, or if another node reads the tensor too.
     pub(crate) fn elementwise_reader(
         &self,

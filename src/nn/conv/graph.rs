@@ -25,7 +25,7 @@ pub(crate) struct Graph<'a> {
     pub producers: HashMap<&'a str, usize>,
 }
 
-/// A node's attribute that is a list of integers, if it is there and none is negative.
+/// A node's attribute that is a list of integers, if the node has it and no integer is negative.
 pub(crate) fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
     let found = node
         .attribute
@@ -112,7 +112,7 @@ impl<'a> Graph<'a> {
             }
         }
         for output in &proto.output {
-            // so that no node's output is folded away that the caller reads
+            // the caller is a reader too, so that an output that it reads is not folded away
             let name = output.name.as_deref().unwrap_or_default();
             readers.entry(name).or_default().push(usize::MAX);
         }
@@ -124,7 +124,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The channels of a tensor, as its first reader declares them. None if that is no convolution with constant weights.
+    /// The channels of a tensor, as its first reader declares them. None if that reader is not a convolution with constant weights.
     pub fn channels_of(&self, name: &str) -> Option<usize> {
         let reader = self.proto.node.get(*self.readers.get(name)?.first()?)?;
         let weights = (reader.op_type.as_deref() == Some("Conv"))
@@ -135,8 +135,8 @@ impl<'a> Graph<'a> {
         weights.dims.get(1).copied()
     }
 
-    /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis. It predicts the labels `kept` alone, in
-    /// that order; all labels if that is None. None, too, if the graph has not these labels.
+    /// The output layer, if the graph ends in softmax(x · weights + bias) over the last axis. It predicts only the labels `kept`, in that order, or
+    /// all labels if `kept` is None. The result is also None if the graph lacks one of these labels.
     pub fn classifier(&self, mode: NumericMode, kept: Option<&[usize]>) -> Option<Classifier> {
         let producer = |name: &str, kind: &str| {
             let node = self.proto.node.get(*self.producers.get(name)?)?;
@@ -170,7 +170,8 @@ impl<'a> Graph<'a> {
         let transposed = producer(input, "Transpose")
             .filter(|node| attribute_ints(node, "perm").as_deref() == Some(&[0, 2, 1]))
             .and_then(|node| node.input.first());
-        // The softmax over some of the labels is that over all of them, divided by their sum: the columns of the others can be left out.
+        // The softmax over some labels is the softmax over all labels, divided by the sum over these labels. So the columns of the others can be left
+        // out.
         let every: Vec<usize> = (0..labels).collect();
         let kept = kept.unwrap_or(&every);
         if kept.is_empty() || kept.iter().any(|&label| label >= labels) {

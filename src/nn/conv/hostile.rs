@@ -10,7 +10,7 @@ use crate::nn::onnx_writer::{Graph, Message, int, ints, numbers, text};
 /// Compiles the graph's model, with int8 products and without, and computes a small image: height, width and channels of the output, and
 /// the name of the tensor.
 ///
-/// Errors: nothing of it is compiled, or the image cannot be computed.
+/// Errors: no part of the graph is compiled, or the image cannot be computed.
 fn run(graph: &Graph) -> Result<([usize; 3], String)> {
     let bytes = graph.model();
     let parts = |mode| compile(&bytes, mode, None, Extent::Head)?.parts;
@@ -112,7 +112,7 @@ proptest! {
     ) {
         let kinds = ["Conv", "ConvTranspose", "GlobalAveragePool", "AveragePool", "Sigmoid", "Mul", "Add", "Resize", "Concat", "Relu",
             "HardSigmoid", "BatchNormalization", "Clip", "Div"];
-        // operands may be constants, computed by a later node, computed twice, or by the node itself
+        // operands may be constants, or computed by a later node, twice, or by the node itself
         let names = ["image", "x", "a", "b", "c", "d", "e", "wide", "narrow", "deep", "scales", "one"];
         let mut graph = begun()
             .floats("wide", &[16, 16, 1, 1], &numbers(256))
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// The error, or what is compiled.
+/// The error, or the name and the size of what is computed.
 fn said(graph: &Graph) -> String {
     match run(graph) {
         Ok((size, name)) => format!("{name} {size:?}"),
@@ -183,7 +183,7 @@ fn sums_of_an_input_whose_channels_are_no_whole_vector_are_left_to_rten() {
         .node("Concat", &["mean", "mean"], "two", &[int("axis", 1)]);
     let graph = graph.node("Relu", &["two"], "y", &[]).output("y", &[1]);
     assert!(
-        said(&graph).contains("not known here read the image"),
+        said(&graph).contains("that riposte does not know read the image"),
         "{}",
         said(&graph)
     );

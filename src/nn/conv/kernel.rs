@@ -119,7 +119,7 @@ impl SimdOp for Lanes {
     }
 }
 
-/// Divides `vectors` vectors of columns into panels of at most `widest` vectors, and four into two and two.
+/// Divides `vectors` vectors of columns into panels of at most `widest` vectors. Four vectors become two panels of two, if `widest` is three.
 pub(super) fn panels(vectors: usize, widest: usize) -> Vec<usize> {
     let mut panels = Vec::new();
     let mut left = vectors;
@@ -139,7 +139,7 @@ impl PackedWeights {
     /// Packs a (rows, columns) matrix for this machine; `bias` has a number for each column.
     ///
     /// # Panics
-    /// If the number of columns is zero or no multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
+    /// If the number of columns is zero or not a multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
     pub fn new(weights: &[f32], bias: Vec<f32>) -> PackedWeights {
         PackedWeights::with_lanes(weights, bias, Lanes.dispatch())
     }
@@ -188,24 +188,23 @@ impl PackedWeights {
 pub(crate) struct Product<'a> {
     pub windows: Windows<'a, f32>,
     pub weights: &'a PackedWeights,
-    /// The sums begin with what `out` holds, and not with the bias.
+    /// Whether the sums begin with the numbers in `out` instead of the bias.
     pub accumulate: bool,
     pub activation: Activation,
     /// Numbers from the results of a window to those of the next one.
     pub out_step: usize,
 }
 
-/// Numbers that the weights of a product may have to be read again for each small group of windows: a share of the second-level cache.
+/// Maximum number of weights that are read again for each small group of windows: a share of the second-level cache.
 const MANY_WEIGHTS: usize = 1 << 16;
-/// Windows in a group for larger weights; both tile heights divide it.
+/// Windows in a group if there are more weights; both tile heights divide it.
 const MANY_WINDOWS: usize = 480;
 
 impl Product<'_> {
     /// Computes the product into `out`.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows or has not as many numbers as the weights have rows, or if the results do not fit
-    /// into `out`.
+    /// If a window reaches beyond its rows or does not have as many numbers as the weights have rows, or if the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         ProductInto { product: self, out }.dispatch();
     }
@@ -326,12 +325,12 @@ impl Product<'_> {
         debug_assert!(first + HEIGHT <= self.windows.count);
         debug_assert!(column + WIDTH * lanes <= self.weights.columns());
         debug_assert!(panel.len() >= WIDTH * lanes * self.weights.rows);
-        // SAFETY: the bias has a number for each column, and so have the results of each window. Window `first + m` is within each row up to `length` numbers from its
-        // start. `weights` advances by WIDTH vectors for each number of a window, that is for each row of the panel. The
+        // SAFETY: the bias has a number for each column, and so have the results of each window. Window `first + m` lies within each row up to
+        // `length` numbers from its start. `weights` advances by WIDTH vectors for each number of a window, that is, for each row of the panel. The
         // results are within `out`.
         unsafe {
             let mut sums = [[ops.zero(); WIDTH]; HEIGHT];
-            // both are a number for each column
+            // the numbers that the sums begin with, one for each column, and how far they are from window to window
             let (begin, begin_step) = if self.accumulate {
                 (
                     out.add(first * self.out_step + column).cast_const(),
@@ -402,8 +401,8 @@ impl Depthwise<'_> {
     /// Computes the rows into `out`, each (pixels, channels). Their number follows from that of the input rows.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows, the channels are no multiple of [`CHANNEL_BLOCK`], the weights or the bias have another
-    /// shape, or the results do not fit into `out`.
+    /// If a window reaches beyond its rows, the channels are not a multiple of [`CHANNEL_BLOCK`], the weights or the bias have another shape, or the
+    /// results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         DepthwiseInto { of: self, out }.dispatch();
     }
@@ -430,7 +429,7 @@ impl SimdOp for DepthwiseInto<'_, '_> {
         assert!(channels.is_multiple_of(CHANNEL_BLOCK) && of.bias.len() == channels);
         assert!(CHANNEL_BLOCK.is_multiple_of(isa.f32().len()));
         assert!(of.weights.len() == rows * columns * channels);
-        // as many output rows as have all their input rows
+        // the number of output rows that have all their input rows
         let height = match of.rows.len().checked_sub(rows) {
             Some(further) => further / down + 1,
             None => 0,
@@ -484,8 +483,8 @@ impl SimdOp for DepthwiseInto<'_, '_> {
     }
 }
 
-/// Asks for the cache line at `address`, which need not be valid. The pixels of a map lie far apart, so that the processor does not
-/// foresee the loads of a tile, and half of the time of a depthwise convolution was waiting for them.
+/// Loads the cache line at `address` into the cache in advance; the address need not be valid. The pixels of a map lie far apart, so the processor
+/// does not foresee the loads of a tile, and a depthwise convolution would spend much of its time waiting for them.
 #[inline(always)]
 fn prefetch(address: *const f32) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -500,7 +499,7 @@ fn prefetch(address: *const f32) {
 
 impl Depthwise<'_> {
     /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `COLUMNS` columns.
-    /// Returns `PIXELS`. Neighbouring rows read most of the same pixels, so that two at a time load half as much into the nearest
+    /// Returns `PIXELS`. Neighbouring output rows read mostly the same pixels, so computing two at a time halves what is loaded into the nearest
     /// cache.
     ///
     /// # Safety
@@ -533,10 +532,9 @@ impl Depthwise<'_> {
                 row.len() >= ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels
             })
         );
-        // SAFETY: the input rows of the output rows exist. `some` begins and ends below `channels` at
-        // multiples of the lanes, so that a vector
-        // from there on lies within the bias, within the channels of each pixel under the windows, and within those of each result. `weights` advances by
-        // `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
+        // SAFETY: the input rows of the output rows exist. `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so
+        // a vector from each of its steps on lies within the bias, within the channels of each pixel under the windows, and within those of each
+        // result. `weights` advances by `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
         // beyond the end, which `wrapping_add` allows as long as nothing is read there.
         unsafe {
             let mut channel = some.start;

@@ -13,8 +13,9 @@ use super::graph::{attribute_int, attribute_ints, attribute_text};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights};
 use super::steps::Operator;
 
-/// A convolution whose windows have several pixels and more numbers than this stays in floats. PP-OCRv4's recogniser has one, of 2,880 numbers. In
-/// int8, .9092 of the words in 25 images of a crawl are found, otherwise .9112, and reading takes as long (`make bench`, part ocr).
+/// A convolution whose windows have several pixels and more numbers than this stays in floats. PP-OCRv4's recogniser has one such convolution, of
+/// 2,880 numbers. With that one in int8, .9092 of the words in 25 images of a crawl are found, instead of .9112, and reading takes as long (`make
+/// bench`, part ocr).
 const MAX_INT8_WINDOW_ROWS: usize = 1440;
 
 /// The operands of a convolution node.
@@ -68,8 +69,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Adds a step for a dense or a depthwise convolution. Does nothing for one of another kind, or of which the input is not
-    /// computed here.
+    /// Adds a step for a dense or a depthwise convolution. Does nothing for a convolution of another kind, or one whose input is not computed here.
     ///
     /// # Errors
     /// Weights, bias and input contradict each other.
@@ -178,8 +178,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Adds a step for a transposed convolution with a 2 × 2 kernel and stride 2. Does nothing for one of another kind, or of
-    /// which the input is not computed here.
+    /// Adds a step for a transposed convolution with a 2 × 2 kernel and stride 2. Does nothing for a convolution of another kind, or one whose input
+    /// is not computed here.
     ///
     /// # Errors
     /// Weights, bias and input contradict each other.
@@ -270,9 +270,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Folds the elementwise operators after a convolution into it, as far as they can be: scales and shifts of channels are
-    /// passed to `scale_channel` (channel, scale, shift), then one activation may follow. Returns the activation and the name
-    /// of the last folded node's output.
+    /// Folds the elementwise operators after a convolution into it, as far as possible: scales and shifts of channels are passed to `scale_channel`
+    /// (channel, scale, shift), then one activation may follow. Returns the activation and the name of the last folded node's output.
     fn fold_elementwise(
         &mut self,
         node: &NodeProto,

@@ -21,14 +21,14 @@ pub(crate) struct Compiled {
     pub classifier: Option<Classifier>,
 }
 
-/// What is computed here of a network, and what is left. Tensors are named as in the model file.
+/// The parts of a network that are computed here, and what is left to a general runtime. Tensors are named as in the model file.
 pub(crate) struct Parts {
     pub trunk: ConvNet,
     /// The names of the trunk's outputs.
     pub outputs: Vec<String>,
-    /// Number of the trunk's outputs that a general runtime goes on from. They come first. 0 if nothing is left to it.
+    /// Number of the trunk's outputs from which a general runtime continues; they come first. 0 if nothing is left to it.
     pub handed_over: usize,
-    /// What a general runtime must compute from them.
+    /// The tensors that a general runtime must compute from these outputs.
     pub rest: Vec<String>,
     pub head: Option<Head>,
 }
@@ -50,11 +50,11 @@ pub(crate) enum Extent {
     Head,
 }
 
-/// Compiles an ONNX model as far as `extent`, with int8 products as far as `mode` and the machine allow. The output layer predicts the
-/// labels `kept` alone, in that order; all labels if that is None.
+/// Compiles an ONNX model as far as `extent`, with int8 products as far as `mode` and the machine allow. The output layer predicts only the labels
+/// `kept`, in that order, or all labels if `kept` is None.
 ///
 /// # Errors
-/// The bytes are no ONNX model.
+/// The bytes are not an ONNX model.
 pub(crate) fn compile(
     onnx: &[u8],
     mode: NumericMode,
@@ -73,7 +73,7 @@ pub(crate) fn compile(
 }
 
 /// # Errors
-/// The graph contradicts itself, or nothing of it can be computed here.
+/// The graph contradicts itself, or no part of it can be computed here.
 fn divide(
     graph: &Graph,
     mode: NumericMode,
@@ -110,17 +110,17 @@ fn divide(
         .map(|name| {
             trunk
                 .materialise(name)
-                .with_context(|| format!("{name} cannot be computed here"))
+                .with_context(|| format!("riposte cannot compute {name}"))
         })
         .collect::<Result<_>>()?;
     ensure!(
         !values.is_empty(),
-        "no operator that is known here leads to the output"
+        "no operator that riposte knows leads to the output"
     );
     // value 0 is the image
     ensure!(
         !values.contains(&0),
-        "operators that are not known here read the image"
+        "operators that riposte does not know read the image"
     );
     Ok(Parts {
         trunk: trunk.finish(values),
@@ -131,7 +131,7 @@ fn divide(
     })
 }
 
-/// The tensors that the trunk computes and from which a general runtime goes on to compute `goals`.
+/// The tensors that the trunk computes and from which a general runtime continues to compute `goals`.
 fn frontier(graph: &Graph, trunk: &Compiler, goals: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();

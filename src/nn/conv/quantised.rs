@@ -64,7 +64,7 @@ impl Instructions {
         }
     }
 
-    /// The fastest that this machine has; None where int8 would not be faster than floats.
+    /// The fastest instructions that this machine has; None if int8 would not be faster than floats.
     fn detect() -> Option<Instructions> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -102,7 +102,7 @@ impl Int8Weights {
     /// instructions that multiply bytes.
     ///
     /// # Panics
-    /// If the number of columns is zero or no multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
+    /// If the number of columns is zero or not a multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
     pub fn new(weights: &[f32], bias: Vec<f32>) -> Option<Int8Weights> {
         Some(Int8Weights::pack(weights, bias, Instructions::detect()?))
     }
@@ -279,8 +279,8 @@ impl Int8Product<'_> {
     /// Computes the product into `out`.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows or has not as many bytes as the weights have rows, if there are neither one
-    /// quantisation nor enough of them, if `base` is shorter than the results, or if these do not fit into `out`.
+    /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
+    /// each window, if `base` is shorter than the results, or if these do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();
@@ -308,7 +308,7 @@ impl Int8Product<'_> {
     }
 }
 
-/// The kinds of [`Activation`]. Each has a loop of its own, so that none decides which it is for every vector.
+/// The kinds of [`Activation`]. Each has a separate loop, so that no loop has to find out its kind for every vector.
 const NONE: u8 = 0;
 const RELU: u8 = 1;
 const HARD_SWISH: u8 = 2;
@@ -363,7 +363,7 @@ macro_rules! kernels {
                     $store(lows.as_mut_ptr(), low);
                     $store(highs.as_mut_ptr(), high);
                 }
-                // halves against each other: one after the other, each number would wait for the one before
+                // halves are compared with each other: if the numbers were compared one after the other, each would wait for the one before
                 let mut half = LANES / 2;
                 while half > 0 {
                     for n in 0..half {
@@ -419,9 +419,8 @@ macro_rules! kernels {
                     for &width in &weights.panels {
                         let (mut m, end) = (from, from + group);
                         while m < end {
-                            // SAFETY: the arms take at most `end - m` windows, which end at `count`; the panels' widths add
-                            // up to the columns; `data` begins with the panel, which the slicing below keeps true; and the
-                            // caller warrants the rest.
+                            // SAFETY: the arms take at most `end - m` windows, which end at `count`; the panels' widths add up to the columns; `data`
+                            // begins with the panel, which the slicing below keeps true; and the caller guarantees the rest.
                             m += unsafe {
                                 match (width, end - m) {
                                     (3, $wide..) => tile::<$wide, 3>(&of, m, column, data, out),
@@ -530,9 +529,9 @@ macro_rules! kernels {
                 debug_assert!(first + HEIGHT <= of.windows.count && length % 4 == 0);
                 debug_assert!(column + WIDTH * LANES <= of.weights.columns());
                 debug_assert!(panel.len() >= WIDTH * LANES * of.weights.rows);
-                // SAFETY: window `first + m` is within each row up to `length` bytes from its start, and four bytes are read
-                // at multiples of four below that. `panel` advances by WIDTH vectors for each four bytes of a window, that is
-                // for each four rows of the panel. The results are within `out`.
+                // SAFETY: window `first + m` is within each row up to `length` bytes from its start, and four bytes are read at multiples of four
+                // below that. `panel` advances by WIDTH vectors for every four bytes of a window, that is, for every four rows of the panel. The
+                // results are within `out`.
                 unsafe {
                     let mut sums = [[$zero_int(); WIDTH]; HEIGHT];
                     let mut panel = panel.as_ptr();

@@ -62,7 +62,7 @@ impl Step {
     }
 }
 
-/// A map that a network takes.
+/// An input of a network.
 pub(super) struct Input {
     pub channels: usize,
     /// Numbers from a pixel to the next one.
@@ -93,8 +93,8 @@ impl ConvNet {
     /// Computes the outputs for one image.
     ///
     /// # Errors
-    /// The inputs are not as many as the network takes, or one has another number of channels or another stride, or is too small
-    /// for the network, or is of a size for which the network adds maps of different sizes or needs too much memory.
+    /// The number of inputs is wrong. Or an input has another number of channels or another stride, is too small for the network, or has a size for
+    /// which the network adds maps of different sizes or needs too much memory.
     pub fn run(&self, inputs: Vec<FeatureMap>, pool: &mut BufferPool) -> Result<Vec<FeatureMap>> {
         ensure!(
             inputs.len() == self.inputs.len(),

@@ -69,7 +69,7 @@ impl SimdOp for SumPixels<'_, '_> {
 /// Mean over windows of `rows` by `columns` pixels that do not overlap. Pixels at the right and bottom that fill no window are left out.
 ///
 /// # Errors
-/// A map that is smaller than a window.
+/// The map is smaller than a window.
 pub(super) fn average_pool(
     input: &FeatureMap,
     (rows, columns): (usize, usize),
@@ -100,7 +100,7 @@ pub(super) fn average_pool(
 /// Computes each part, a sum of terms, and concatenates the channels of the parts.
 ///
 /// # Errors
-/// A part without terms, terms of different sizes or channels, or a gate with other channels than its map.
+/// A part has no terms, its terms have different sizes or channels, or a gate has other channels than its map.
 pub(super) fn weighted_sum(
     parts: &[Vec<Term>],
     maps: &[Option<FeatureMap>],
@@ -122,7 +122,7 @@ pub(super) fn weighted_sum(
             );
             ensure!(
                 map.channels == first.channels,
-                "the network adds maps of different channels"
+                "the network adds maps with different numbers of channels"
             );
         }
     }
@@ -145,7 +145,7 @@ pub(super) fn weighted_sum(
                 };
                 ensure!(
                     factor.len() == from.stride,
-                    "a map and its gate have different channels"
+                    "a map and its gate have different numbers of channels"
                 );
                 Ok((from, factor, term.upsampling))
             })
@@ -186,7 +186,7 @@ struct AddScaled<'a, 'b> {
     factor: &'a [f32],
     /// Channels that are computed.
     channels: usize,
-    /// Overwrites `out` instead of adding to it.
+    /// Whether `out` is overwritten instead of added to.
     overwrite: bool,
     /// (repeated pixels, `out_step`)
     out: &'b mut [f32],

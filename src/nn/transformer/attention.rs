@@ -1,8 +1,7 @@
-//! Attention of the packed backend: for each row of a query, the softmax of its products with the keys, and the sum of the values with
-//! these weights.
+//! Attention of the packed backend: for each row of a query, the softmax of its products with the keys, and the sum of the values weighted by it.
 //!
-//! The heads are small (32 or 64 numbers), and so are most sequences, so that packing operands for a general product would take longer
-//! than the product. Here the keys of a head are transposed once, and several rows are computed at a time in registers.
+//! The heads are small (32 or 64 numbers), and most sequences are short, so packing operands for a general product would take longer than the
+//! product. Here the keys of a head are transposed once, and several rows are computed at a time in registers.
 
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
@@ -25,7 +24,7 @@ pub(super) struct Head<'a> {
     pub queries: usize,
     /// Row r begins at `r · key_step`.
     pub key: &'a [f32],
-    /// As `key`.
+    /// The values. Row r begins at `r · key_step`.
     pub value: &'a [f32],
     pub key_step: usize,
     /// Rows of keys and of values.
@@ -37,7 +36,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Writes the mixtures: row r to `out[r · query_step ..]`, `width` numbers.
+    /// Writes the weighted sums of the values: row r to `out[r · query_step ..]`, `width` numbers.
     pub fn attend(&self, out: &mut [f32], pool: &mut BufferPool) {
         let keys = self.length.next_multiple_of(PADDING);
         let values = self.width.next_multiple_of(PADDING);
@@ -60,7 +59,7 @@ impl Head<'_> {
         for first in (0..self.queries).step_by(ROWS) {
             let count = ROWS.min(self.queries - first);
             let row = |r: usize| {
-                // in the last block, the last row stands for those that are missing; what is computed for it again is not used
+                // in the last block, the last row takes the place of missing rows, and their results are not used
                 let from = (first + r.min(count - 1)) * self.query_step;
                 &self.query[from..from + self.width]
             };

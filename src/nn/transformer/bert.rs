@@ -23,7 +23,7 @@ pub struct BertNames {
     pub layers: LayerNames,
 }
 
-/// The names in a checkpoint that contains BERT alone.
+/// The names in a checkpoint that contains only BERT.
 pub const BARE: BertNames = BertNames {
     embeddings: "embeddings",
     layers: LayerNames {
@@ -156,7 +156,7 @@ impl BertConfig {
 /// `max_tokens`, plus its position.
 ///
 /// # Errors
-/// Those of `source`.
+/// `source` fails.
 pub fn typed_positions(
     config: &BertConfig,
     names: &BertNames,
@@ -177,7 +177,7 @@ pub fn typed_positions(
         .collect())
 }
 
-/// A loaded BERT. Its methods may be called from several threads.
+/// A loaded BERT. Its methods can be called from several threads.
 ///
 /// On the CPU the result for a text does not depend on the texts beside it.
 pub(crate) struct Bert {
@@ -185,7 +185,7 @@ pub(crate) struct Bert {
     embeddings: Embeddings,
 }
 
-/// What turns tokens into the rows that the first layer gets.
+/// Turns tokens into the rows that the first layer reads.
 struct Embeddings {
     hidden: usize,
     vocabulary: usize,
@@ -199,12 +199,12 @@ struct Embeddings {
 }
 
 impl Bert {
-    /// Reads a model from `source`, with tensors as [`BertConfig::expected_tensors`] lists them. `max_tokens`: the length of the longest
-    /// text, at most the configuration's `max_position_embeddings`. `examples`: texts by which the model is quantised, if `backend` is
+    /// Reads a model from `source`, with tensors as [`BertConfig::expected_tensors`] lists them. `max_tokens`: the length of the longest text, at
+    /// most the configuration's `max_position_embeddings`. `examples`: texts that decide how the model is quantised, if `backend` is
     /// [`Backend::Auto`].
     ///
     /// # Errors
-    /// Those of `source`, tokens that the model does not have, and a device that fails.
+    /// `source` fails, a token is not one of the model's, or a device fails.
     pub fn read(
         config: &BertConfig,
         names: &BertNames,
@@ -246,7 +246,7 @@ impl Bert {
     /// results. The results are in the order of the texts.
     ///
     /// # Errors
-    /// Tokens that the model does not have, a device that fails, errors of `head`.
+    /// A token is not one of the model's, a device fails, or `head` fails.
     pub(crate) fn classify<T: Send>(
         &self,
         texts: &[Encoding],
@@ -321,13 +321,13 @@ impl Embeddings {
         for (at, (&id, &kind)) in text.get_ids().iter().zip(text.get_type_ids()).enumerate() {
             let word = self.words.row(id as usize)?.with_context(|| {
                 format!(
-                    "the tokenizer gives token {id}, but the model has {}",
+                    "the tokenizer gives token {id}, but the model has {} tokens",
                     self.vocabulary
                 )
             })?;
             ensure!(
                 (kind as usize) < self.types,
-                "the tokenizer gives token type {kind}, but the model has {}",
+                "the tokenizer gives token type {kind}, but the model has {} types",
                 self.types
             );
             let position = kind as usize * self.max_tokens + at;

@@ -22,7 +22,7 @@ pub(super) fn cuda_device() -> Option<Device> {
     None
 }
 
-/// What is added to the attention scores of padding. Its exponential is 0 in 32-bit floats.
+/// The number that is added to the attention scores of padding. Its exponential is 0 in 32-bit floats.
 pub const MASKED: f32 = -1e9;
 
 /// The operations of which layers consist.
@@ -30,14 +30,14 @@ pub trait LayerOps {
     /// x · weightᵀ + bias
     ///
     /// # Errors
-    /// Those of candle, as for all operations.
+    /// candle fails. The same holds for all operations.
     fn linear(&mut self, x: &Tensor, layer: &Affine<Tensor>) -> Result<Tensor>;
     /// Normalises the last axis.
     fn norm(&mut self, x: &Tensor, norm: &Affine<Tensor>, epsilon: f64) -> Result<Tensor>;
     /// Softmax over the last axis.
     fn softmax(&mut self, x: &Tensor) -> Result<Tensor>;
     fn activate(&mut self, x: &Tensor, activation: Activation) -> Result<Tensor>;
-    /// Sets some numbers to 0, in training.
+    /// Sets random numbers to 0 in training.
     fn dropout(&mut self, x: Tensor) -> Result<Tensor>;
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct ClipConfig {
     pub vision: VisionConfig,
 }
 
-/// `config.json` as it is spelled. Files of 2021 and 2022 also have the towers under names with `_dict`, and those count.
+/// `config.json` as it is spelled. Files of 2021 and 2022 also have the towers under names with `_dict`, and these take precedence.
 #[derive(Deserialize)]
 struct ConfigFile {
     projection_dim: Option<usize>,
@@ -250,14 +250,14 @@ impl ClipConfig {
     }
 }
 
-/// The towers, each loaded when it is first used: a ranking needs texts alone, an extraction images alone. Their methods may be called from
-/// several threads.
+/// The towers, each loaded when it is first used: a ranking needs only the text tower, an extraction only the vision tower. Their methods can be
+/// called from several threads.
 pub(crate) struct ClipTowers {
     text: Lazy<TextTower>,
     vision: Lazy<VisionTower>,
 }
 
-/// What turns tokens into the rows that the first layer gets.
+/// Turns tokens into the rows that the first layer reads.
 struct TextInput {
     config: TextConfig,
     /// (vocabulary, hidden)
@@ -282,7 +282,7 @@ struct VisionTower {
     agreement: Option<f32>,
 }
 
-/// What turns images into the rows that the first layer gets.
+/// Turns images into the rows that the first layer reads.
 struct VisionInput {
     config: VisionConfig,
     patches: Linear,
@@ -292,8 +292,8 @@ struct VisionInput {
 }
 
 impl ClipTowers {
-    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet. `examples`: texts by
-    /// which the towers are quantised, if `backend` is [`Backend::Auto`]; without any, they are computed in floats.
+    /// The towers in a checkpoint that has the tensors of [`ClipConfig::expected_tensors`]. Weights are not read yet. `examples`: texts that decide
+    /// how the text tower is quantised, if `backend` is [`Backend::Auto`]; without any, both towers are computed in floats.
     pub fn new(
         config: &ClipConfig,
         checkpoint: Checkpoint,
@@ -319,8 +319,8 @@ impl ClipTowers {
         text.max(vision).unwrap_or(Numeric::Float)
     }
 
-    /// The least cosine between the vectors in int8 and those in floats, over the examples by which the loaded towers were quantised; None if
-    /// there is no such tower.
+    /// The least cosine between the vectors in int8 and those in floats, over the examples that decided how the loaded towers were quantised; None if
+    /// no loaded tower is quantised.
     pub fn agreement(&self) -> Option<f32> {
         let text = self.text.loaded().and_then(|tower| tower.agreement);
         let vision = self.vision.loaded().and_then(|tower| tower.agreement);
@@ -428,7 +428,7 @@ impl VisionTower {
         self.project(self.encoder.forward(x, &lengths, rows, Attention::Full)?)
     }
 
-    /// The vectors of images from the rows of their classes.
+    /// The vectors of images, from the rows of their class tokens.
     fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
         self.after.forward(&mut rows);
         project(&self.projection, &rows)
@@ -467,8 +467,8 @@ impl VisionInput {
     }
 }
 
-/// Pictures by which the vision tower is quantised, (colour, row, column) each, in the range of normalised pixels: a gradient, stripes as of
-/// lines of text, a disc, and noise.
+/// Pictures that decide how the vision tower is quantised, each (colour, row, column) in the range of normalised pixels: a gradient, stripes that
+/// resemble lines of text, a disc, and noise.
 fn example_images(side: usize) -> Vec<Vec<f32>> {
     let picture = |of: &dyn Fn(usize, f32, f32) -> f32| -> Vec<f32> {
         let mut pixels = Vec::with_capacity(CHANNELS * side * side);
@@ -558,7 +558,7 @@ impl TextTower {
         Ok(tower)
     }
 
-    /// The vectors of texts from the rows of their ends.
+    /// The vectors of texts, from the rows of their end-of-text tokens.
     fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
         self.norm.forward(&mut rows);
         project(&self.projection, &rows)
@@ -566,7 +566,7 @@ impl TextTower {
 }
 
 impl TextInput {
-    /// The embeddings of the tokens of texts, (tokens, hidden), without the first ones of each text, of which `shared` returns the number.
+    /// The embeddings of the tokens of texts, (tokens, hidden). The first `shared(n)` tokens of text n are left out.
     fn rows(&self, texts: &[&[u32]], shared: impl Fn(usize) -> usize) -> Result<Vec<f32>> {
         let mut x = Vec::new();
         for (n, ids) in texts.iter().enumerate() {
@@ -574,7 +574,8 @@ impl TextInput {
                 let token = self.tokens.row(id as usize)?;
                 let token = token.context("the tokenizer gives a token that the model lacks")?;
                 let position = row(&self.positions, self.config.hidden_size, position);
-                let position = position.context("a text has more tokens than the model")?;
+                let position =
+                    position.context("a text has more tokens than the model has positions")?;
                 x.extend(token.iter().zip(position).map(|(t, p)| t + p));
             }
         }

@@ -6,7 +6,7 @@ use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product,
 use crate::nn::conv::quantised::{Int8Product, Int8Weights};
 use crate::nn::conv::{Buffer, BufferPool, Numeric};
 
-/// Inputs whose weights are packed together: as many as make a panel that stays in the first-level cache, or nearly.
+/// Maximum number of inputs whose weights are packed together. A panel of that size fits, or nearly fits, into the first-level cache.
 const INPUTS_AT_A_TIME: usize = 384;
 
 /// A linear layer: x · Wᵀ + b.
@@ -26,30 +26,30 @@ enum Weights {
 
 /// A layer whose products are computed in int8: weights by output, inputs by row, sums in 32 bits.
 ///
-/// A few inputs of a transformer are many times as large as all others. With one scale for a row, few of the 255 steps would be left to the
-/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, such that both have the same
-/// range (Xiao et al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers
-/// et al. 2022, LLM.int8(), <https://arxiv.org/abs/2208.07339>).
+/// A few inputs of a transformer are many times as large as all others. With one scale for each row, few of the 255 steps would be left for the
+/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, so that both have the same range (Xiao et
+/// al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers et al. 2022, LLM.int8(),
+/// <https://arxiv.org/abs/2208.07339>).
 struct Int8 {
     weights: Int8Weights,
-    /// What each input is multiplied by; 0 for those that are kept in floats.
+    /// The factor of each input; 0 for inputs that are kept in floats.
     factors: Vec<f32>,
     /// The inputs that are kept in floats.
     kept: [usize; KEPT],
-    /// Their weights, and the bias.
+    /// The weights of these inputs, and the bias.
     kept_weights: PackedWeights,
 }
 
-/// Inputs of each layer that are multiplied in floats.
+/// Number of inputs of each layer that are multiplied in floats.
 const KEPT: usize = 8;
-/// Rows that are handed from one loop to the next at a time, so that they stay in the caches.
+/// Number of rows that one loop hands to the next at a time, so that they stay in the caches.
 const ROWS_AT_A_TIME: usize = 48;
 
 impl Linear {
     /// Packs `weight` (out, in), row after row, in floats.
     ///
     /// # Errors
-    /// The weights are not `out` whole rows, or the bias has not `out` numbers.
+    /// The weights are not `out` whole rows, or the bias does not have `out` numbers.
     pub fn new(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<Self> {
         let width = check(weight, out, bias)?;
         let columns = out.next_multiple_of(CHANNEL_BLOCK);
@@ -67,8 +67,8 @@ impl Linear {
         })
     }
 
-    /// As [`Linear::new`], in int8. `ranges`: the greatest absolute value to be expected of each input. None where the machine has no
-    /// instructions for it, and for layers that are too small.
+    /// As [`Linear::new`], in int8. `ranges` has the greatest expected absolute value of each input. None if the machine has no instructions for
+    /// int8, or the layer is too small.
     ///
     /// # Errors
     /// As [`Linear::new`], or the number of ranges is not that of the inputs.
@@ -102,7 +102,7 @@ impl Linear {
                 if kept.contains(&input) {
                     return 0.0;
                 }
-                // an input that was always zero, or whose weights are, has no range to be evened out
+                // an input that was always zero, or has only zero weights, has no range to balance
                 let factor = (greatest[input] / ranges[input]).sqrt();
                 if factor.is_normal() { factor } else { 1.0 }
             })
@@ -150,14 +150,14 @@ impl Linear {
         Ok(out.to_vec())
     }
 
-    /// As [`Linear::forward`], with buffers that are used again.
+    /// As [`Linear::forward`], with buffers that are reused.
     ///
     /// # Errors
     /// As [`Linear::forward`].
     pub(crate) fn forward_with(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
         ensure!(
             x.len().is_multiple_of(self.width),
-            "{} numbers are no rows of {}",
+            "{} numbers cannot be divided into rows of {}",
             x.len(),
             self.width
         );
@@ -265,7 +265,7 @@ impl Int8 {
 fn check(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<usize> {
     ensure!(
         out > 0 && !weight.is_empty() && weight.len().is_multiple_of(out),
-        "{} weights are no layer of {out} outputs",
+        "{} weights cannot be divided among {out} outputs",
         weight.len()
     );
     ensure!(

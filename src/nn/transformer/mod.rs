@@ -1,13 +1,13 @@
 //! Transformer encoders: BERT and the two towers of CLIP, described once and run by two backends.
 //!
-//! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`bert`],
-//! [`clip`]). A backend computes the layers: [`packed`] on a CPU, `candle` on a GPU and for training. candle is compiled with the
-//! feature `candle` only, because it takes long to compile.
+//! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`bert`], [`clip`]). A
+//! backend computes the layers: [`packed`] on a CPU, `candle` on a GPU and for training. candle is compiled only with the feature `candle`, because
+//! it takes long to compile.
 //!
-//! `candle-transformers` has a BERT and a CLIP, too. They are not used. Its CLIP has one activation (`Activation::QuickGelu`) and one
-//! epsilon (1e-5) as constants, so it cannot compute checkpoints such as tests/reference/tiny-clip-gelu, or LAION's, which have
-//! `"hidden_act": "gelu"`. Its BERT agrees, but training needs layers with other operations, and the crate took 75 s to compile
-//! where candle-core took 93 s in the same build (`cargo build --release --timings`).
+//! `candle-transformers` has a BERT and a CLIP too, but they are not used. Its CLIP has one activation (`Activation::QuickGelu`) and one epsilon
+//! (1e-5) as constants, so it cannot compute checkpoints such as tests/reference/tiny-clip-gelu, or LAION's, which have `"hidden_act": "gelu"`. Its
+//! BERT agrees, but training needs layers with other operations, and the crate took 75 s to compile, compared to 93 s for candle-core in the same
+//! build (`cargo build --release --timings`).
 
 mod attention;
 pub mod bert;
@@ -88,7 +88,7 @@ pub struct EncoderConfig {
     pub heads: usize,
     pub intermediate: usize,
     pub layers: usize,
-    /// Of the layer norms.
+    /// The epsilon of the layer norms.
     pub epsilon: f64,
     pub activation: Activation,
     pub norms: NormOrder,
@@ -146,7 +146,7 @@ pub struct Affine<T> {
     pub bias: T,
 }
 
-/// One layer of an encoder, with weights as a backend wants them.
+/// One layer of an encoder, with weights in the form that a backend needs.
 pub struct Layer<T> {
     pub query: Affine<T>,
     pub key: Affine<T>,
@@ -162,7 +162,7 @@ impl<T> Layer<T> {
     /// Makes layer `n` with a function that reads a tensor by its full name.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// `read` fails.
     pub fn read(
         names: &LayerNames,
         n: usize,
@@ -227,10 +227,10 @@ pub trait TensorSource {
     /// The tensor of this name, row after row.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// There is no such tensor, or it cannot be read.
     fn tensor(&self, name: &str) -> Result<Vec<f32>>;
 
-    /// The matrix of this name, by rows that may be read later.
+    /// The matrix of this name, whose rows may be read later.
     ///
     /// # Errors
     /// As [`TensorSource::tensor`], or it is no matrix.
@@ -272,7 +272,8 @@ enum Encoder {
 }
 
 impl Encoder {
-    /// `examples` are what the packed backend is quantised by, if `backend` allows it. Then their rows become those of the last layer in floats.
+    /// If `backend` allows int8, `examples` decide how the packed backend is quantised, and their rows are replaced by the last layer's rows in
+    /// floats.
     fn read(
         config: &EncoderConfig,
         names: &LayerNames,

@@ -1,8 +1,8 @@
 //! The packed backend: an encoder on the CPU.
 //!
-//! Sequences lie one after another without padding, and each one attends to itself alone. Matrix products are those of the convolution
-//! runtime ([`Linear`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the
-//! machine has. Of the last layer, only the wanted rows are computed.
+//! Sequences lie one after another without padding, and each one attends only to itself. Matrix products are those of the convolution runtime
+//! ([`Linear`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the machine has. In the
+//! last layer, only the wanted rows are computed.
 
 use std::cell::RefCell;
 
@@ -16,11 +16,11 @@ use super::attention::Head;
 use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource};
 use crate::nn::conv::{Buffer, BufferPool, Numeric};
 
-/// Maximum number of tokens in a batch. More do not make the matrix products faster, but push each other out of the caches.
+/// Maximum number of tokens in a batch. Larger batches do not make the matrix products faster, and do not fit into the caches.
 pub(super) const BATCH_TOKENS: usize = 480;
 
 thread_local! {
-    /// To allocate and free memory in each layer takes longer than a small layer itself. A thread runs no other task while it computes an
+    /// Allocating and freeing memory in each layer would take longer than a small layer itself. A thread runs no other task while it computes an
     /// encoder, so nothing else borrows its buffers.
     static BUFFERS: RefCell<BufferPool> = RefCell::default();
 }
@@ -32,7 +32,7 @@ pub(super) struct Encoder {
 }
 
 struct Layer {
-    /// Already divided by √(head width).
+    /// The weights and the bias are already divided by √(head width).
     query: Linear,
     key_and_value: Linear,
     output: Linear,
@@ -61,7 +61,7 @@ impl Norm {
     /// Reads the layer norm of that name.
     ///
     /// # Errors
-    /// Those of `source`.
+    /// `source` fails.
     pub fn read(source: &impl TensorSource, name: &str, epsilon: f64) -> Result<Self> {
         let affine = super::affine(name, &mut |name| source.tensor(name))?;
         Ok(Norm::of(affine, epsilon))
@@ -73,8 +73,7 @@ impl Norm {
     }
 }
 
-/// A layer norm of rows. It is a [`SimdOp`] so that the compiler makes it of the machine's widest vectors; the order of the sums is the
-/// same for all of them.
+/// A layer norm of rows. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the sums is the same for all widths.
 struct Normalise<'a> {
     norm: &'a Norm,
     x: &'a mut [f32],
@@ -120,13 +119,13 @@ fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
 }
 
-/// The greatest absolute values of the inputs of a layer's products, by which they are quantised.
+/// The greatest absolute values of the inputs of a layer's products, which decide how they are quantised.
 struct Ranges {
-    /// Of the queries, keys and values, (hidden)
+    /// The inputs of the queries, keys and values, (hidden)
     attention: Vec<f32>,
-    /// Of the layer after the attention, (hidden)
+    /// The inputs of the linear layer after the attention, (hidden)
     output: Vec<f32>,
-    /// Of the first layer of the MLP, (hidden)
+    /// The inputs of the first layer of the MLP, (hidden)
     up: Vec<f32>,
 }
 
@@ -140,7 +139,7 @@ impl Ranges {
         }
     }
 
-    /// Widens the ranges of these inputs to what rows of them hold.
+    /// Widens the ranges to include the numbers in these rows.
     fn widen(ranges: &mut [f32], rows: &[f32]) {
         for row in rows.chunks(ranges.len()) {
             for (range, x) in ranges.iter_mut().zip(row) {
@@ -149,7 +148,7 @@ impl Ranges {
         }
     }
 
-    /// Rounded up to eighths of a power of two, so that machines whose floats differ in the last bits quantise alike.
+    /// Rounds the ranges up to eighths of a power of two, so that machines whose floats differ in the last bits quantise in the same way.
     fn rounded(mut self) -> Ranges {
         for range in [&mut self.attention, &mut self.output, &mut self.up] {
             for x in range.iter_mut().filter(|x| x.is_normal()) {
@@ -164,7 +163,7 @@ fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
     Linear::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
 }
 
-/// In int8 if the machine can, otherwise `float`.
+/// The layer in int8 if the machine has instructions for it, otherwise `float`.
 fn quantised(float: Linear, affine: &Affine<Vec<f32>>, ranges: &[f32]) -> Result<Linear> {
     let (weight, bias) = (&affine.weight, &affine.bias);
     let int8 = Linear::in_int8(weight, bias.len(), Some(bias), ranges)?;
@@ -172,8 +171,8 @@ fn quantised(float: Linear, affine: &Affine<Vec<f32>>, ranges: &[f32]) -> Result
 }
 
 impl Layer {
-    /// Packs a layer. `examples`: rows of the input and the lengths of their sequences, by which the layer is quantised and which become
-    /// its output; None leaves the layer in floats.
+    /// Packs a layer. `examples` has rows of the input, which decide how the layer is quantised, and are then replaced by the layer's output; None
+    /// leaves the layer in floats.
     fn new(
         config: &EncoderConfig,
         layer: super::Layer<Vec<f32>>,
@@ -223,16 +222,16 @@ impl Layer {
     }
 }
 
-/// Sequences by which an encoder is quantised.
+/// Sequences that decide how an encoder is quantised.
 pub(super) struct Examples {
-    /// (tokens, hidden): what the first layer gets; afterwards, what the last one gives in floats.
+    /// (tokens, hidden): the input of the first layer; afterwards, the output of the last layer in floats.
     pub rows: Vec<f32>,
     pub sequences: Vec<Sequence>,
     pub attention: Attention,
 }
 
-/// The rows of a sequence among those of its batch: first `shared`, which belong to sequences before, then its own, which follow the own
-/// rows of the sequences before. Only where no row sees a later one may rows be shared.
+/// The rows of a sequence among the rows of its batch: first the `shared` rows, which belong to earlier sequences, then its own rows, which follow
+/// the own rows of the earlier sequences. Rows can be shared only if no row sees a later one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sequence {
     /// The numbers of the shared rows.
@@ -268,9 +267,9 @@ impl Sequence {
 }
 
 impl Encoder {
-    /// Packs the layers, which have the sizes of `config`. With examples, products are computed in int8 where the machine can: those of
-    /// attention and the first of each MLP. The second stays in floats: its inputs have the widest range, and in int8 it costs the vectors
-    /// of MiniLM as much precision as all others together.
+    /// Packs the layers, which have the sizes of `config`. With examples, the products of attention and the first product of each MLP are computed in
+    /// int8, if the machine has instructions for it. The second product of each MLP stays in floats: its inputs have the widest range, and in int8 it
+    /// costs the vectors of MiniLM as much precision as all other products together.
     ///
     /// # Errors
     /// A layer cannot be read, or has other sizes.
@@ -336,7 +335,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The layer's output for rows (tokens, hidden). `ranges` are widened to those of its products' inputs.
+    /// The layer's output for rows (tokens, hidden). `ranges` are widened to include the inputs of its products.
     fn run(
         &self,
         x: &[f32],

@@ -1,19 +1,18 @@
-//! Texts that begin alike, by an encoder in which no token sees a later one (CLIP's text tower).
+//! Computes the shared beginnings of texts only once, for an encoder in which no token sees a later one (CLIP's text tower).
 //!
-//! The rows of a token depend on the tokens before it alone. So texts in which the same tokens come first share the rows of these tokens, and
-//! each is computed once. The prompts of a topic are a few templates, filled with the same words: of the tokens of fifty topics' prompts, about
-//! four in ten are shared. The packed backend computes each row by itself, so that a text's vector is the same to the last bit with and
-//! without sharing.
+//! The row of a token depends only on this token and those before it. So texts that begin with the same tokens share the rows of these tokens, and
+//! each row is computed once. The prompts of a topic are a few templates filled with the same words, so they share many tokens. The packed backend
+//! computes each row by itself, so a text's vector is the same to the last bit with and without sharing.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::packed::{BATCH_TOKENS, Sequence};
 
-/// Texts in an order in which those that begin alike are neighbours, as sequences that share rows.
+/// Turns texts into sequences that share rows. Texts that begin with the same tokens must be neighbours.
 fn sequences(texts: &[&[u32]]) -> Vec<Sequence> {
     let mut sequences = Vec::new();
-    // the numbers of all rows of the text before
+    // the numbers of all rows of the previous text
     let mut path: Vec<usize> = Vec::new();
     let (mut rows, mut former): (usize, &[u32]) = (0, &[]);
     for ids in texts {

@@ -54,7 +54,7 @@ fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
             assert_eq!(approach.stance, StanceRecipe::Both);
             continue;
         }
-        // Minsc looks at no stance, and Jean-Luc Picard at those of the fifty most relevant images
+        // Minsc estimates no stances, and Jean-Luc Picard only those of the fifty most relevant images
         let cuts_first =
             approach.stance == StanceRecipe::Crawl || approach.name.starts_with("jean-luc-picard");
         assert_eq!(approach.lists.cut == Cut::AfterStance, !cuts_first);
@@ -97,7 +97,7 @@ fn unknown_parameters_are_errors() {
         (
             "mu = 1000.0",
             "mu = 1000.0\nreading = 0.5",
-            "which reading needs",
+            "a weight of reading needs",
         ),
     ] {
         assert!(aramis.contains(from), "{from}");

@@ -91,18 +91,18 @@ impl ClusterWeights {
     }
 }
 
-/// Vectors of pictures.
+/// Vectors of pictures, all of the same length.
 #[derive(Default)]
 struct Vectors {
     /// The numbers of their images.
     images: Vec<usize>,
     dimension: usize,
-    /// `dimension` for each of `images`.
+    /// The vectors one after another: `dimension` numbers for each of `images`.
     numbers: Vec<f32>,
 }
 
 impl Vectors {
-    /// Adds a vector, unless it is of another length than the first one.
+    /// Adds a vector, unless its length differs from that of the first one.
     fn push(&mut self, image: usize, vector: &[f32]) {
         if self.images.is_empty() {
             self.dimension = vector.len();
@@ -159,7 +159,7 @@ fn statistics(store: &Store, ids: &[DocId]) -> Result<Vectors> {
     Ok(vectors)
 }
 
-/// What a picture looks like. Its size, and what follows from other numbers, is left out.
+/// The statistics that describe what a picture looks like. Its size is left out, and so are numbers that follow from others.
 fn numbers_of(picture: &Picture) -> [f32; 16] {
     let [red, green, blue] = picture.average.map(f32::from);
     [
@@ -176,7 +176,7 @@ fn numbers_of(picture: &Picture) -> [f32; 16] {
         red,
         green,
         blue,
-        // numbers of colours are spread over three powers of ten
+        // numbers of colours range over three powers of ten
         (picture.colours as f32).sqrt(),
         picture.edges,
         picture.flat,

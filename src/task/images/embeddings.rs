@@ -13,7 +13,7 @@ use crate::topic::prompts::{self, Role};
 use crate::topic::question::Question;
 use crate::trec::topic::Topic;
 
-/// The embeddings of all topics of a run, as far as their channels are on.
+/// The embeddings of all topics of a run. Those of a channel that is off are missing.
 pub(super) struct Embeddings {
     pub topics: Vec<TopicVectors>,
     /// Empty if CLIP is off or not used.
@@ -41,11 +41,11 @@ pub(super) struct TopicVectors {
 
 /// CLIP's vectors of one topic.
 pub(super) struct ClipVectors {
-    /// Of what is to be conveyed, in its own words.
+    /// The vector of the unchanged text that is to be conveyed.
     pub title: Vec<f32>,
-    /// Of the prompts about the topic.
+    /// The mean vector of the prompts about the topic.
     pub about: Vec<f32>,
-    /// Of the prompts for its claim and of those against it; `None` where one list answers the claim.
+    /// The mean vectors of the prompts for the claim and of those against it; `None` if the claim has only one list.
     pub sides: Option<[Vec<f32>; 2]>,
 }
 
@@ -109,8 +109,8 @@ impl Embeddings {
         Ok(embeddings)
     }
 
-    /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each
-    /// kind of picture. `vectors` has one for each prompt.
+    /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each kind of
+    /// picture. `vectors` has one vector for each prompt.
     fn add_prompts(&mut self, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
         let mut vectors = vectors;
         let mut topics = self.topics.iter_mut();

@@ -1,4 +1,4 @@
-//! From the candidates of a topic to its two lists.
+//! Scores the candidates of a topic and selects its two lists.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct ScoredImage {
     text: Option<PictureText>,
     pro: Option<Explanation>,
     con: Option<Explanation>,
-    /// Why it conveys a claim.
+    /// Why the image conveys a claim.
     rationale: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn crawl_scores(
 /// The endings of the crawl's queries for PRO and CON.
 const ENDINGS: [&str; 2] = [" good", " anti"];
 
-/// Scores the candidates for a topic. `texts` are read if the approach uses the pair encoder.
+/// Scores the candidates for a topic. `texts` is `None` if the approach does not use the pair encoder.
 pub(super) fn score_candidates(
     pool: Vec<(&Image, Explanation)>,
     task: &TopicTask,
@@ -156,7 +156,7 @@ pub(super) fn score_candidates(
     scored
 }
 
-/// The text in an image's picture, to tell copies from templates with other words.
+/// The text in an image's picture. It distinguishes copies from pictures that share a template and have other words.
 fn text_in(image: &Image) -> Option<PictureText> {
     let picture = image.picture.as_ref()?;
     let lines = image.ocr_lines.as_ref()?;
@@ -183,7 +183,7 @@ fn keep_best(scored: &mut Vec<ScoredImage>) {
     scored.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
 }
 
-/// What is estimated of a candidate. `argues` is `None` if the approach does not estimate it.
+/// The estimates about a candidate. `argues` is `None` if the approach does not estimate argumentativeness.
 struct Estimated {
     relevance: Explanation,
     argues: Option<Explanation>,
@@ -199,7 +199,7 @@ impl Estimated {
     }
 }
 
-/// The scores in one list by [`ScoreRecipe::Mixture`]; `None` for the candidates that are not of its stance.
+/// The scores in one list by [`ScoreRecipe::Mixture`]; `None` for candidates of another stance.
 fn mixtures(
     images: &[Estimated],
     stance: Stance,
@@ -357,7 +357,7 @@ fn note_short_lists(
     }
 }
 
-/// Says which image was kept in the place of its copies, and where it is listed.
+/// The note for a copy: which image was kept instead, and where that image is listed.
 fn copy_note(original: &DocId, entries: &[ListEntry]) -> String {
     let places: Vec<String> = entries
         .iter()

@@ -1,4 +1,4 @@
-//! The scores of the candidates besides relevance: whether they are argumentative, and their stance.
+//! The scores of the candidates other than relevance: argumentativeness and stance.
 
 use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts};
 use super::super::likeness::Likeness;
@@ -82,7 +82,7 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
     }
 }
 
-/// VADER's score of the words of the query that are no stop words, as Aramis computes it.
+/// VADER's score of the query without its stop words, as Aramis computes it.
 fn sentiment_of_query(question: &Question, approach: &ImageApproach) -> f64 {
     let stop_words = &approach.relevance.analyzer.stop;
     let words: Vec<String> = trimmed_words(&question.words)
@@ -179,12 +179,12 @@ pub(super) fn stance_scores(
     }
 }
 
-/// PRO if the value is positive, CON if it is negative. The score of either is 0, so that relevance alone decides the order.
+/// PRO if the value is positive, CON if it is negative. Both scores are 0, so only relevance decides the order.
 fn by_sign(name: &str, value: f64) -> StanceScores {
     by_side(name, value, format!("{value:.4}"))
 }
 
-/// As [`by_sign`], with another text about the value.
+/// As [`by_sign`]. `how` describes the value.
 fn by_side(name: &str, value: f64, how: String) -> StanceScores {
     let score = |is_listed: bool| {
         is_listed.then(|| Explanation {
@@ -238,7 +238,7 @@ impl Claimed {
         probability: 1.0,
     };
 
-    /// Of equal probabilities CON is first, then PRO.
+    /// The likeliest stance. If probabilities are equal, CON is preferred to PRO, and PRO to neither.
     fn likeliest(stances: Option<Stances>) -> Self {
         let Some(Stances { pro, con, neither }) = stances else {
             return Claimed::NEITHER;
@@ -253,7 +253,7 @@ impl Claimed {
         Claimed { side, probability }
     }
 
-    /// Of two texts together, as in the program of Jean-Luc Picard.
+    /// The stance of two texts together, computed as in the program of the team Jean-Luc Picard.
     pub fn together(self, other: Claimed) -> Self {
         match (self.side, other.side) {
             (Some(a), Some(b)) if a == b => Claimed {

@@ -1,4 +1,4 @@
-//! From the words of a topic to those that are searched for.
+//! Changes the words of a topic, as the approach says, before they are searched for.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use super::super::approach::{Lemmas, QueryRecipe};
 use crate::index::wordnet::WordNet;
 use crate::topic::question::Question;
 
-/// Changes the words of the questions as the recipe says. Without an installed WordNet, words stay as they are, and a note says so.
+/// Changes the words of the questions as the recipe says. Without an installed WordNet, words keep their forms, and a note says so.
 ///
 /// # Errors
 /// The installed WordNet cannot be read.

@@ -5,10 +5,11 @@ use crate::index::images::Image;
 use crate::task::approach::RelevanceChannel;
 use crate::trec::Explanation;
 
-/// Number of characters of a text that are quoted.
+/// Maximum number of characters of a quotation.
 const QUOTED: usize = 200;
 
-/// Names what counted most in the relevance of an image, and quotes it.
+/// Names the channel with the largest value in the relevance of an image, and quotes the text that it compared. For all texts of a page, it quotes
+/// the words around the image.
 pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
     let parts = relevance.parts.iter().filter(|part| part.value > 0.0);
     let most = parts.max_by(|a, b| a.value.total_cmp(&b.value));
@@ -17,7 +18,7 @@ pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
         all.find(|channel| channel.name() == part.name)
     });
     let Some(channel) = channel else {
-        return "nothing that is known of the image is close to the argument".to_owned();
+        return "no evidence about the image is close to the argument".to_owned();
     };
     let (what, text) = match channel {
         RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle => {
@@ -33,10 +34,7 @@ pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
             Some(Part::GivenCaption) => ("its caption", &image.given.caption),
             Some(Part::GivenText) => ("the text in it", &image.given.text),
             Some(Part::Ocr) => ("the text in it", &image.ocr_text),
-            _ => (
-                "the page that shows it, which says beside it",
-                &image.near_text,
-            ),
+            _ => ("its page (here the words around it)", &image.near_text),
         },
     };
     format!("{what} is close to the argument: {}", quoted(text))

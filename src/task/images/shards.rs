@@ -1,4 +1,4 @@
-//! The ranking of images that are divided among machines: what is asked of the shards, and what a shard finds.
+//! The ranking of images that are divided among machines: what the shards are asked to compute, and what a shard finds.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use crate::index::images::{Field, ImageIndex};
 use crate::topic::question::Question;
 use crate::trec::DocId;
 
-/// An image that a shard has found. Of all shards' images for a request, the first `k` by score and id are candidates.
+/// An image that a shard has found. The candidates for a request are the first `k` images of all shards together, by score and id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundImage {
     pub request: String,
@@ -19,7 +19,7 @@ pub struct FoundImage {
     pub score: f64,
 }
 
-/// The field that a channel searches, and whether it is scored by BM25.
+/// The field that a channel searches, and whether it is scored by BM25; `None` for channels that do not search.
 fn searched(channel: RelevanceChannel) -> Option<(Field, bool)> {
     use RelevanceChannel as R;
     Some(match channel {
@@ -35,7 +35,7 @@ fn searched(channel: RelevanceChannel) -> Option<(Field, bool)> {
     })
 }
 
-/// Asks the shards for what a ranking needs, if the index has only what they have found.
+/// If the index has only what shards have found, asks the shards to compute what the ranking needs.
 ///
 /// # Errors
 /// [`Unanswered`], or the index cannot be read.
@@ -48,12 +48,12 @@ pub(super) fn ask(index: &ImageIndex, questions: &[Question], settings: &Setting
     let mut asked = Ok(());
     for question in questions {
         for (field, _) in &fields {
-            // all are asked for before the first error counts
+            // an error is returned only after all questions are recorded, so that the shards get them in one round
             asked = index.ask_for_best(*field, &question.words).and(asked);
         }
     }
     match asked {
-        // the candidates need the best scores
+        // the requests for candidates contain the best scores, so they must wait for these
         Err(error) if error.is::<Unanswered>() => return Err(error),
         asked => asked?,
     }
@@ -72,7 +72,7 @@ pub(super) fn ask(index: &ImageIndex, questions: &[Question], settings: &Setting
 }
 
 impl Ranker<'_> {
-    /// What a shard has found for a topic: its candidates, or all images of which the whole collection's candidates cannot be told here.
+    /// What a shard has found for a topic: its candidates, or all images that may be candidates, if a shard cannot decide alone which of them are.
     pub(super) fn found(
         &self,
         task: &TopicTask,
@@ -90,7 +90,7 @@ impl Ranker<'_> {
             })
         };
         let all = || format!("all {topic}");
-        // of the crawl's images, the scores of some depend on all others
+        // the scores of images that the crawl found can depend on images of other shards
         if recipe.stance == StanceRecipe::Crawl || recipe.relevance.candidates == Eligible::Crawled
         {
             let members = members.iter();

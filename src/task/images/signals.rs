@@ -55,8 +55,8 @@ pub(super) fn read(
 /// Values by channel, topic and image.
 type Columns = Vec<Vec<Vec<f64>>>;
 
-/// Fills the columns of some neighbouring images, which are NaN before: arguments are the store, the ids of the images, the topics, the
-/// channels and the columns.
+/// A function that fills the columns of a chunk of images; all values are NaN before. Its arguments are the store, the ids of the images, the topics,
+/// the channels and the columns.
 type ReadChunk =
     fn(&Store, &[DocId], &[&TopicVectors], &[RelevanceChannel], &mut Columns) -> Result<()>;
 
@@ -102,8 +102,7 @@ fn append_chunks(
     }
 }
 
-/// Keeps the larger cosine of the one in `slot` and that of the vectors. Vectors of different models can have different lengths; these are
-/// not compared.
+/// Sets `slot` to the cosine of the vectors if that is larger. Vectors of different lengths are from different models and are not compared.
 fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     if image.len() == topic.len() {
         // `max` prefers any number to NaN
@@ -181,7 +180,7 @@ fn read_sentences(
     Ok(())
 }
 
-/// The image whose vectors are being read. Its likeness to arguments depends on all of them.
+/// The image whose vectors are being read. All of them are collected, because its likeness to arguments depends on all.
 #[derive(Default)]
 struct CurrentImage {
     at: Option<usize>,
@@ -201,7 +200,8 @@ impl CurrentImage {
         self.vectors.clear();
     }
 
-    /// The likeness to the arguments of the more similar side, of the text in the image or the words around it.
+    /// The likeness to arguments of the text in the image or of the words around it, whichever is larger. Each is compared with the arguments of its
+    /// more similar side.
     fn likeness(&self, arguments: &ArgumentVectors) -> Option<f64> {
         let likeness_of = |wanted: Part| {
             let of_part = self.vectors.iter().filter(|(part, _)| *part == wanted);
@@ -253,7 +253,7 @@ struct CrawledImage {
     /// The number of the image.
     at: usize,
     query: String,
-    /// From 1.
+    /// The rank, from 1.
     rank: u32,
 }
 

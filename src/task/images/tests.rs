@@ -1,4 +1,4 @@
-//! Approaches of others on a few images with made-up evidence, whose scores are worked out by hand.
+//! Published approaches on a few images with made-up evidence. The expected scores are worked out by hand.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ struct Made {
     main: &'static str,
     title: &'static str,
     ocr: &'static str,
-    /// Of the words near the image.
+    /// VADER's score of the words near the image.
     vader_near: f64,
     vader_title: f64,
     vader_main: f64,
@@ -305,7 +305,7 @@ fn boromir_filters_by_sentiment_before_the_best_images_are_taken() {
     (0..120).for_each(|n| add(n, "cars cars cars", 2.0));
     (120..128).for_each(|n| add(n, "cars and other words besides", -3.0));
     add(128, "cars cars", 0.0);
-    // without a word of the query; the last is one too many
+    // these have no word of the query; the list has no room for the last
     (129..132).for_each(|n| add(n, "nothing of it", -1.0));
     let afinn = approach("boromir-afinn");
     let ranking = collection.rank(&afinn, "cars");
@@ -317,7 +317,7 @@ fn boromir_filters_by_sentiment_before_the_best_images_are_taken() {
     let negative = (120..128).chain(129..131).collect::<Vec<_>>();
     assert_eq!(ids(Stance::Con), negative);
     assert!(list(&ranking, Stance::Con)[8].1.abs() < 1e-5);
-    // cut first, no negative image is left
+    // if the cut comes first, no negative image is left
     let mut cut_first = afinn;
     cut_first.lists.cut = Cut::BeforeStance;
     let ranking = collection.rank(&cut_first, "cars");
@@ -409,7 +409,7 @@ fn boromir_multiplies_relevance_by_the_weight_of_the_pictures_cluster() {
     let recipe = clusters.relevance.clusters.as_mut().unwrap();
     recipe.count = 2;
     let ranking = collection.rank(&clusters, "Cars?");
-    // one of five images is without the word; all texts of pages are of equal length; a sixth of the sum
+    // four of five images have the word, and all texts of pages are of equal length; the main text has a sixth of the weight
     let relevance = (1.0f64 + 1.5 / 4.5).ln() / 2.2 / 6.0;
     let (red, other) = (1.0 + 4.0 / 2.0, 1.0 + 4.0 / 3.0);
     // of equal scores the smaller id is first
@@ -443,7 +443,7 @@ fn jester_goes_by_the_sentiment_of_the_page_and_of_the_text_in_the_picture() {
             ocr: "cars",
             vader_main,
             vader_ocr,
-            // neither decides
+            // neither of these decides
             vader_title: 0.9,
             afinn_main: 5.0,
             ..Made::default()

@@ -1,4 +1,4 @@
-//! The texts of the candidates for a topic, as the pair encoder reads them: those in pictures, their sections, and the words around.
+//! The texts of the candidates for a topic, as the pair encoder reads them: the texts in pictures, their sections, and the words around the pictures.
 
 use anyhow::Result;
 
@@ -18,21 +18,21 @@ use crate::trec::Explanation;
 /// P(pro) - P(con).
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextStances {
-    /// Of the text in the picture.
+    /// The stance of the text in the picture.
     pub picture: Option<Explanation>,
     /// The probabilities of the text in the picture.
     pub picture_stances: Option<Stances>,
-    /// Of the words around the picture.
+    /// The stance of the words around the picture.
     pub around: Option<Explanation>,
     /// The probabilities of these words.
     pub around_stances: Option<Stances>,
-    /// Of the sections of the text in the picture, if there are several or they have headings.
+    /// The stances of the sections of the text in the picture, if there are several sections or they have headings.
     pub sections: Vec<Signal>,
 }
 
 impl TextStances {
-    /// The probability that the text in the picture takes a side; `None` without text. A text whose sections are for both sides takes one
-    /// in each, however it reads as a whole.
+    /// The probability that the text in the picture takes a side; `None` without text. A text with sections for both sides takes a side in each
+    /// section, even if it seems neutral as a whole.
     pub fn side_of_picture(&self) -> Option<f64> {
         let whole = self.picture_stances.map(|s| s.pro + s.con)?;
         let sections = stance::both_sides(&self.sections);
@@ -103,7 +103,7 @@ impl PoolTexts {
             .collect();
         let all = sections.iter().flat_map(|of_image| &of_image.sections);
         let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();
-        // asked separately: a store of an earlier build may have the outputs for whole texts alone
+        // requested separately, because a store of an earlier build may have only the outputs for whole texts
         let section_logits = reader.piece_logits(&pairs)?;
         Ok(PoolTexts {
             texts,
@@ -114,8 +114,8 @@ impl PoolTexts {
         })
     }
 
-    /// The relevance of candidate number `at`, together with the probability that one of its texts is about the topic; as it is without
-    /// an encoder.
+    /// The weighted mean of the relevance of candidate number `at` and the probability that one of its texts is about the topic. Without an encoder,
+    /// the relevance is unchanged.
     pub fn relevance(&self, at: usize, relevance: Explanation, weight: f64) -> Explanation {
         let of_image = self
             .on_topic
@@ -175,8 +175,8 @@ impl PoolTexts {
             .collect()
     }
 
-    /// For each candidate P(pro) - P(con) of each section of the text in its picture. Where the encoder has read whole texts but not the
-    /// sections, only those with headings count.
+    /// For each candidate P(pro) - P(con) of each section of the text in its picture. If the encoder has read the whole texts but not their sections,
+    /// only sections with headings count.
     fn section_signals(&self, question: &Question) -> Vec<Vec<Signal>> {
         let claim = question.claim.as_str();
         let model = text_stance::Model::committed();
@@ -206,12 +206,12 @@ impl PoolTexts {
     }
 }
 
-/// P(pro) - P(con) of a section below a heading that names its side. People who head a list take that side in it, whatever the words of a
-/// single reason suggest to a model.
+/// P(pro) - P(con) of a section below a heading that names its side. The section is on the side of its heading, whatever side a model reads in a
+/// single reason.
 const HEADED: f64 = 0.8;
 
-/// The stance of a section by its heading. "Cons" speaks against the subject that the title or the heading names: of "zoos", or of "should
-/// zoos be closed?". If that subject and the topic's claim have opposite polarities, it speaks for the claim.
+/// The stance of a section by its heading. "Cons" is against the subject that the title or the heading names, such as "zoos" or "should zoos be
+/// closed?". If that subject and the topic's claim have opposite polarities, the section is for the claim.
 fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Signal {
     let subject = question::polarity(&format!("{title} {}", heading.text));
     let is_turned = subject != question.polarity;

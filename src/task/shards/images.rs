@@ -1,8 +1,9 @@
-//! The image task on evidence that is divided among machines: the same command on a shard, or on what shards have found.
+//! The image task on evidence that is divided among machines. The same command runs on a shard, or on what the shards have found.
 //!
-//! A shard is a directory with an evidence store and `riposte-asked.json`; the command answers in `riposte-answered.jsonl`: a line with the columns of all tables
-//! (`{"tables": {…}}`), one for each image that was found (`{"request": "…", "k": 100, "id": "…", "passage": 0, "score": 0.5}`), and one with the evidence of each
-//! of them (`{"evidence": {"document": "…", "tables": {…}}}`). What shards have found is a directory with an evidence store and `riposte-answers.json`.
+//! A shard is a directory with an evidence store and `riposte-asked.json`; the command writes its answer to `riposte-answered.jsonl`: a line with the
+//! columns of all tables (`{"tables": {…}}`), a line for each image that was found (`{"request": "…", "k": 100, "id": "…", "passage": 0, "score":
+//! 0.5}`), and a line with the evidence of each of these images (`{"evidence": {"document": "…", "tables": {…}}}`). What the shards have found is a
+//! directory with an evidence store and `riposte-answers.json`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,13 +29,13 @@ use crate::trec::DocId;
 const ASKED: &str = "riposte-asked.json";
 const ANSWERED: &str = "riposte-answered.jsonl";
 
-/// Beside what a shard is asked, an evidence store with what models have computed of the topics.
+/// The store beside the requests to a shard. It has the model outputs for the topics.
 const OUTPUTS: &str = "outputs.sqlite";
 
-/// The evidence store of a shard, and of what shards have found.
+/// The name of the evidence store of a shard, and of what the shards have found.
 const EVIDENCE: &str = "evidence.sqlite";
 
-/// A part of a collection of images, and what this process is to do with it.
+/// A part of a collection of images, and the role of this process.
 pub(crate) struct PartOfImages {
     dir: PathBuf,
     counts: Vec<OverallCounts>,
@@ -46,7 +47,7 @@ enum Role {
     Found(Arc<Dialogue>),
 }
 
-/// Writes the counts of all terms of a shard's images, as [`super::count`] does. The index is made from the shard's evidence.
+/// Writes the counts of all terms of a shard's images, as [`super::count`] does. The index is built from the shard's evidence.
 ///
 /// # Errors
 /// The evidence or the index cannot be read or written.
@@ -59,10 +60,10 @@ pub fn count_images(analyzer: &Analyzer, dir: &Path, output: &mut dyn Write) -> 
 }
 
 impl PartOfImages {
-    /// Finds what is to be done in a directory; `None` if it has no part of a collection.
+    /// Finds the part of a collection that is in a directory; `None` if there is none.
     ///
     /// # Errors
-    /// What was asked or answered cannot be read.
+    /// The requests or the answers cannot be read.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
         let asked = dir.join(ASKED);
         let (counts, role) = if asked.is_file() {
@@ -92,10 +93,10 @@ impl PartOfImages {
         of_index.map_or(0, |field| field.documents)
     }
 
-    /// Takes over what the models of another process have computed for the topics.
+    /// Copies the model outputs that another process has computed for the topics.
     ///
     /// # Errors
-    /// It cannot be read or stored.
+    /// They cannot be read or stored.
     pub fn take_outputs(&self, store: &Store) -> Result<()> {
         let outputs = self.dir.join(OUTPUTS);
         if outputs.is_file() {
@@ -104,7 +105,7 @@ impl PartOfImages {
         Ok(())
     }
 
-    /// The index of all images here, which scores as that of the whole collection.
+    /// The index of all images of this part. It scores with the counts of the whole collection.
     ///
     /// # Errors
     /// The counts of the whole collection are missing.
@@ -129,10 +130,10 @@ impl PartOfImages {
         Ok(index)
     }
 
-    /// Writes what the shards have to answer before a ranking can be made.
+    /// Writes the requests that the shards must answer before a ranking can be made. A shard writes nothing.
     ///
     /// # Errors
-    /// It cannot be written, or nothing was asked for.
+    /// They cannot be written, or there are none.
     pub fn write_needs(&self) -> Result<()> {
         match &self.role {
             Role::Found(dialogue) => write_needs(dialogue, &self.dir),
@@ -140,7 +141,7 @@ impl PartOfImages {
         }
     }
 
-    /// Whether only the best images of searches are asked for, and nothing needs to be ranked.
+    /// Whether this is a shard that is asked only for the best images of searches. It does not need to rank.
     pub fn wants_no_pools(&self) -> bool {
         let Role::Shard(asked) = &self.role else {
             return false;
@@ -149,7 +150,7 @@ impl PartOfImages {
         !requests.any(|request| matches!(request, Request::Pools(_)))
     }
 
-    /// Writes what the shard has found: `pools` are the candidates, if they were asked for.
+    /// Writes what the shard has found. `pools` has the candidates, if they were requested.
     ///
     /// # Errors
     /// An index or the evidence cannot be read, or the answer cannot be written.

@@ -1,7 +1,8 @@
-//! The shards of an index in Parquet files, as `riposte-spark index` writes them: a row for each part of a file.
+//! The shards of an index in Parquet files, as `riposte-spark index` writes them. Each row has a part of a file.
 //!
-//! Columns: `shard` (a number), `path` (of the file, in the shard's directory), `offset` (where the part begins), `content`. Each shard has a file
-//! `shard.json`, which says of how many it is one: `{"task": "comparative", "shards": 400, "texts": 2000000}`.
+//! The columns are `shard` (a number), `path` (of the file, in the shard's directory), `offset` (where the part begins in the file) and `content`.
+//! Each shard has a file `shard.json` with the task, the number of all shards and the number of its own texts: `{"task": "comparative", "shards":
+//! 400, "texts": 2000000}`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -19,24 +20,24 @@ use crate::disk::{TemporaryDir, hex, parent};
 use crate::index::corpus::{Corpus, Damage};
 use crate::trec::TextTask;
 
-/// The directory with the rows, beside those with counts.
+/// The directory with the rows. Directories with counts are beside it.
 const ROWS: &str = "parts/kind=file";
 
 /// The file in each shard that describes it.
 const ABOUT: &str = "shard.json";
 
-/// A larger description is refused.
+/// Maximum size of a shard's description; a larger one is refused.
 const MAX_ABOUT_BYTES: u64 = 1 << 16;
 
 #[derive(Deserialize)]
 struct About {
     task: String,
     shards: u32,
-    /// Number of its texts. A shard without any has no index.
+    /// Number of texts in the shard. A shard without texts has no index.
     texts: u64,
 }
 
-/// What was taken out of Parquet files.
+/// What [`unpack`] has written.
 #[derive(Debug)]
 pub struct Unpacked {
     pub task: TextTask,
@@ -49,14 +50,14 @@ pub fn is_packed(dir: &Path) -> bool {
     dir.join(ROWS).is_dir()
 }
 
-/// Writes the files of all shards in `dir` into a new directory, from which the text commands read. After an error, nothing is there.
+/// Writes the files of all shards in `dir` into a new directory, from which the text commands read. After an error, the directory does not exist.
 ///
 /// # Errors
-/// A Parquet file cannot be read or has other columns, a shard is missing, the indexes are those of images, or there is something at `into`.
+/// A Parquet file cannot be read or has other columns, a shard is missing, the indexes are those of images, or `into` exists.
 pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
     ensure!(
         !into.exists(),
-        "{} is there already: an index is merged into a new directory",
+        "{} already exists: an index is merged into a new directory",
         into.display()
     );
     let rows = dir.join(ROWS);
@@ -75,7 +76,7 @@ pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
     }
     drop(open);
     let (task, shards) = check(built.path(), &rows)?;
-    // the files of Parquet have no checksums, and those of an index have
+    // damage is found by the checksums of an index: Parquet files have none
     verify(built.path(), &shards).with_context(|| format!("{} is damaged", rows.display()))?;
     let count = shards.len();
     let content = content_of(built.path(), &shards)?;
@@ -90,7 +91,7 @@ pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
     })
 }
 
-/// A row.
+/// A row: a part of a file.
 struct Part {
     shard: u32,
     path: PathBuf,
@@ -132,7 +133,7 @@ impl Part {
     }
 }
 
-/// The file that was written last: the parts of a file follow each other.
+/// The file that was written last. It stays open, because the parts of a file follow each other.
 #[derive(Default)]
 struct Open(Option<(PathBuf, File)>);
 
@@ -163,7 +164,7 @@ fn name(shard: u32) -> String {
     format!("{shard:05}")
 }
 
-/// Checks that all shards are there. Returns their task and their names.
+/// Checks that no shard is missing. Returns the task, and the names of the shards that have texts.
 fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir)? {
@@ -191,7 +192,7 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         found.len()
     );
     let known = TextTask::parse(task).with_context(|| {
-        format!("the shards are of the task {task:?}: merge the evidence instead, from which they were made")
+        format!("the shards are of the task {task:?}: instead of them, merge the evidence from which they were made")
     })?;
     let has_texts = |name: &String| {
         found
@@ -227,7 +228,8 @@ fn verify(dir: &Path, shards: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Identifies what is in the shards: a hash over the lists of the segments of their indexes. The names of segments are drawn by lot.
+/// Identifies the content of the shards: a hash of the lists of segments of their indexes. It differs between builds, because segments have random
+/// names.
 fn content_of(dir: &Path, shards: &[String]) -> Result<String> {
     let mut hash = Sha256::new();
     for shard in shards {

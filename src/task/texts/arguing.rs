@@ -1,4 +1,4 @@
-//! How well the sentences of a text that argue match a topic, after the formula of Olivier Armstrong (Touché 2022).
+//! How well the sentences of a text that argue match a topic, by the formula of the team Olivier Armstrong (Touché 2022).
 
 use anyhow::Result;
 
@@ -17,13 +17,13 @@ use crate::trec::topic::Topic;
 const SENTENCES: usize = 50;
 /// A sentence argues if P(pro) + P(con) is at least this.
 const ARGUES: f64 = 0.5;
-/// The terms of sentences, as close as can be to those of Whoosh's StemmingAnalyzer.
+/// The analyzer of sentences, as close as possible to Whoosh's StemmingAnalyzer.
 const TEXT_ANALYZER: &str = "stop=whoosh stem=porter length=2-40";
-/// The terms of the topic: a longer stop list, in place of NLTK's.
+/// The analyzer of the topic. Its longer stop list takes the place of NLTK's.
 const TOPIC_ANALYZER: &str = "stop=long stem=porter length=2-40";
 
-/// For each text a value of each of the three opinions: none if it has a single sentence or none. Without the pair encoder, which tells
-/// what argues, the lists are empty: the words alone cannot tell it.
+/// For each text one value of each of the three opinions; no value if the text has fewer than two sentences. Without the pair encoder, the lists are
+/// empty, because words are not enough to decide which sentences argue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguing {
     /// BM25 of the sentences that argue, divided by the largest among the texts.
@@ -49,7 +49,7 @@ impl Arguing {
         let Some(arguing) = arguing_sentences(topic, &of_texts, reader, on_progress)? else {
             return Ok(Arguing::default());
         };
-        // texts that are passed over do not count among those that are compared
+        // `values` has only the texts that are compared; texts that are passed over get no value
         let compared = |values: Vec<f64>| -> Vec<Vec<f64>> {
             let mut values = values.into_iter();
             let of_text = |sentences: &Vec<&str>| {
@@ -106,8 +106,8 @@ fn several_sentences(text: &str) -> Vec<&str> {
 
 /// The sentences of each text that argue. `None` without the pair encoder.
 ///
-/// If the topic names two objects, these are the sentences that prefer one to the other: the encoder reads them with the objects masked, as
-/// it was trained to. It tells a sentence that argues from one that only names an object much better so than with the topic's question. Of
+/// If the topic names two objects, these are the sentences that prefer one to the other: the encoder reads them with the objects masked, as it was
+/// trained to. In this way it distinguishes sentences that argue from those that only name an object much better than with the topic's question. For
 /// other topics, these are the sentences that take a side on the claim.
 fn arguing_sentences<'a>(
     topic: &Topic,

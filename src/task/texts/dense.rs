@@ -1,4 +1,4 @@
-//! The dense search of an approach: for all topics of a run at once, because every vector is read for it.
+//! The dense search of an approach. It runs for all topics of a run at once, because it reads every vector.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::reading::Reader;
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
-/// Number of words at the beginning of a text by which it is clustered. The encoder reads no more.
+/// Number of words at the beginning of a text that decide its cluster. The encoder reads no more.
 const CLUSTERED_WORDS: usize = 200;
 
-/// The vectors of a collection, and what is nearest to each topic.
+/// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
     recipe: &'a Dense,
     wanted: Wanted,
@@ -39,16 +39,15 @@ pub(crate) struct DenseSources<'a, 'r, 'm> {
     pub sentences: Option<&'r Lazy<Sentences>>,
     /// The path beside which the vectors are stored.
     pub base: &'r Path,
-    /// Such paths of shards, which have vectors of their own.
+    /// For each shard of a divided collection, the path beside which its vectors are stored.
     pub shards: &'r [PathBuf],
 }
 
 impl<'a> DenseSearch<'a> {
-    /// Searches for all queries, if the approach has a dense search. Vectors that are missing are computed first. A note says so if they
-    /// cannot be.
+    /// Searches for all queries, if the approach has a dense search. Missing vectors are computed first. If they cannot be computed, a note says so.
     ///
     /// # Errors
-    /// The vectors cannot be read or written, the model fails, or the approach cannot do without them.
+    /// The vectors cannot be read or written, the model fails, or vectors are missing that the approach needs.
     pub(crate) fn prepare(
         approach: &'a TextApproach,
         queries: &[String],
@@ -105,10 +104,10 @@ impl<'a> DenseSearch<'a> {
         }))
     }
 
-    /// The passages that are nearest to each of these, for a manifold ranking. `cut.k` of them are found.
+    /// The `cut.k` passages that are nearest to each of the given ones, for a manifold ranking.
     ///
     /// # Errors
-    /// A vector does not fit, or shards have not answered yet.
+    /// A vector has another length than the stored ones, or a number in it is not finite; or the shards have not answered yet.
     pub(super) fn nearest_passages(
         &self,
         passages: &[Vec<f32>],
@@ -163,7 +162,7 @@ impl<'a> DenseSearch<'a> {
     }
 }
 
-/// The clusters of a collection, and the topics of a run.
+/// The clusters of a collection, and the vectors of the topics that are compared with them.
 pub struct ClusterLikeness<'a> {
     corpus: &'a Corpus,
     clusters: Clusters,
@@ -172,7 +171,7 @@ pub struct ClusterLikeness<'a> {
 }
 
 impl<'a> ClusterLikeness<'a> {
-    /// Finds the clusters that an approach uses. Vectors that are missing are computed first. A note says so if they cannot be.
+    /// Finds the clusters that an approach uses. Missing vectors are computed first. If they cannot be computed, a note says so.
     ///
     /// # Errors
     /// The vectors cannot be read or written, or the model fails.
@@ -218,7 +217,7 @@ impl<'a> ClusterLikeness<'a> {
         let corpus = sources.corpus;
         ensure!(
             corpus.dialogue().is_none(),
-            "shards cannot find the clusters of the whole collection: merge them, and rank on one machine"
+            "shards cannot find the clusters of the whole collection: merge the shards, and rank on one machine"
         );
         let Some(vectors) = open(corpus, &wanted, &file, sources, on_event)? else {
             return Ok(None);
@@ -253,7 +252,7 @@ pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
     }
 }
 
-/// Checks that shards have answered a dense search, where the index has only what they have found.
+/// If the index has only what shards have found, checks that they have answered a dense search, and records the requests that are unanswered.
 ///
 /// # Errors
 /// [`crate::index::corpus::Unanswered`]
@@ -276,7 +275,7 @@ fn ask(
             cut,
         })
     });
-    // all of them are asked for before the first error counts
+    // all requests are recorded before an error is returned, so that the shards get them in one round
     asked.collect::<Vec<_>>().into_iter().collect()
 }
 
@@ -301,10 +300,10 @@ fn open(
     )
 }
 
-/// As [`Vectors::open_with`]; `shards` are the paths beside which the vectors of shards are.
+/// As [`Vectors::open_with`]; `shards` has for each shard the path beside which its vectors are stored.
 ///
 /// # Errors
-/// As there.
+/// As [`Vectors::open_with`].
 pub(crate) fn open_files(
     corpus: &Corpus,
     wanted: &Wanted,

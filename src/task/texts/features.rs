@@ -1,4 +1,4 @@
-//! The features of a topic and the candidates for it that learned rankings use ([`crate::score::trees`]).
+//! The features that learned rankings use for a topic and its candidates ([`crate::score::trees`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ const SIMILARITIES: [Similarity; 2] = [
     Similarity::LuceneDirichlet { mu: 2000.0 },
 ];
 
-/// What models say of each candidate; none if a model is off.
+/// The values that models compute for each candidate. A slice is empty if its model is off.
 #[derive(Clone, Copy)]
 pub(super) struct FromModels<'a> {
     /// The largest cosine between the topic and a window of the text.

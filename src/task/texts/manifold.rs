@@ -19,10 +19,10 @@ const SMALLEST_SCALE: f64 = 1e-16;
 /// Maximum number of times that the interval of scales is halved.
 const MOST_STEPS: usize = 100;
 
-/// The scores of the neighbours of the first documents of a ranking, with the best first, and their explanations.
+/// The neighbours of the first documents of a ranking, the best first, with their scores and the explanations.
 ///
 /// # Errors
-/// A stored vector does not fit.
+/// A stored vector has another length than the others, or a number in it is not finite; or the shards have not answered yet.
 pub(super) fn rank(
     ranking: &[ScoredDoc],
     recipe: Manifold,
@@ -71,9 +71,9 @@ pub(super) fn rank(
     Ok(ranked)
 }
 
-/// The weight of each neighbour of a passage: 1 of the first, which is taken for the passage itself, and `exp(-(d - d₁) / scale)` of the
-/// others, where d is 1 minus the cosine and d₁ the smallest d among them. The scale is such that their sum is the binary logarithm of
-/// their number. Without such a scale there are no weights.
+/// The weight of each neighbour of a passage. The first neighbour counts as the passage itself and has the weight 1. Each of the others has the
+/// weight `exp(-(d - d₁) / scale)`, where d is 1 minus the cosine and d₁ the smallest d among them. The scale is chosen so that the weights of the
+/// others add up to the binary logarithm of their number. If there is no such scale, the result is empty.
 fn weights(neighbours: &[Near]) -> Vec<f64> {
     let Some((_, others)) = neighbours.split_first() else {
         return Vec::new();

@@ -12,9 +12,9 @@ use crate::score::pairwise::{self, Evidence};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
-/// Gives new scores to the first documents of a ranking, which it sorts: sums of preferences ([`pairwise`]), all above the scores of the others,
-/// which stay as they are. `explained` has the explanations of the scores so far, and gets those of the new ones. If no opinion has anything
-/// to compare, nothing changes.
+/// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
+/// other documents, which do not change. `explained` has the explanations of the scores so far, and receives those of the new scores. If no opinion
+/// has anything to compare, no score changes.
 ///
 /// # Errors
 /// The index, the store of model outputs or a model fails.
@@ -42,7 +42,7 @@ pub(super) fn compare(
         }
     }
     let Documents { cuts, .. } = documents;
-    // a sum of preferences is at least 0, and a document that loses to all others of these stays above the rest
+    // a sum of preferences is at least 0, so a document that loses all comparisons still stays above the others
     let base = others.first().map_or(0.0, |best| best.score + 1.0);
     let sums = pairwise::sums(&evidence, top.len());
     for ((found, opinions), cuts) in top.iter_mut().zip(sums).zip(&cuts) {

@@ -24,10 +24,10 @@ use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, ScoredDoc};
 
-/// What is added to the mean of a document's opinions, which is in [0, 1]. So near-duplicates are below all other re-ranked documents, and
-/// above those that are not re-ranked.
+/// The base that is added to the mean of a document's opinions, which is in [0, 1]. The two bases keep near-duplicates below all other re-ranked
+/// documents, and above documents that are not re-ranked.
 const BASE: f64 = 2.0;
-/// The same for near-duplicates of documents that are ranked before them.
+/// The base of near-duplicates of documents that are ranked before them.
 const NEAR_DUPLICATE_BASE: f64 = 1.0;
 /// The best score of a document that is not re-ranked.
 const BEST_OTHER: f64 = 0.9;
@@ -57,7 +57,7 @@ pub(super) fn rerank(
     } = documents;
     let opinions = rerank::opinions(&values, &recipe.weights, recipe.scale);
     let means = rerank::scores(&opinions, recipe.combine);
-    // sums and products are final scores: nothing is ranked after the documents that have one
+    // sums and products are final scores: no other documents are ranked after these, so they need no base
     let bases = match recipe.combine {
         Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
         Combine::Sum | Combine::Product | Combine::Boost => vec![0.0; means.len()],
@@ -90,7 +90,7 @@ pub(super) fn rerank(
     Ok(explained)
 }
 
-/// The values of the features that trees use, for each of these documents: what they are learned from.
+/// The values of the features that trees use, for each of these documents. Trees are learned from them.
 ///
 /// # Errors
 /// As [`rerank()`].
@@ -117,13 +117,13 @@ pub(super) struct Documents<'a> {
     ranked: &'a [ScoredDoc],
     corpus: &'a Corpus,
     texts: Vec<String>,
-    /// What was left out of each text.
+    /// Notes about what was left out of each text.
     pub cuts: Vec<Vec<String>>,
     /// Read when it is first needed.
     arguing: Option<Arguing>,
-    /// What learned rankings use; computed when it is first needed.
+    /// The features that learned rankings use; computed when they are first needed.
     features: Option<Vec<Features>>,
-    /// How near the topic is to the cluster of each document; empty without clusters.
+    /// The likeness of the topic to the cluster of each document; empty without clusters.
     clusters: Vec<Vec<f64>>,
 }
 
@@ -197,8 +197,8 @@ impl<'a> Documents<'a> {
         Ok(found)
     }
 
-    /// Adds the likeness of each text to the topic to the values of all other channels. All windows are read of the texts that come `first` by
-    /// all of these, and the most promising one of the others. Nothing is added without a sentence model.
+    /// Adds the likeness of each text to the topic to `found`, which has the values of all other channels. All windows are read in the `first` texts
+    /// with the highest scores by all channels, and only the most promising window in the others. Nothing is added without a sentence model.
     fn add_likeness(
         &self,
         first: usize,
@@ -225,8 +225,8 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// The values of a channel for each document: one for each window if the channel reads windows, else one; none if the text has nothing
-    /// that is read. Without the channel's model the list is empty.
+    /// The values of a channel for each document: one for each window if the channel reads windows, otherwise one; none if the text has nothing to
+    /// read. Without the channel's model the list is empty.
     ///
     /// # Errors
     /// The store of model outputs or a model fails.
@@ -349,7 +349,7 @@ impl<'a> Documents<'a> {
         Ok(of_windows(windows, scores.into_iter().map(f64::from)))
     }
 
-    /// What the pair encoder says of the topic's claim with the beginning of each text. `None`: as for [`Reader::pair_readings`].
+    /// The pair encoder's outputs for the topic's claim and the beginning of each text. `None` as for [`Reader::pair_readings`].
     fn readings(
         &self,
         claim: &str,
@@ -390,7 +390,7 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// The values of each text's windows. `values` has them all, in the order of the texts.
+/// The values of each text's windows. `values` has those of all texts, in the order of the texts.
 fn of_windows(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
     let windows = windows.iter();
     windows
@@ -398,7 +398,7 @@ fn of_windows(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) ->
         .collect()
 }
 
-/// What is added to the mean of each document.
+/// The base that is added to the mean of each document.
 fn bases(
     top: &[ScoredDoc],
     texts: &[String],

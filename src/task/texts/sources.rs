@@ -5,7 +5,7 @@ use crate::index::corpus::Corpus;
 use crate::index::wordnet::WordNet;
 use crate::reading::Reader;
 
-/// What a ranking is computed from.
+/// The resources from which a ranking is computed.
 pub struct Sources<'a, 'm> {
     /// One index for each of the approach's retrievals, in their order.
     pub corpora: &'a [&'a Corpus],

@@ -1,23 +1,23 @@
-//! Which windows of long texts are read. The best window of a text counts, and to know it all have to be read. But only the first places of a
-//! ranking are looked at: further down, the most promising window says enough.
+//! Decides which windows of long texts are read. The best window of a text counts, and to find it, all windows must be read. But users look only at
+//! the first places of a ranking: further down, it is enough to read the most promising window.
 
 use anyhow::Result;
 
 use crate::index::analyzer::{self, Analyzer};
 use crate::score::arguing::okapi;
 
-/// The terms of topics and windows.
+/// The analyzer of topics and windows.
 const ANALYZER: &str = "stop=long stem=snowball";
 
-/// The windows of each text that have not been read, and the largest value of those that have; `None` before the first.
+/// The windows of each text that have not been read, and the largest value of those that have been read; `None` if there are none.
 pub(super) struct UnreadWindows {
     unread: Vec<Vec<String>>,
     pub best: Vec<Option<f64>>,
 }
 
 impl UnreadWindows {
-    /// From the windows of each text. The most promising one of a text, which the words of the topic are most in (by BM25 among all windows;
-    /// the first of several), is put first.
+    /// Takes the windows of each text, and puts the most promising one first: the window that matches the words of the topic best, by BM25 among all
+    /// windows. If several match equally well, it is the first of them.
     ///
     /// # Errors
     /// The analyzer cannot be made, which is a defect of the program.
@@ -53,8 +53,8 @@ impl UnreadWindows {
             .collect()
     }
 
-    /// Takes what is left of the texts with the `first` highest scores, and of those with the lowest value, by which all values may be scaled. Other
-    /// texts have no windows here.
+    /// Takes the remaining windows of the texts with the `first` highest scores, and of the texts with the lowest value, because all values may be
+    /// scaled by it. The result has no windows for other texts.
     pub(super) fn take_rest(&mut self, scores: &[f64], first: usize) -> Vec<Vec<String>> {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
@@ -116,7 +116,8 @@ mod tests {
             &[],
             &["3 dogs", "2.5 cats", "7 dogs in a wood"],
         ]);
-        // 8 and 4 lead, and 0.5 is the lowest; then 1 is, and 8 and 5 lead: all of these have been read
+        // after the first round, 8 and 4 lead and 0.5 is the lowest; after the second, 8 and 5 lead and 1 is the lowest, and these texts are read
+        // whole
         let expected: [&[&str]; 2] = [
             &[
                 "4 cats",

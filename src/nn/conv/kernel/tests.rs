@@ -162,7 +162,7 @@ fn bounds_that_overflow_do_not_hold() {
 
 #[test]
 fn a_product_in_parts_is_the_whole_product() {
-    // more rows than are taken at a time where the weights are many, and inputs in three parts
+    // more rows than a group has if there are many weights, and inputs in three parts
     let (inputs, columns, count) = (3 * 50, 480, MANY_WINDOWS + 5);
     let map = numbers(inputs * count, 3);
     let weights = numbers(inputs * columns, 5);

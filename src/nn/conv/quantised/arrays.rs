@@ -4,22 +4,22 @@ pub(crate) type Floats = [f32; 4];
 pub(crate) type Ints = [i32; 4];
 
 pub unsafe fn load(from: *const f32) -> Floats {
-    // SAFETY: the caller's
+    // SAFETY: the caller guarantees that the pointer is valid
     unsafe { from.cast::<Floats>().read() }
 }
 
 pub unsafe fn store(to: *mut f32, x: Floats) {
-    // SAFETY: the caller's
+    // SAFETY: the caller guarantees that the pointer is valid
     unsafe { to.cast::<Floats>().write(x) }
 }
 
 pub(crate) unsafe fn load_int(from: *const Ints) -> Ints {
-    // SAFETY: the caller's; four bytes at a time of the weights need no alignment
+    // SAFETY: the caller guarantees that the pointer is valid; weights are read four bytes at a time and need no alignment
     unsafe { from.read_unaligned() }
 }
 
 pub(crate) unsafe fn store_int(to: *mut Ints, x: Ints) {
-    // SAFETY: the caller's
+    // SAFETY: the caller guarantees that the pointer is valid
     unsafe { to.write(x) }
 }
 
