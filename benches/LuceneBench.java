@@ -1,12 +1,12 @@
-// Lucene's part of bench_text.py: builds or queries an index in a Java virtual machine that is warm before the time is taken.
+// Lucene's part of bench_text.py: builds or queries an index in a Java virtual machine that is warmed up before it is timed.
 //
 //   java -Xmx4g -cp JAR LuceneBench.java build INDEX SCRATCH FIELD,... FILE...
 //   java -Xmx4g -cp JAR LuceneBench.java search INDEX FIELD TOPICS bm25|dirichlet CUT ROUNDS RUNS
 //
-// JAR contains Lucene 9 and Jackson, as Anserini's does. build: one thread for each FILE, which has one document a line:
-// {"id": ..., FIELD: ...}; the fields are stored, and indexed with frequencies and without positions. search: TOPICS has one title a
-// line; one thread. A process takes one kind of query: after several kinds, the compiled code serves all of them and is a quarter
-// slower. Each command prints one JSON object with the keys that the other systems of bench_text.py have.
+// JAR contains Lucene 9 and Jackson, like Anserini's jar. build: one thread for each FILE, which has one document per line:
+// {"id": ..., FIELD: ...}; the fields are stored, and indexed with frequencies and without positions. search: TOPICS has one title per
+// line; one thread. A process runs one kind of query: after several kinds, Java's compiled code must serve all of them and is slower.
+// Each command prints one JSON object with the keys that the other systems of bench_text.py have.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -161,7 +161,7 @@ public class LuceneBench {
 
     static void ask(IndexSearcher searcher, QueryBuilder parser, String field, List<String> titles, int cut) throws IOException {
         for (String title : titles) {
-            // a title of stop words alone makes no query
+            // a title of stop words only makes no query
             Query query = parser.createBooleanQuery(field, title);
             if (query != null) {
                 searcher.search(query, cut);

@@ -9,12 +9,12 @@ task=$1 collection=$2 out=$3
 shift 3
 riposte=${RIPOSTE:-target/release/riposte}
 runs=
-# exit code 1: faults in documents, or an approach that finds nothing here; they are named
+# exit code 1: faults in documents, or an approach that finds nothing here; riposte names them
 named() {
     test "$?" = 1
 }
 for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"recipe":"\([^"]*\)".*/\1/p' | awk '!seen[$0]++'); do
-    # a service ranks pages of its own, not this collection
+    # a service ranks its own pages, not this collection
     if "$riposte" approaches show "$approach" --task "$task" | grep -q '^service'; then
         continue
     fi

@@ -4,16 +4,16 @@
     make bench [COLLECTION=DIR] [WORDS=truth.json] [ONLY=decode,ocr] [ROUNDS=5]
     .venv/bin/python benches/bench.py --collection DIR          # what `make bench` runs, after building
 
-Each round runs every contestant of a part once, in turn (A B C A B C), so that other work of the machine affects all of them
-alike; a ratio is the median over the rounds of peer / riposte. Contestants are processes that stay alive, each limited to the number of
-cores that the part states. Loading and starting do not count in the stages (except for tesseract, which starts for each image; the table
-says how long that takes), but do count in whole extraction and in ranking. A peer that is not installed is listed as missing, with
+Each round runs every contestant of a part once, in turn (A B C A B C), so that other work of the machine affects all of them equally. A
+ratio is the median over the rounds of peer / riposte. Contestants are processes that stay alive, each limited to the number of cores
+that the part states. In the stages, loading and starting are not timed (except for tesseract, which starts for each image; the table
+says how long that takes). In whole extraction and in ranking they are timed. A peer that is not installed is listed as missing, with
 the reason.
 
 Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages); extract (whole extraction compared with
 python_road.py, memory, busy cores); ranking (24,000 images, 50 topics); index (bench_text.py); and growth (thousands of images; takes an
-hour or more, and runs only if it is named). With --before DIR, the programs of another commit take part in all of them but growth. The results
-go to benches/results/DATE-COMMIT.md, and with every round to the .json beside it.
+hour or more, and runs only if it is named). With --before DIR, the programs of another commit take part in all parts except growth. The table
+is written to benches/results/DATE-COMMIT.md, and the times of every round to the .json file beside it.
 """
 
 import argparse
@@ -44,7 +44,7 @@ PACKAGES = ("pillow", "lxml", "beautifulsoup4", "vaderSentiment", "rapidocr-onnx
             "sentence-transformers", "bm25s", "numba", "numpy")
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm")
 CLIP = "clip-vit-base-patch32"
-# the contestant whose programs --before names
+# the name of the contestant that runs the programs of --before
 BEFORE = "riposte before"
 # the table warns if other programs took more than this share of the cores
 QUIET = 0.03
@@ -52,7 +52,7 @@ QUIET = 0.03
 
 @dataclasses.dataclass
 class Row:
-    """A line of the table. Smaller values are better; `ours` and `theirs` have one for each round."""
+    """A line of the table. Smaller values are better; `ours` and `theirs` have one value for each round."""
 
     part: str
     what: str
@@ -88,7 +88,7 @@ class Stage:
     what: str
     unit: str
     threads: int
-    # the peers, each with its goal: how many times as long as riposte it should take
+    # the peers, each with its goal: at least how many times as long as riposte it should take
     peers: dict[str, float | None]
 
 
@@ -216,7 +216,7 @@ class Bench:
         return self.made[stage]
 
     def images(self) -> dict[str, Path]:
-        """The image files, by the names of their documents."""
+        """The image file of each document, by the document's name."""
         return {document.name: file for document in self.documents if (file := python_road.image_file(document))}
 
     def make_items(self, stage: str) -> list:
@@ -266,7 +266,7 @@ class Bench:
         return sources
 
     def truth(self) -> dict[str, str]:
-        """The words in those images for which they are known, by the names of the images."""
+        """The words in each image whose words are known, by the image's name."""
         import ocr_peers
 
         truth = json.loads(self.args.words.read_text(encoding="utf-8")) if self.args.words else {}
@@ -296,7 +296,7 @@ class Bench:
     # models
 
     def models(self) -> Path:
-        """A directory of the user's models without CLIP, for which `models_with_clip` puts one with random weights."""
+        """A directory with links to the user's models, except CLIP: `models_with_clip` adds one with random weights."""
         place = self.work / "models"
         place.mkdir(exist_ok=True)
         for model in self.args.models.glob("*"):
@@ -320,7 +320,7 @@ class Bench:
     # programs
 
     def commits(self) -> list[str]:
-        """This riposte, and the one of another commit if there is one."""
+        """This riposte and, with --before, that of the other commit."""
         return ["riposte", BEFORE] if self.args.before else ["riposte"]
 
     def program(self, who: str, program: Path) -> Path:
@@ -478,7 +478,7 @@ class Bench:
             file.unlink()
         command = [self.program(who, RIPOSTE), "extract", "-i", collection, "--evidence", self.work / "fresh.sqlite", "--models", models,
                    "--threads", threads, "--limit", limit]
-        # exit code 1: parts of the collection are broken and were passed over
+        # exit code 1: broken parts of the collection were skipped
         return measured(command, threads, self.work, fine=(0, 1))
 
     # ranking
@@ -503,7 +503,7 @@ class Bench:
             except RuntimeError as error:
                 raise RuntimeError(str(error).replace(str(binaries[who]), who)) from None
 
-        # each binary makes a store of its own; the store is kept for later benches, which compute only what has changed
+        # each binary makes a separate store, which is kept: later benches compute only what has changed
         stores = {}
         for who, binary in binaries.items():
             mark = "" if who == "riposte" else "-" + hashlib.sha256(binary.read_bytes()).hexdigest()[:12]
@@ -518,7 +518,7 @@ class Bench:
             if who != "riposte":
                 # both use the same images
                 shutil.rmtree(place / "collection")
-        # riposte keeps the index beside the evidence, so each store needs a directory of its own
+        # riposte keeps the index beside the evidence, so each store needs a separate directory
         asked, before = "topics asked for the first time", "topics asked before"
         anew = f"{before}, first run on a copy of the evidence"
         usages: dict[str, dict[str, list[Usage]]] = {when: {who: [] for who in binaries} for when in (asked, anew, before)}
@@ -674,7 +674,7 @@ def agreement(stage: str, ours: list, theirs: list) -> str:
             apart = sum(abs(a - b) > 5e-5 for a, b in zip(ours, theirs))
             return f"{apart} of {len(ours)} differ in the fourth decimal"
         case _:
-            # the vectors have unit length; in int8 they have a cosine of .999 or more to those in floats, and otherwise the two do not compute the same
+            # the vectors have unit length; int8 and floats give a cosine of .999 or more if both compute the same
             least = min(sum(x * y for x, y in zip(a, b)) for a, b in zip(ours, theirs))
             return f"cosine {least:.6f} at least" + ("" if least > 0.999 else ": NOT THE SAME")
 
@@ -686,7 +686,7 @@ def stage_seconds(said: str) -> dict[str, float]:
 
 
 def fifty_topics(xml: str) -> str:
-    """Fifty topics from ten, each asked in five ways, so that stored model outputs for one do not answer another."""
+    """Fifty topics from ten, each worded in five ways, so that model outputs stored for one wording do not serve another."""
     titles = re.findall(r"<title>\s*(.*?)\s*</title>", xml, re.S)
     ways = ("{}", "In the long run, {}", "In poor countries, {}", "For the sake of children, {}", "By law, {}")
     asked = [way.format(title if way == "{}" else title[0].lower() + title[1:]) for way in ways for title in titles]
@@ -768,7 +768,7 @@ def spread(values: list[float]) -> str:
 
 def markdown(report: dict, rows: list[Row], missing: list[tuple[str, str]], details: dict) -> str:
     lines = [f"# {report['date']}, {report['commit']}", ""]
-    lines += [f"{report['collection']}; rounds: {report['rounds']}, of whole extraction and ranking {report['whole rounds']}. Median (least–most); "
+    lines += [f"{report['collection']}; rounds: {report['rounds']}, of whole extraction and ranking {report['whole rounds']}. Median (lowest–highest); "
               "the ratio is the median over rounds of peer / riposte.", ""]
     lines += ["Machine: " + ", ".join(f"{k} {v}" for k, v in report["machine"].items() if v) + ".", ""]
     lines += ["Versions: " + ", ".join(f"{k} {v}" for k, v in report["versions"].items()) + ".", ""]
@@ -806,13 +806,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--whole-rounds", type=int, help="rounds of whole extraction and ranking (default: --rounds, 3 at most)")
     parser.add_argument("--limit", type=int, default=100, help="use only the first N images of the collection (default: 100)")
-    parser.add_argument("--texts", type=Path, help="sentences for MiniLM, one a line (default: those of the pages)")
-    parser.add_argument("--words", type=Path, help="the words in images, as for ocr_peers.py")
-    parser.add_argument("--pairs", type=Path, help="images with their text beside them, as for ocr_peers.py")
+    parser.add_argument("--texts", type=Path, help="sentences for MiniLM, one per line (default: those of the pages)")
+    parser.add_argument("--words", type=Path, help="file of the words in images, as for ocr_peers.py")
+    parser.add_argument("--pairs", type=Path, help="directory of images with their text beside them, as for ocr_peers.py")
     parser.add_argument("--topics", type=Path, help="topics of the ranking (default: fifty made from the generated ones)")
     parser.add_argument("--ranking-base", type=int, default=200, help="generated images whose evidence is computed (default: 200)")
-    parser.add_argument("--ranking-images", type=int, default=24000, help="number of images that they are copied to (default: 24000)")
-    parser.add_argument("--before", type=Path, metavar="DIR", help="the programs riposte and riposte-bench of another commit, which take part")
+    parser.add_argument("--ranking-images", type=int, default=24000, help="number of images after copying them (default: 24000)")
+    parser.add_argument("--before", type=Path, metavar="DIR", help="directory of the programs riposte and riposte-bench of another commit, which are measured too")
     parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="numbers of generated arguments and passages")
     parser.add_argument("--anserini", type=Path, help="a jar with Lucene 9 and Jackson: Anserini's fat jar")
     parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="numbers of generated images for growth")

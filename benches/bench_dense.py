@@ -3,12 +3,12 @@
 
     bench_dense.py RIPOSTE_BENCH COLLECTION_TOOLS WORK [--encoder DIR] [--count 100000] [--topics 50] [--top 1000] [--rounds 7]
 
-COLLECTION_TOOLS generates COUNT arguments in WORK, and RIPOSTE_BENCH encodes the beginning of each one. Without --encoder, the encoder is one of
-a single layer with random weights and vectors of 384 numbers, as MiniLM has: searching takes the same time whatever the numbers are,
-and MiniLM needs an hour for that many arguments. All three then search the same vectors, riposte those of 16-bit floats that it stores and
-the others the same numbers in 32 bits, for all topics at once and for one topic at a time. numpy is timed for the product alone and
-with the selection of the best (argpartition and a sort). Rounds are taken in turn; times are medians, and each ratio is the median over
-the rounds of peer / riposte. riposte's peak memory is that of the whole process, with the index.
+COLLECTION_TOOLS generates COUNT arguments in WORK, and RIPOSTE_BENCH encodes the beginning of each one. Without --encoder, the encoder has
+one layer with random weights, and vectors of 384 numbers, like those of MiniLM: the time of a search does not depend on the numbers, and
+MiniLM needs an hour for that many arguments. All three programs then search the same vectors, for all topics at once and for one topic at a
+time; riposte stores them in 16-bit floats, the others have the same numbers in 32 bits. numpy is timed for the product only and for the
+product with the selection of the best (argpartition and a sort). The programs are run in turn; times are medians, and each ratio is the
+median over the rounds of peer / riposte. riposte's peak memory is that of the whole process, with the index.
 
 It needs numpy and faiss-cpu (pip install numpy faiss-cpu).
 """
@@ -130,7 +130,7 @@ def main():
                 times[name][slot].append(time.perf_counter() - start)
     found = json.load(open(work / "dump/found.json"))
     cosines, ids = flat.search(queries, options.top)
-    # equal scores may be in any order at the cut, so a document counts if its score is at least the last one's
+    # documents with the last score can be in any order, so a document counts if its score is at least the last one
     recalled = sum(sum(cosine >= row[-1] - 1e-6 for _, cosine in ours) for ours, row in zip(found, cosines)) / cosines.size
     same = sum(len({d for d, _ in ours} & set(row)) for ours, row in zip(found, ids.tolist())) / ids.size
     print(f"{first['documents']:,} documents, {len(queries)} topics, {size} numbers, top {options.top}, {THREADS} threads, {options.rounds} rounds\n")

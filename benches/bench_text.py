@@ -3,20 +3,20 @@
 
     bench_text.py RIPOSTE_BENCH KIND DIR WORK [--lucene JAR] [--before RIPOSTE_BENCH] [--rounds N] [--json FILE]
 
-RIPOSTE_BENCH is the program riposte-bench, with --before that of another commit; KIND is arguments or passages, DIR is a collection made by
-`collection-tools generate-KIND`, and JAR contains Lucene 9 and Jackson, as Anserini's fat jar does.
+RIPOSTE_BENCH is the program riposte-bench; --before names that of another commit. KIND is arguments or passages, DIR is a collection made
+by `collection-tools generate-KIND`, and JAR contains Lucene 9 and Jackson, like Anserini's fat jar.
 
-All three read the same documents, drop stop words, stem English words, keep their index on disk, and rank documents for the title of
-each topic by BM25 with k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread; the time
+All three systems read the same documents, drop stop words, stem English words, keep their index on disk, and rank documents for the title
+of each topic by BM25 with k1 1.2 and b 0.75 (bm25s: method "lucene"), top 10 and top 1,000, one query at a time on one thread; the time
 includes the parsing of the query. riposte and Lucene index the same fields without positions, store the texts, build on two threads
-(therefore the bench uses two cores), and also rank by Dirichlet's formula (mu 1000). bm25s has no Dirichlet: there it is represented by its
-BM25 at the same depth.
+(so the bench uses two cores), and also rank by Dirichlet's formula (mu 1000). bm25s has no Dirichlet; the rows of Dirichlet show its BM25
+at the same depth.
 
-Each system runs in processes of its own, and its peak memory is that of building (for riposte with the first queries). Queries are asked N
-times; times are medians of three such runs. Lucene (LuceneBench.java, compiled in advance) is warm when its time is taken: it has
-indexed 20,000 documents and thrown them away, or answered each kind of query for five seconds. Its input, one document a line in two files,
-one for each thread, is written before. Its peak memory includes the heap that Java lets grow, 4 GB at most. The results of Lucene and bm25s
-are document numbers, those of riposte ids.
+Each system runs in separate processes. Its peak memory is that of building (for riposte with the first queries). Each query is asked N
+times; times are medians of three such runs. Lucene (LuceneBench.java, compiled in advance) is warmed up before it is timed: it indexes
+20,000 documents and discards them, or answers each kind of query for five seconds. Its input is written in advance: two files, one for each
+thread, with one document per line. Its peak memory includes Java's heap, which can grow to 4 GB. Lucene and bm25s return document numbers,
+riposte returns ids.
 
 It needs bm25s and PyStemmer (pip install bm25s PyStemmer numba), and for Lucene a JDK of version 17 or later.
 """
@@ -185,7 +185,7 @@ def show(report):
         print(f'  Lucene was not measured: {lucene}')
         lucene = {}
     rows = [('file to index, seconds', 'build_s', 'build_s'), ('index, MB', 'index_mb', 'index_mb'), ('peak memory, MB', 'peak_mb', 'peak_mb')]
-    rows += [(f'{name}, top {k}, ms a query', f'{name} {k}', f'bm25 {k} numba') for name in SIMILARITIES for k in CUTS]
+    rows += [(f'{name}, top {k}, ms per query', f'{name} {k}', f'bm25 {k} numba') for name in SIMILARITIES for k in CUTS]
     number = lambda x: '' if x is None else f'{x:.3g}' if x < 100 else f'{x:.0f}'
     times = lambda theirs, mine: '' if theirs is None or not mine else f'{theirs / mine:.2f}'
     print(f'  {"":30}{"riposte":>9}{"bm25s":>9}{"ratio":>7}{"Lucene":>9}{"ratio":>7}')
@@ -193,7 +193,7 @@ def show(report):
         mine = ours[key]
         cells = ''.join(f'{number(theirs):>9}{times(theirs, mine):>7}' for theirs in (bm25s.get(peer), lucene.get(key)))
         print(f'  {label:30}{number(mine):>9}{cells}')
-    print('  ratio: the other system divided by riposte, at the same depth; above 1 where riposte takes less')
+    print('  ratio: the other system divided by riposte, at the same depth; above 1 if riposte takes less')
     print(f'  bm25s: reading the file takes {bm25s["read_s"]:.1f} s of its build time; its index has one field and no texts; its query '
           'times are those with numba, and those of BM25 in the rows of Dirichlet')
     if before := report.get('before'):

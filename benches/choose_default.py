@@ -3,10 +3,11 @@
 
     choose_default.py RIPOSTE controversial|comparative COLLECTION WORK RELEVANCE QUALITY
 
-A family is a search with different weights of the channels that order its first 50 documents anew. For each topic, the recipe is chosen on all
-other topics, by the sum of both nDCG@5; the table shows the mean over the topics of what was chosen so, and how often the commonest
-choice was made. Runs are stored in WORK, so the program can be stopped. Channels that were learned from the judgements of these topics
-(svr-quality, trees) are not among the families: their figures would flatter. `quality` was, too, but all families have it.
+A family is a search with different weights of the channels that re-rank its first 50 documents. For each topic, the recipe is chosen that is
+best on all other topics, by the sum of nDCG@5 by relevance and by quality. The table shows the mean of the chosen recipes over the topics,
+and how often the commonest choice was made. Runs are stored in WORK, so a stopped program can continue. Channels that were learned from the
+judgements of these topics (svr-quality, trees) are in no family, because their figures would be too good. `quality` was learned from them
+too, but all families have it.
 """
 import hashlib, itertools, json, pathlib, statistics, subprocess, sys
 

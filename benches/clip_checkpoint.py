@@ -21,7 +21,7 @@ from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
 from peers import DEVIATION, MEAN, SIDE, units
 
 SEED = 20220603
-# The size in the published model; entries that the texts do not fill are never looked up.
+# The size in the published model. Entries without a token of the texts are never looked up.
 VOCABULARY = 49408
 
 

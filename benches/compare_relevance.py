@@ -4,8 +4,8 @@
     compare_relevance.py COLLECTION QRELS EXPLAIN
 
 EXPLAIN is a file written by `riposte images -i COLLECTION --explain EXPLAIN`. Both rank the images that QRELS judges for a
-topic; the output is P@5, P@10 and average precision with respect to the judgement ONTOPIC. The BM25 (k1 = 1.2, b = 0.75, lower-case words
-without a short stop list and without a plural s) shares no code with riposte.
+topic; the output is P@5, P@10 and average precision by the judgement ONTOPIC. The BM25 (k1 = 1.2, b = 0.75; lower-case words
+without stop words and without the s of plurals) shares no code with riposte.
 """
 import collections, json, math, pathlib, re, sys
 import xml.etree.ElementTree as ET

@@ -10,13 +10,13 @@
              divided by the length of the text, where runs of blanks and line breaks count as one space and case matters.
 --words FILE {"image id": "the words that a person reads"}; IMAGES is a collection (images/*/ID/image.*) or a folder of
              ID.EXT files. Word recall: the share of the words (runs of letters and digits, case folded) that the reader
-             finds, in any order, each as often as it occurs in the image. Extra words: how many words it gives beyond
-             them, which is meaningful only if the list is complete.
---agreed     takes the words of two letters or more that both RapidOCR and tesseract read as the words of an image. Nearly all of
-             them are in it; words that one of the two misses or misreads are not asked for.
+             finds, in any order, each as often as it occurs in the image. Extra words: the number of other words that the
+             reader gives, which is meaningful only if the list is complete.
+--agreed     the words of an image are those of two letters or more that both RapidOCR and tesseract read. Nearly all of them
+             are in the image; words that one of the two misses or misreads do not count.
 
-Each reader has one thread. The milliseconds are those of reading alone, without decoding, start and loading, except that
-tesseract is a program and has them included. riposte is `target/release/riposte read`, or --reader PROGRAM.
+Each reader has one thread. The milliseconds are those of reading, without decoding, start and loading; only tesseract's include
+them, because it is a separate program. riposte is `target/release/riposte read`, or --reader PROGRAM.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def read_rapidocr(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
 
 def read_tesseract(pictures: list[Path]) -> dict[Path, tuple[str, float]]:
     if not shutil.which("tesseract"):
-        print("tesseract is not installed, so that its columns are empty", file=sys.stderr)
+        print("tesseract is not installed, so its columns are empty", file=sys.stderr)
         return {}
     answers = {}
     for path in pictures:
@@ -103,7 +103,7 @@ def pairs(folder: Path) -> list[tuple[str, Path, str]]:
 
 
 def all_images(images: Path) -> list[tuple[str, Path, str]]:
-    """The first image file of each document of a collection; of any other folder, all image files."""
+    """The first image file of each document of a collection, or all image files of another folder."""
     if documents := sorted({p.parent for p in images.glob("images/*/*/image.*")}):
         files = [(d.name, min(p for p in d.glob("image.*") if p.suffix in (".webp", ".png", ".jpg"))) for d in documents]
     else:

@@ -3,13 +3,13 @@
 
     overlap_images.py RIPOSTE COLLECTION RUNS QRELS [--evidence FILE]
 
-RIPOSTE is the program. COLLECTION has images and topics.xml; it may be a part of the collection of 2022. RUNS is a directory with submitted
+RIPOSTE is the program. COLLECTION has images and topics.xml; it can be a part of the collection of 2022. RUNS is a directory with submitted
 runs (run-NAME.txt), QRELS the judgements of 2022. For each approach and submitted run, the script prints how many images of the submitted
-lists (topic and stance, ranks 1 to 10) are in riposte's list of the same topic and stance. Only images of COLLECTION count: the others
-cannot be found. A second column has what lists by chance would have in common. Then `riposte evaluate` prints the P@10 of riposte's
-runs by the judgements, of which those of images that are not in COLLECTION are removed, too.
+lists (topic and stance, ranks 1 to 10) are in riposte's list of the same topic and stance. Only images of COLLECTION count, because
+riposte cannot find the others. A second column has the number that random lists would have in common. Then `riposte evaluate` prints the
+P@10 of riposte's runs, by the judgements of images in COLLECTION.
 
-The evidence is computed by the first run, with the models that are installed; --evidence names a file that has it already.
+The first run computes the evidence with the installed models; --evidence names a file that already has it.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# An approach and the name of a submitted run: the same system or, if its run is not public, one that differs by what is in brackets.
+# An approach, the name of a submitted run, and how the system of that run differs from the approach (empty if it does not).
 PAIRS = [
     ("minsc", "minsc-baseline", ""),
     ("aramis", "aramis-argumentativeness-formula-stance-formula", ""),
@@ -33,7 +33,7 @@ LENGTH = 10
 
 
 def lists(run, images):
-    """By topic and stance the images of the first ranks that are among `images`."""
+    """For each topic and stance, the images of the first ranks that are among `images`."""
     found = collections.defaultdict(set)
     for line in run.read_text(encoding="utf-8").splitlines():
         topic, stance, image, rank = line.split()[:4]
@@ -58,13 +58,13 @@ def main():
 def compare(arguments, images, place):
     evidence = arguments.evidence or place / "evidence.sqlite"
     runs = {}
-    # the default rebuilds no system, and stands in the table of P@10
+    # the default approach rebuilds no system, but is shown in the table of P@10
     for approach in dict.fromkeys(["riposte", *(approach for approach, _, _ in PAIRS)]):
-        # with the name of the approach, which the table of `evaluate` shows
+        # the table of `evaluate` shows the name of this directory
         out = place / approach
         command = [arguments.riposte, "images", "-q", "-i", arguments.collection, "-o", out, "--approach", approach]
         done = subprocess.run([*command, "--evidence", evidence])
-        # exit code 1 stands for faults in documents, which the run survives
+        # exit code 1 means faults in documents, which the run survives
         if done.returncode > 1:
             sys.exit(f"riposte failed with the approach {approach}")
         runs[approach] = out / "run.txt"

@@ -3,9 +3,9 @@
 
     overlap_texts.py RIPOSTE controversial|comparative COLLECTION TOPICS APPROACH=RUN…
 
-RIPOSTE is the program. COLLECTION may be a part of the collection that the systems searched: documents that are not in it are left out of
-both runs. For each pair, the script prints how many of the first ten documents of a topic both have, as a mean over the topics of which
-the submitted run has ten such documents, and how many two random tens of the documents that either run has would have in common.
+RIPOSTE is the program. COLLECTION can be a part of the collection that the systems searched: other documents are left out of both runs.
+For each pair, the script prints how many of a topic's first ten documents both runs have, as a mean over the topics for which the submitted
+run has ten documents of COLLECTION; and how many two random lists of ten documents from both runs would have in common.
 """
 import collections, pathlib, subprocess, sys, tempfile
 
@@ -13,7 +13,7 @@ LENGTH = 10
 
 
 def ranked(run):
-    """By topic the documents in their order."""
+    """For each topic, the documents in the order of their ranks."""
     found = collections.defaultdict(list)
     for line in pathlib.Path(run).read_text(encoding="utf-8").splitlines():
         topic, _, document, rank, *_ = line.split()
@@ -30,11 +30,11 @@ def main(riposte, task, collection, topics, *pairs):
             command = [riposte, task, "-q", "-i", collection, "-o", place / approach, "--topics", topics, "--index", place / "kept", "--approach", approach]
             if task == "comparative":
                 command.append("--no-stance")
-            # exit code 1 stands for faults in documents
+            # exit code 1 means faults in documents
             if subprocess.run(command).returncode > 1:
                 sys.exit(f"riposte failed with the approach {approach}")
             ours, theirs = ranked(place / approach / "run.txt"), ranked(submitted)
-            # what the approach finds for any topic stands for the documents that the collection has
+            # the documents that the approach finds for any topic are taken as those of the collection
             known = {document for documents in ours.values() for document in documents}
             common, chance = [], []
             for topic, documents in theirs.items():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A stage of extraction by a Python package, loaded and warm, that is timed in turn with riposte.
+"""Runs a stage of extraction with a Python package, loaded and warmed up, to be timed in turn with riposte.
 
     peers.py STAGE PEER ITEMS.json --models DIR [--batch 8] [--threads 1]
 
 It has the interface of `riposte-bench stage`: it loads, works for two seconds to warm up, prints {"ready": items}, and
-answers each line `go` with the seconds of a round, `show` with the output of the first round. ITEMS.json is the same file for both.
-Everything before a stage (reading and decoding files, loading models) does not count, for either.
+answers each line `go` with the seconds of a round, `show` with the output of the first round. Both programs get the same ITEMS.json.
+For both, everything before the stage (reading and decoding files, loading models) is not timed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIDE = 224
 MEAN, DEVIATION = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 NEAR = 60
 
-# the pieces of work, and a function that turns the output of each into values to show
+# the pieces of work, and a function that turns the output of a piece into values that are compared
 Contestant = tuple[list[Callable[[], object]], Callable[[object], list]]
 
 
@@ -85,7 +85,7 @@ def near(before: list[str], after: list[str]) -> str:
 
 
 def read_lxml(data: bytes, item: dict) -> dict:
-    """Title, words around the image, and all words: the same as riposte reads, except that the main text is not selected."""
+    """The title, the words around the image, and all words: what riposte reads, except that riposte selects the main text."""
     from lxml import html
 
     tree = html.document_fromstring(data, parser=html.HTMLParser(encoding="utf-8"))
@@ -105,7 +105,7 @@ def read_lxml(data: bytes, item: dict) -> dict:
 
 
 def read_soup(data: bytes, item: dict) -> dict:
-    """The same by BeautifulSoup, which does not support XPath: the image is found by its file name."""
+    """As `read_lxml`, by BeautifulSoup. It does not support XPath, so the image is found by its file name."""
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(data, "lxml")

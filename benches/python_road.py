@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Computes the evidence of a collection in the usual Python way, in one process, for comparison with `riposte extract`.
+"""Computes the evidence of a collection with the usual Python packages, in one process, for comparison with `riposte extract`.
 
     python_road.py COLLECTION --models DIR [--ocr tesseract|rapidocr] [--threads N] [--limit N]
 
 Each image is decoded (Pillow), its text is read (tesseract or RapidOCR), it is embedded with CLIP (torch, in batches of eight), and its pages are
 parsed (lxml, or BeautifulSoup with --parser beautifulsoup). The text in the image, the title and the words around it go through VADER
-(vaderSentiment) and MiniLM (sentence-transformers); the text of the page, as much of it as riposte uses, through VADER. Prints a JSON object with the
-seconds and CPU seconds of starting (imports, models) and of the work, and the seconds of each stage.
+(vaderSentiment) and MiniLM (sentence-transformers); the text of the page, cut to the words that riposte uses, goes through VADER. The script
+prints a JSON object with the seconds and CPU seconds of starting (imports, models) and of the work, and the seconds of each stage.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 import peers
 
 BATCH = 8
-# MAIN_WORDS of riposte, which ignores further words of a page too
+# riposte's MAIN_WORDS: it ignores further words of a page
 WORDS = 10_000
 
 

@@ -3,7 +3,7 @@
 
     replicate.py COLLECTION EVIDENCE N OUT      makes OUT/collection and OUT/evidence.sqlite with N images
 
-The copies have the contents of their originals, so that only the time and the memory of a run on them mean anything.
+The copies have the contents of their originals, so only the time and the memory of a run on them are meaningful.
 """
 import hashlib, os, pathlib, shutil, sqlite3, sys
 
@@ -32,7 +32,7 @@ def main(collection, evidence, count, out):
                 store.execute(f"INSERT INTO {table} (document, {names}) SELECT ?, {names} FROM {table} WHERE document = ?",
                               (copy, original.name))
         link(original, out / "collection/images" / copy[:3] / copy)
-    # a perceptual hash of its own for each copy, or all of them would count as one picture
+    # each copy gets a different perceptual hash, otherwise all copies would count as one picture
     for number, (document,) in enumerate(store.execute("SELECT document FROM picture").fetchall()):
         digest = hashlib.sha256(document.encode()).hexdigest()[:16]
         store.execute("UPDATE picture SET phash = ? WHERE document = ?", (digest, document))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the size of a report and the time to write it, where no image is in two topics.
+"""Measures the size of a report in which no image is in two topics, and the time to write it.
 
     report_size.py RIPOSTE COLLECTION EVIDENCE RUN WORK
 
 RUN is a directory with run.txt and explain.jsonl. The collection is copied once for each topic (by hard links, replicate.py), and
-each topic gets the images of its own copy, so that fifty topics show a thousand different images.
+each topic gets the images of a different copy, so that fifty topics show a thousand different images.
 """
 import hashlib, json, pathlib, subprocess, sys, time
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What Spark costs beside the computation, on this machine: its two cores beside two threads of the program.
+"""Measures what Spark costs in addition to the computation: Spark with two cores against the program with two threads.
 
     spark.py RIPOSTE COLLECTION_TOOLS [--images 1000] [--passages 100000] [--rounds 2]
 
-Needs pyspark, pyarrow and Java 17, and the models that RIPOSTE_MODELS names. Each pair of measurements is taken in turn. Start-up is left out:
-of images, a tenth of them is computed too, and what counts is the time that the others take. Prints one JSON object for each measurement.
+Needs pyspark, pyarrow and Java 17, and the models that RIPOSTE_MODELS names. The two programs are measured in turn. For images, start-up is left
+out: a tenth of the images is computed separately, and its time is subtracted. Prints one JSON object for each measurement.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Bench:
         return path
 
     def images(self, count, rounds):
-        """Seconds an image: with two threads, and on Spark with two cores."""
+        """Seconds per image: with two threads, and on Spark with two cores."""
         small = count // 10
         for number in (small, count):
             subprocess.run([self.tools, "generate", "--topics", "10", "--images", str(number), self.home / f"images-{number}"], check=True, stdout=sys.stderr)

@@ -1,6 +1,6 @@
 //! The stages of extraction on the committed sample: `cargo bench -p benches --bench stages`; `-- Decode` after it takes one of them.
 //!
-//! For comparing a change with the commit before. `make bench` compares them with other programs.
+//! They compare a change with the commit before it. `make bench` compares the stages with other programs.
 
 use std::fs;
 use std::path::Path;

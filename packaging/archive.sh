@@ -1,11 +1,11 @@
 #!/bin/sh
-# Packs a release archive of a built program, and checks that what is unpacked from it runs:
+# Packs a release archive of a built program, and checks that the unpacked program runs:
 #
 #     packaging/archive.sh target/release/riposte x86_64-unknown-linux-gnu out/release
 #
 # writes riposte-VERSION-TARGET.tar.gz (.zip for Windows) with the program, manual pages, completions, licences and the README, and beside it the
-# SHA-256 checksum, which `sha256sum -c` reads. .github/workflows/release.yml calls it on each system, and `make archive` here. The program has to run on
-# this machine. The same files give the same archive where tar is GNU's.
+# SHA-256 checksum, which `sha256sum -c` reads. .github/workflows/release.yml calls it on each system; so does `make archive`. The program must
+# run on this machine. With GNU tar, the same files give the same archive.
 set -eu
 program=$1
 target=$2
@@ -14,8 +14,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sh "$here/packaging/version.sh")
 name=riposte-$version-$target
 
-# glibc of Ubuntu 22.04, which the release is built on: a program that asks for a newer one would not start on Debian 12 or RHEL 9 derivatives of
-# that age
+# the glibc of Ubuntu 22.04, which the release is built on: a program that needs a newer one might not start on other systems of that age
 newest_glibc=2.35
 case $target in
 *-linux-gnu)
@@ -23,11 +22,11 @@ case $target in
         needed=$(objdump -T "$program" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
         echo "needs glibc $needed"
         if [ "$(printf '%s\n' "$needed" "$newest_glibc" | sort -V | tail -n 1)" != "$newest_glibc" ]; then
-            echo "the program needs glibc $needed, and $newest_glibc is the newest that a release may need" >&2
+            echo "the program needs glibc $needed, but a release may need $newest_glibc at most" >&2
             exit 1
         fi
     else
-        echo "objdump is not installed, so it is not known which glibc the program needs"
+        echo "objdump is not installed, so the glibc that the program needs is not checked"
     fi
     ;;
 esac
@@ -38,7 +37,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 sh "$here/packaging/extras.sh" "$program" "$work/$name"
 case $target in
-# without the names of functions, which take an eighth; elsewhere, stripping may break a signature
+# the symbols of functions are removed to save space; on other systems, stripping could break a signature
 *-linux-*) if command -v strip >/dev/null; then strip -o "$work/$name/$(basename "$program")" "$program"; else cp "$program" "$work/$name/"; fi ;;
 *) cp "$program" "$work/$name/" ;;
 esac
@@ -50,13 +49,13 @@ case $target in
 *windows*)
     file=$name.zip
     rm -f "$out/$file"
-    # GitHub's machines have 7z; zip is for trying this script elsewhere
+    # GitHub's machines have 7z; zip is for testing this script elsewhere
     if command -v 7z >/dev/null; then 7z a -tzip -bso0 "$out/$file" "$name"; else zip -qr "$out/$file" "$name"; fi
     ;;
 *)
     file=$name.tar.gz
     if tar --version 2>/dev/null | grep -q GNU; then
-        # the time of the commit, so that the same commit packs the same bytes
+        # files get the time of the commit, so that the same commit gives the same archive
         time=$(git -C "$here" log -1 --format=%ct 2>/dev/null || echo 0)
         tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" -cf - "$name" | gzip -9n >"$out/$file"
     else
@@ -68,7 +67,7 @@ cd "$out"
 if command -v sha256sum >/dev/null; then sum='sha256sum'; else sum='shasum -a 256'; fi
 $sum "$file" >"$file.sha256"
 
-# what was packed, as a user gets it
+# unpack and test the archive as a user would
 $sum -c "$file.sha256"
 rm -rf "${work:?}/$name"
 case $file in

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes the Debian package of a program that is built already (target/release/riposte), into the directory that is its argument. Needs cargo-deb
-# (cargo install cargo-deb --locked) and, for the dependencies, dpkg-dev. Cargo.toml has the package's description.
+# Makes the Debian package of the built program target/release/riposte: `packaging/deb.sh DIR` writes it to DIR. Needs cargo-deb
+# (cargo install cargo-deb --locked) and, to find the dependencies, dpkg-dev. Cargo.toml has the package's description.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-out/release}
 program=${CARGO_TARGET_DIR:-target}/release/riposte
 sh packaging/extras.sh "$program" out/packaging
 version=$(sh packaging/version.sh)
-# Debian's form of a changelog; what changed is in CHANGELOG.md, which is in the package as changelog.gz
+# Debian's form of a changelog; it refers to CHANGELOG.md, which is in the package as changelog.gz
 cat >out/packaging/changelog <<END
 riposte ($version-1) unstable; urgency=medium
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the version in Cargo.toml. With a tag as its argument, fails unless that is v and the version: `packaging/version.sh v0.1.0`.
+# Prints the version in Cargo.toml. With a tag, as in `packaging/version.sh v0.1.0`, it fails unless the tag is `v` and the version.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)

@@ -21,15 +21,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Encode a collection of arguments, search its vectors, and print what it took
+    /// Encode a collection of arguments, search its vectors, and print times and sizes
     Dense(dense::Options),
-    /// Build and query a text index, and print what it took
+    /// Build and query a text index, and print times and sizes
     Search(search::Options),
     /// Load one stage of extraction, then time a round of it for each line on standard input
     Stage(rounds::Options),
 }
 
-/// Exit codes: 0 done, 2 could not.
+/// Exit codes: 0 success, 2 failure.
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Dense(options) => dense::run(&options),

@@ -1,4 +1,4 @@
-//! `riposte-bench stage`: one stage of extraction, loaded and warm, that is timed in turn with other programs (bench.py).
+//! `riposte-bench stage`: runs one stage of extraction, loaded and warmed up, to be timed in turn with other programs (bench.py).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use crate::stages::{Item, Output, Stage, Unit, prepare};
 /// How long the stage runs before the first round, so that caches are filled and clock rates have risen.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// A round that takes less than this is repeated and its mean reported, since a short time cannot be measured exactly.
+/// A shorter round is repeated and its mean reported, because a short time cannot be measured exactly.
 const SHORTEST_ROUND: Duration = Duration::from_millis(300);
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Announces `{"ready": items}`, then answers each line of the input with a line of JSON: `go` with the seconds of a round, `show`
-/// with what the stage made of each item in the first round.
+/// with the output for each item in the first round.
 fn answer_lines(
     units: &[Unit],
     items: usize,
@@ -75,7 +75,7 @@ fn answer_lines(
     Ok(())
 }
 
-/// The seconds of a round, together and of each unit. `shown` gets what the first round makes.
+/// The seconds of a round, in total and of each unit. `shown` gets the outputs of the first round.
 fn round(units: &[Unit], shown: &mut Vec<Value>) -> Result<Value> {
     let mut each = vec![0.0; units.len()];
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! `riposte-bench search`: builds and queries a text index as a task does, and prints what it took. For bench_text.py, and with
-//! `--run` for trying out analyzers and similarities.
+//! `riposte-bench search`: builds and queries a text index as a task does, and prints times and sizes. It is for bench_text.py and,
+//! with `--run`, for trying out analyzers and similarities.
 
 use std::fmt::Write;
 use std::fs;
@@ -39,7 +39,7 @@ pub struct Options {
     /// Fields and their weights (default: the first field)
     #[arg(long, value_name = "FIELD=WEIGHT", value_delimiter = ',')]
     fields: Vec<String>,
-    /// Find documents of fewer than 20 words and duplicates too
+    /// Also find duplicates and documents of fewer than 20 words
     #[arg(long)]
     all: bool,
     /// Number of documents per topic
@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let mut run = String::new();
     let mut seconds = Vec::new();
-    // a round has all topics, so that no query finds its postings in the processor's cache
+    // each round asks all topics, so that no query finds its postings in the processor's cache
     for round in 0..options.rounds.max(1) {
         for topic in &topics {
             let start = Instant::now();

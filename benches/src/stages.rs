@@ -1,5 +1,5 @@
-//! The stages of extraction one by one, for `riposte-bench stage`, which times them beside other programs, and for the bench
-//! `stages`, which times them alone.
+//! The stages of extraction one by one: for `riposte-bench stage`, which is timed in turn with other programs, and for the bench
+//! `stages`, which times riposte only.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub enum Output {
     Vectors(Vec<Vec<f32>>),
 }
 
-/// A piece of work that is timed by itself: one item, or a batch of items.
+/// A piece of work that is timed separately: one item, or a batch of items.
 pub struct Unit(Box<dyn Fn() -> Result<Output>>);
 
 impl Unit {

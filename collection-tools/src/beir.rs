@@ -1,8 +1,8 @@
-//! `generate-beir`: a collection in the layout of BEIR, made by code alone, whose judgements follow from how it is made.
+//! `generate-beir`: generates a collection in the layout of BEIR, whose judgements follow from how the documents are made.
 //!
-//! Each query asks for two words that only its own documents have. A document of grade 2 has each of them three times, one of grade 1 once. One
-//! of grade 0 has each nine times, as spam has, and a search for words ranks it first. So a ranking by words lists grade 0, then 2, then 1, and
-//! its nDCG can be worked out from the judgements. The queries of odd numbers have such a document, the others have none.
+//! Each query has two rare words, which occur only in the documents judged for it. A document of grade 2 has each rare word three times, a
+//! document of grade 1 once. A document of grade 0 has each nine times, like spam, so a lexical search ranks it first. A lexical ranking
+//! therefore lists grade 0, then 2, then 1, and its nDCG follows from the judgements. Only queries with odd numbers have a document of grade 0.
 
 use std::fmt::Write as _;
 
@@ -14,22 +14,22 @@ use seeded_random::Random;
 use crate::files::{new_directory, write};
 use crate::texts::{Options, Vocabulary, length};
 
-/// Number of words in the text of a judged document. All have the same, so that only their words decide which is first.
+/// Number of words in the text of a judged document. It is the same for all, so that length does not influence the ranking.
 const JUDGED_WORDS: usize = 80;
 
-/// How often a judged document of each grade has each of the two words.
+/// The grades, and how often a document of each grade has each of the two rare words.
 const REPEATS: [(usize, usize); 3] = [(0, 9), (1, 1), (2, 3)];
 
-/// Number of documents for which there is one query.
+/// Number of documents per query.
 const DOCUMENTS_PER_QUERY: usize = 20;
 
-/// Number of queries with their documents, at least.
+/// Minimum number of queries.
 const MIN_QUERIES: usize = 4;
 
-/// The parts of the words that queries ask for. No word of the vocabulary has a k or an x.
+/// The syllables of the rare words. No word of the vocabulary has a k or an x.
 const SYLLABLES: [&str; 5] = ["ka", "ke", "ki", "ko", "ku"];
 
-/// A word that only the documents of one query have.
+/// A rare word, which only the documents of one query have.
 fn rare(number: usize) -> String {
     let mut word = String::new();
     let mut rest = number;
@@ -41,7 +41,7 @@ fn rare(number: usize) -> String {
     word
 }
 
-/// Generates the collection: corpus.jsonl, queries.jsonl, and judgements of every second query in qrels/test.tsv, of the others in
+/// Generates corpus.jsonl, queries.jsonl, and the judgements: those of one half of the queries in qrels/test.tsv, those of the other half in
 /// qrels/train.tsv.
 pub fn run(options: &Options) -> Result<()> {
     let Options { count, seed, dir } = options;
@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> Result<()> {
                 let plain = vocabulary.text(&mut random, JUDGED_WORDS - 2 * repeats, &[]);
                 let text = with_words(&plain, &words, repeats);
                 let id = format!("d{}", documents.len());
-                // the queries of the tests are pairs of neighbours, so that half of them have a document of grade 0
+                // test.tsv takes pairs of neighbouring queries, so that half of its queries have a document of grade 0
                 let of = &mut qrels[query / 2 % 2];
                 writeln!(of, "q{query}\t{id}\t{grade}")?;
                 documents.push((vocabulary.text(&mut random, 5, &[]), text));
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<()> {
     write(&dir.join("qrels/train.tsv"), train)
 }
 
-/// The text with each of the two words inserted this many times.
+/// The text with each of the two words inserted `repeats` times.
 fn with_words(text: &str, words: &[String; 2], repeats: usize) -> String {
     let mut mixed = Vec::new();
     let mut plain = text.split(' ');

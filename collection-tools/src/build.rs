@@ -21,7 +21,7 @@ pub struct Options {
     /// Folder of saved pages (.html, .htm, .xhtml), with its subfolders
     #[arg(long)]
     pages: PathBuf,
-    /// The topics, which are copied as they are
+    /// The file of topics, which is copied unchanged
     #[arg(long)]
     topics: PathBuf,
     /// More links between images and pages, one per line: image file name, tab, page file name
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<bool> {
         .with_context(|| format!("cannot copy {}", options.topics.display()))?;
     let (mut written, mut faults) = (0, 0);
     for image in &images {
-        // Other files, such as the scripts of a saved page, are faults only if their names are those of images.
+        // Files that are not images, such as the scripts of a saved page, are faults only if they have the extension of an image.
         let decoded = bytes_of(image)
             .map_err(anyhow::Error::msg)
             .and_then(|bytes| picture::decode(&bytes).map(|decoded| (bytes, decoded)));
@@ -283,7 +283,7 @@ fn words(html: &Html) -> String {
     out
 }
 
-/// The file names of images and pages that belong together.
+/// The pairs of image and page file names in the file of links.
 fn read_links(path: &Path) -> Result<BTreeSet<(String, String)>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

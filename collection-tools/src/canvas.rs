@@ -125,7 +125,7 @@ pub struct Canvas<'f> {
     map: Pixmap,
     fonts: &'f Fonts,
     transform: Transform,
-    /// The source of unsteadiness.
+    /// Moves letters up and down ([`LetterStyle::shake`]).
     random: Random,
 }
 
@@ -289,7 +289,7 @@ impl<'f> Canvas<'f> {
         self.line(text, x - width / 2.0, y, size, style);
     }
 
-    /// Text that is wrapped into a box and centred in its height, as large as fits, up to `largest` pixels per em.
+    /// Text that is wrapped into a box and vertically centred in it, as large as fits, up to `largest` pixels per em.
     pub fn text(&mut self, text: &str, into: Area, largest: f32, align: Align, style: LetterStyle) {
         const LEADING: f32 = 1.22;
         let mut size = largest;
@@ -340,7 +340,7 @@ impl<'f> Canvas<'f> {
         self.line_centred(&icon.to_string(), x, y + size * 0.36, size, style);
     }
 
-    /// The pixels in 32 steps a channel, which halves the size of a file and makes no visible difference.
+    /// The pixels in 32 steps per channel, which halves the size of a file and makes no visible difference.
     pub fn finish(self) -> RgbImage {
         let (width, height) = (self.map.width(), self.map.height());
         let mut out = RgbImage::new(width, height);
@@ -363,7 +363,7 @@ fn paint(c: Rgb) -> Paint<'static> {
     paint
 }
 
-/// The mixture of two colours that has `share` of the second.
+/// A mixture of two colours with the given share of the second.
 pub fn mix(a: Rgb, b: Rgb, share: f32) -> Rgb {
     let one = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share) as u8;
     [one(a[0], b[0]), one(a[1], b[1]), one(a[2], b[2])]

@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Result<bool> {
         ));
     }
     faults.extend(judgement_faults(dir, &collection, &topics));
-    // collected in the order of the ids, whatever thread is first
+    // the results are in the order of the ids, whichever thread is first
     let found: Vec<Vec<Fault>> = collection.entries().par_iter().map(entry_faults).collect();
     faults.extend(found.into_iter().flatten());
     let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What only generated collections in the form of 2025 have: claims, captions, and judgements of claims.
+//! The parts that only generated collections in the form of 2025 have: claims, captions, and judgements for claims.
 
 use riposte::topic::question::claims;
 
@@ -23,8 +23,8 @@ pub fn arguments_xml(topics: &[Topic]) -> String {
     xml
 }
 
-/// The judgements of an image for both claims of a topic. The last argument says whether it is on topic, for the first claim, and against that
-/// claim. Grade 2: it conveys the claim and not the other one. Grade 1: it conveys both, or is only on topic.
+/// The judgements of an image for both claims of a topic, given whether the image is on topic, supports the first claim, and attacks the first
+/// claim. Grade 2: it conveys the claim and not the opposite one. Grade 1: it conveys both claims, or neither but is on topic.
 pub fn judgements(topic: usize, image: &str, [on_topic, pro, con]: [bool; 3]) -> String {
     let line = |side: usize, own: bool, other: bool| {
         let grade = u8::from(on_topic) + u8::from(own && !other);
@@ -33,7 +33,7 @@ pub fn judgements(topic: usize, image: &str, [on_topic, pro, con]: [bool; 3]) ->
     line(1, pro, con) + &line(2, con, pro)
 }
 
-/// What a captioner says of a picture: its kind and what it is about, but not on which side it is.
+/// The caption of a picture: its kind and its subject, but not its side.
 pub fn caption(kind: &str, content: Content, topic: &Topic) -> String {
     match content {
         Content::OffTopic => format!("a {kind}"),

@@ -1,4 +1,4 @@
-//! `generate-debates`: arguments for and against the topics of a generated collection, made by code alone: the arguments of the sample.
+//! `generate-debates`: generates arguments for and against the topics of a generated collection, among them those of the sample.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,19 +15,20 @@ use crate::wording::{JOBS, TOWNS, capitalised, sentence};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Number of arguments on each side of a topic, besides a near-duplicate
+    /// Number of arguments on each side of a topic; a near-duplicate of the first is added
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A collection whose topics `generate` has words for; args-me.json is written into it
+    /// A collection with topics of `generate`; args-me.json is written into it
     #[arg(value_name = "COLLECTION")]
     dir: PathBuf,
 }
 
-/// Writes args-me.json: for each topic and side arguments, one that nearly repeats the first, and for each topic one that takes no side. Half
-/// of the conclusions are the claim of the topic, the others its opposite, so that the stance towards the conclusion is not the side.
+/// Writes args-me.json. Each side of a topic gets its arguments and a near-duplicate of the first; each topic also gets an argument that takes no
+/// side. Half of the conclusions are the claim of the topic and half its opposite, so that the stance towards the conclusion does not reveal the
+/// side.
 pub fn run(options: &Options) -> Result<()> {
     let path = options.dir.join("topics.xml");
     let text = std::fs::read_to_string(&path);
@@ -41,7 +42,7 @@ pub fn run(options: &Options) -> Result<()> {
     for (number, topic) in (1..).zip(&topics) {
         let Some(subject) = subjects.get(&*topic.title) else {
             bail!(
-                "there are no words for topic {} ({:?})",
+                "topic {} ({:?}) is not one that `generate` writes",
                 topic.id,
                 topic.title
             );
@@ -74,7 +75,7 @@ fn of_topic(subject: &Topic, count: usize, random: &mut Random) -> Vec<Value> {
     arguments
 }
 
-/// An argument of the args.me corpus. An argument for the claim of the topic is PRO that claim or CON its opposite.
+/// An argument in the format of args.me. One that supports the topic's claim is PRO if it concludes the claim, and CON if it concludes the opposite.
 fn argument(subject: &Topic, text: &str, number: usize, is_pro: Option<bool>) -> Value {
     let (claim, counter_claim) = claims(&subject.title);
     let concludes_claim = number.is_multiple_of(2);
@@ -102,7 +103,7 @@ fn argument(subject: &Topic, text: &str, number: usize, is_pro: Option<bool>) ->
     })
 }
 
-/// A speech of a few sentences: what is claimed, two or three reasons for it, and something to end with.
+/// A speech of four sentences: a claim, two reasons for it, and a fact, a slogan or a remark.
 fn text(subject: &Topic, side: &Side, number: usize, random: &mut Random) -> String {
     let pick = |list: &[String], at: usize| list.get(at % list.len().max(1)).cloned();
     let claim = pick(&side.claims, number).unwrap_or_default();

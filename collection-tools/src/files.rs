@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use riposte::trec::topic::Topic;
 use sha2::{Digest, Sha256};
 
-/// Makes a directory, or takes an empty one.
+/// Makes the directory. If it exists, it must be empty.
 ///
 /// # Errors
 /// The directory is not empty, or cannot be made.
@@ -45,7 +45,7 @@ pub fn id_of_digits(letter: char, url: &str, digits: usize) -> String {
     format!("{letter}{hex}")
 }
 
-/// A text as it stands in XML.
+/// The text, escaped for XML.
 pub fn xml_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -1,4 +1,4 @@
-//! `generate`: a collection made by code alone. The judgements of a picture follow from how it was made.
+//! `generate`: generates a collection. The judgements of a picture follow from how it was drawn.
 //!
 //! The same seed gives the same bytes. Pictures are made independently of each other, so that memory does not grow with
 //! their number.
@@ -21,7 +21,7 @@ use crate::painter::Picture;
 use crate::pictures::{self, Content};
 use crate::topics::{Subjects, Topic};
 
-/// The contents of 22 pictures of a topic. As in the real collection, more pictures are PRO than CON, and about a third is off topic.
+/// The contents of 22 pictures of a topic. As in the real collection, more pictures are PRO than CON, and many are off topic.
 const DECK: [(Content, usize); 5] = [
     (Content::Pro, 7),
     (Content::Con, 5),
@@ -55,14 +55,14 @@ pub struct Options {
     /// Number of images
     #[arg(long, default_value_t = 66)]
     images: usize,
-    /// Number of further images that speak for both sides: pros and cons in two columns or panels, or a disputed claim
+    /// Number of additional images that argue for both sides: pros and cons in two columns or panels, or a disputed claim
     #[arg(long, value_name = "N", default_value_t = 0)]
     two_sided: usize,
     /// Make a collection in the form of 2025: arguments.xml with two claims for each topic, captions and texts beside the images, ids of 24
     /// digits, grades from 0 to 2
     #[arg(long)]
     claims: bool,
-    /// The same seed gives the same bytes; --two-sided leaves the other images as they are
+    /// The same seed gives the same bytes; --two-sided does not change the other images
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where to write: a new or an empty directory
@@ -155,7 +155,7 @@ struct Generator<'a> {
     fonts: Fonts,
     subjects: &'a Subjects,
     seed: u64,
-    /// Number of images that are dealt from the deck; the rest speak for both sides.
+    /// Number of images that are dealt from the deck; the others argue for both sides.
     images: usize,
     /// Whether the collection has the form of 2025.
     claims: bool,
@@ -217,7 +217,7 @@ impl Generator<'_> {
         })
     }
 
-    /// The picture that `number` repeats in a smaller size or recompressed, if it is a near-duplicate.
+    /// The number of the picture that picture `number` copies, smaller or recompressed. None if picture `number` is an original.
     fn original(&self, number: usize) -> Option<usize> {
         if number >= self.images {
             return None;
@@ -292,7 +292,7 @@ impl Generator<'_> {
             _ => format!("img-{:04}", random.below(10_000)),
         };
         let ending = random.pick(&["jpg", "jpg", "png", "webp"]);
-        // The number keeps addresses apart.
+        // The number makes the address unique.
         format!("https://{host}/wp-content/uploads/{year}/{words}-{number}.{ending}")
     }
 
@@ -336,7 +336,7 @@ impl Generator<'_> {
         )
     }
 
-    /// The judgements for the topic that the image was found for, and often for one more, for which it is off topic.
+    /// The judgement for the topic that the image was found for and, for some images, that for another topic, for which the image is off topic.
     fn judge(&self, role: &Role, id: &str, random: &mut Random) -> Vec<Judgement> {
         let grades = match role.content {
             Content::Pro => [true, true, false],
@@ -359,7 +359,7 @@ impl Generator<'_> {
     }
 }
 
-/// The slant of a page that shows a picture: often that of the picture, but far from always.
+/// The slant of a page that shows a picture: often, but not always, that of the picture.
 fn slant(content: Content, random: &mut Random) -> Slant {
     let dice = random.below(100);
     let (own, opposite) = match content {
@@ -439,8 +439,8 @@ fn slug(text: &str) -> String {
     slug
 }
 
-/// The pixels and the bytes of the file: a lossless WebP, or as in the crawl now and then a PNG that is named `image.webp`. A
-/// near-duplicate is a smaller WebP or a JPEG.
+/// The pixels and the bytes of the file: a lossless WebP, or sometimes, as in the crawl, a PNG that is named `image.webp`. A
+/// near-duplicate is a smaller picture or a JPEG.
 fn encode(image: &RgbImage, copy: bool, random: &mut Random) -> Result<(RgbImage, Vec<u8>)> {
     let mut bytes = Vec::new();
     let as_jpeg = random.percent(50);

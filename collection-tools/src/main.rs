@@ -38,25 +38,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a collection by code alone: topics, pictures, pages and judgements
+    /// Generate a collection: topics, pictures, pages and judgements
     Generate(generate::Options),
     /// Report the faults of a collection
     Check(check::Options),
-    /// Cut a small valid collection out of a large one
+    /// Cut a small, valid collection out of a large one
     Subset(subset::Options),
     /// Make a collection from a folder of images and saved pages
     Build(build::Options),
-    /// Make a collection of arguments by code alone, for measuring
+    /// Generate a collection of arguments, to measure the index with
     GenerateArguments(texts::Options),
-    /// Make arguments for and against the topics of a generated collection, by code alone
+    /// Generate arguments for and against the topics of a generated collection
     GenerateDebates(debates::Options),
-    /// Make a collection of passages by code alone, for measuring
+    /// Generate a collection of passages, to measure the index with
     GeneratePassages(texts::Options),
-    /// Make a collection in the layout of BEIR by code alone, with judgements that follow from how it is made
+    /// Generate a collection in the layout of BEIR; its judgements follow from how the documents are made
     GenerateBeir(texts::Options),
 }
 
-/// Exit codes: 0 done, 1 done and the collection has faults, 2 could not.
+/// Exit codes: 0 success, 1 the collection has faults, 2 the command failed.
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
         Ok(true) => ExitCode::SUCCESS,

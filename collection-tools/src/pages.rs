@@ -6,7 +6,7 @@ use crate::topics::{Side, Subjects, Topic};
 use crate::wording::{JOBS, SOURCES, TOWNS, capitalised, sentence};
 use seeded_random::Random;
 
-/// The attitude of a page to its topic, which need not be that of its picture.
+/// The attitude of a page to its topic, which can differ from that of its picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slant {
     Pro,
@@ -476,7 +476,7 @@ impl PageWriter<'_> {
     }
 }
 
-/// A sentence that could stand on any page.
+/// A sentence that fits any page.
 fn filler(random: &mut Random) -> String {
     let (source, town) = (random.pick(&SOURCES), random.pick(&TOWNS));
     match random.below(6) {

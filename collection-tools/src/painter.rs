@@ -1,4 +1,4 @@
-//! What all pictures are drawn with: a painter with fonts and a random hand, colour schemes, and the finished picture.
+//! The tools that all pictures are drawn with: a painter with fonts and random numbers, colour schemes, and the finished picture.
 
 use anyhow::Result;
 use image::RgbImage;
@@ -6,7 +6,7 @@ use seeded_random::Random;
 
 use crate::canvas::{Canvas, Fonts, Rgb};
 
-/// A finished picture and the words that somebody would use for it.
+/// A finished picture, with its kind and its words.
 pub struct Picture {
     pub image: RgbImage,
     /// The kind of picture: "poster", "protest sign".
@@ -62,7 +62,7 @@ const fn scheme(ground: Rgb, ink: Rgb, accent: Rgb) -> Scheme {
 }
 
 impl<'a> Painter<'a> {
-    /// A canvas whose width and height are drawn from the given ranges, in pixels.
+    /// A canvas with a random width and height from the given ranges, in pixels.
     pub fn canvas(
         &mut self,
         widths: (usize, usize),
@@ -85,7 +85,7 @@ impl<'a> Painter<'a> {
         self.random.pick(&icons)
     }
 
-    /// The text in capitals in `percent` of 100 cases, else as it is.
+    /// The text in capitals in `percent` of 100 cases, otherwise unchanged.
     pub fn shout(&mut self, text: &str, percent: usize) -> String {
         if self.random.percent(percent) {
             text.to_uppercase()

@@ -23,7 +23,7 @@ pub enum Content {
     OffTopic,
 }
 
-/// Draws picture `number` of those of a topic with this content. The same arguments give the same picture.
+/// Draws picture number `number` of the topic's pictures with this content. The same arguments give the same picture.
 pub fn draw(
     fonts: &Fonts,
     subjects: &Subjects,
@@ -473,7 +473,7 @@ fn halves(text: &str) -> (String, String) {
     (above.join(" "), below.join(" "))
 }
 
-/// The one of two colours whose lightness differs more from the ground's.
+/// The colour whose lightness differs more from that of the ground: `a` or `b`.
 fn readable_on(ground: Rgb, a: Rgb, b: Rgb) -> Rgb {
     let light = |c: Rgb| 299 * i32::from(c[0]) + 587 * i32::from(c[1]) + 114 * i32::from(c[2]);
     let far = |c: Rgb| (light(c) - light(ground)).abs();

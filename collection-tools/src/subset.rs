@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
     );
     if chosen.len() < options.images {
         eprintln!(
-            "{} images were asked for, but these topics have no more",
+            "{} images were requested, but these topics have no more",
             options.images
         );
     }
@@ -124,9 +124,9 @@ enum Reason {
     Unrecorded,
 }
 
-/// The images to keep. Topics take turns, so that each gets its share. Of a topic, judged images come first, then those that a
-/// search for the topic found, then those of which no search is recorded, as `build` makes them: they may be for any topic. Images with
-/// the same reason are in the order of their ids, which are hashes, so that the sample is fair.
+/// The images to keep. Topics take turns, so that each gets its share. For each topic, judged images come first, then images that a search
+/// for the topic found, then images without a recorded search (such as those of `build`), which can belong to any topic. Images with the same
+/// reason are taken in the order of their ids; ids are hashes, so the sample is random.
 fn choose<'c>(
     collection: &'c ImageCollection,
     topics: &BTreeSet<&str>,
@@ -180,7 +180,7 @@ fn choose<'c>(
     chosen.into_values().collect()
 }
 
-/// The topics whose searches found the image. Files that cannot be read are passed over here; `check` reports them.
+/// The topics whose searches found the image. Files that cannot be read are skipped here; `check` reports them.
 fn searches(entry: &Entry) -> BTreeSet<String> {
     let listing = entry.list(&mut Vec::new());
     listing

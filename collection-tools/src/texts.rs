@@ -1,5 +1,4 @@
-//! `generate-arguments` and `generate-passages`: text collections made by code alone, as large as the real ones, for measuring
-//! the index.
+//! `generate-arguments` and `generate-passages`: generate text collections as large as the real ones, to measure the index with.
 //!
 //! Words are drawn by Zipf's law from a vocabulary of made-up words, lengths from a log-normal distribution with the mean and
 //! the spread of the real corpora. The same seed gives the same bytes.
@@ -17,7 +16,7 @@ use seeded_random::Random;
 
 use crate::files::{new_directory, write};
 
-/// The size of the vocabulary. That of args.me is larger, but the additional words occur only once.
+/// The size of the vocabulary. The vocabulary of args.me is larger, but its additional words occur only once.
 const WORDS: usize = 250_000;
 
 /// The most frequent words, in the order of their frequency in English. They are real words, so that stop lists apply to them.
@@ -25,7 +24,7 @@ const COMMON: &str = "the of and to in a is that it be for not are as was this w
     they or from but at an we if he his would will all so their more no which there what can has \
     who about when people one do than them should out other up were some been because into only";
 
-/// The frequency ranks from which the two to four words of a subject are drawn: they are as rare as those of real titles.
+/// The frequency ranks from which the two to four words of a subject are drawn. Words of these ranks are as rare as the words of real titles.
 const TOPIC_RANKS: std::ops::Range<usize> = 100..20_000;
 
 #[derive(clap::Args)]
@@ -142,8 +141,8 @@ pub fn length(random: &mut Random, median: f64, deviation: f64, longest: usize) 
     ((median * (deviation * normal).exp()) as usize).clamp(1, longest)
 }
 
-/// Generates arguments with the lengths of those of args.me: its 388,000 arguments have 1.1 GB, about 440 words each, half of them
-/// fewer than 230, and one in eight fewer than 20.
+/// Generates arguments that are as long as those of args.me, which have 440 words on average; half of them have fewer than 230, and one in
+/// eight has fewer than 20.
 pub fn arguments(options: &Options) -> Result<()> {
     new_directory(&options.dir)?;
     let path = options.dir.join("args-me.json");
@@ -188,10 +187,10 @@ pub fn arguments(options: &Options) -> Result<()> {
     topics(&options.dir, &vocabulary, options.seed)
 }
 
-/// The portals that generated arguments say they are from.
+/// The portals that generated arguments name as their source.
 const DOMAINS: [&str; 4] = ["debateorg", "debatewise", "debatepedia", "idebate"];
 
-/// Generates passages with the lengths of those of Touché 2022, which have about 150 words and hardly ever more than 250.
+/// Generates passages that are as long as those of Touché 2022, which have about 150 words and rarely more than 250.
 pub fn passages(options: &Options) -> Result<()> {
     new_directory(&options.dir)?;
     let path = options.dir.join("passages.jsonl.gz");
@@ -218,7 +217,7 @@ pub fn passages(options: &Options) -> Result<()> {
     topics(&options.dir, &vocabulary, options.seed)
 }
 
-/// Writes 50 topics, whose titles are questions of two to four words of a subject and some frequent words.
+/// Writes 50 topics. Their titles are questions that have the two to four words of a subject among frequent words.
 fn topics(dir: &Path, vocabulary: &Vocabulary, seed: u64) -> Result<()> {
     let mut xml = String::from("<topics>\n");
     for number in 1..=50 {

@@ -1,4 +1,4 @@
-//! Pictures that speak for both sides of a topic: lists of pros and cons in columns or panels, and a claim that is supported on one side and
+//! Pictures that argue for both sides of a topic: lists of pros and cons in columns or panels, and a claim that is supported on one side and
 //! attacked on the other.
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use crate::painter::{Painter, Picture};
 use crate::topics::{Side, Topic};
 use crate::wording::sentence;
 
-/// Headings of the side that supports and of the one that attacks.
+/// Headings of the supporting and of the attacking side.
 const HEADINGS: [(&str, &str); 6] = [
     ("PROS", "CONS"),
     ("FOR", "AGAINST"),
@@ -36,7 +36,7 @@ impl Half<'_> {
 }
 
 impl<'f> Painter<'f> {
-    /// Picture `turn` of those with both sides: the kinds take turns, and so do the headings.
+    /// Two-sided picture number `turn` of a topic. Kinds take turns, and so do headings.
     pub fn two_sided(&mut self, topic: &Topic, turn: usize) -> Result<Picture> {
         const KINDS: usize = 5;
         let (pro, con) = HEADINGS[turn / KINDS % HEADINGS.len()];
@@ -52,7 +52,7 @@ impl<'f> Painter<'f> {
                 heading: con,
             },
         ];
-        // the side that supports is first more often, as in most of such pictures
+        // the supporting side is usually first, as in real pictures
         if self.random.percent(25) {
             halves.reverse();
         }
@@ -107,7 +107,7 @@ impl<'f> Painter<'f> {
         Ok(named(c, topic, halves))
     }
 
-    /// A claim above, which one side supports and the other attacks.
+    /// A claim at the top; below it, one side supports the claim and the other attacks it.
     fn disputed_claim(&mut self, topic: &Topic, halves: [Half; 2]) -> Result<Picture> {
         let claim = self.random.pick_text(&topic.pro.claims).to_owned();
         let mut c = self.canvas((660, 820), (420, 520), [250, 248, 240])?;
@@ -136,7 +136,7 @@ impl<'f> Painter<'f> {
         Ok(Picture::new(c, "two opinions", &claim))
     }
 
-    /// A reason of a side besides `first`.
+    /// A reason of the side other than `first`.
     fn other_reason<'a>(&mut self, side: &'a Side, first: &str) -> &'a str {
         let others: Vec<&str> = side
             .reasons

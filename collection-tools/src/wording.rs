@@ -16,7 +16,7 @@ pub fn capitalised(text: &str) -> String {
     capitalised
 }
 
-/// Authors and photographers. They are desks and papers, so that nobody is quoted who does not exist.
+/// Authors and photographers. They are desks and papers, so that no invented person is quoted.
 pub const SOURCES: [&str; 8] = [
     "the city desk",
     "our readers' page",

@@ -16,7 +16,7 @@ fn collection_tools(args: &[&str]) -> Command {
     command
 }
 
-/// Runs `collection-tools`; the exit code and all that it prints.
+/// Runs `collection-tools`. Returns the exit code and everything that it prints.
 fn run(args: &[&str]) -> (i32, String) {
     let output = collection_tools(args).output().unwrap();
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -123,7 +123,7 @@ fn two_sided_images_are_added_and_are_pro_and_con() {
         code == 0 && said.contains("18 images, 2 topics, no faults"),
         "{said}"
     );
-    // the other images are the same bytes, and so are all of a second collection
+    // the other images keep their bytes, and a second collection has the same bytes as the first
     let (before, after) = (files(&plain), files(&made));
     let images = |name: &&PathBuf| name.starts_with("images");
     for name in before.keys().filter(images) {

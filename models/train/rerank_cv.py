@@ -7,12 +7,12 @@
 
 It reads the explanations of the default approach: the scores of each document before they are weighted, and the features of its quality.
 Since riposte's quality model is learned from all judged topics, a model is learned for each topic from the others (ridge regression on the
-same standardised features), so that no topic is scored by weights that have seen it. VALUES replaces relevance: what the encoder would say had
-it learned from the judgements of the other topics (`train evaluate-relevance --data DATA --left-out VALUES`).
+same standardised features), so that no topic is scored by weights that have seen it. VALUES (`train evaluate-relevance --data DATA --left-out
+VALUES`) replaces the encoder's relevance by the relevance learned from the judgements of the other topics.
 
-For each topic, the weights are chosen that are best on all other topics, by the sum of both nDCG@5. A line of the output is a weight of relevance: the
-strict nDCG@5 by relevance and by quality, the mean over the topics, and the commonest choice. (With riposte's own model of quality:
-benches/choose_default.py.)
+For each topic, the weights are chosen that are best on all other topics, by the sum of nDCG@5 by relevance and nDCG@5 by quality. Each line of
+the output has a weight of relevance, the mean of both measures over the topics, and the commonest choice. (benches/choose_default.py does the
+same with riposte's own model of quality.)
 """
 import collections
 import itertools

@@ -1,4 +1,4 @@
-//! A generator of random numbers whose sequence depends on the seed alone: the committed sample and the trained weights
+//! A generator of random numbers whose sequence depends only on the seed. The committed sample and the trained weights
 //! follow from its bits, so it must not change when a dependency is updated.
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): 64 bits of state, a period of 2^64.
@@ -6,7 +6,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream for one seed, purpose and number. Each (purpose, number) has a stream of its own, so that the parts of
+    /// The stream for one seed, purpose and number. Each (purpose, number) has a separate stream, so that the parts of
     /// a collection can be made in any order.
     pub fn new(seed: u64, purpose: &str, number: u64) -> Self {
         let mut state = Random(seed ^ number.wrapping_mul(0xD1B5_4A32_D192_ED03));

@@ -1,5 +1,5 @@
-//! `train aramis`: the networks of the published system Aramis, for argumentativeness and for stance. The team learned its weights from some
-//! 9,500 labels of its own; here there are some 170 pictures, so training stops early and weights decay.
+//! `train aramis`: the networks of the published system Aramis, for argumentativeness and for stance. The team had some 9,500
+//! labels. Here there are only some 170 pictures, so training stops early and weights decay.
 
 use std::fmt::Write;
 use std::fs;
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Result<()> {
         "aramis-stance.toml",
         &stances,
         &stance_figures(&stances, &stance, options.seed),
-        "CON, neutral or PRO: the stance of the tweet, or the judgement; neutral are also tweets with the claim of the other subject",
+        "CON, neutral or PRO: the stance of the tweet, or the judgement; a tweet is also neutral towards the claim of the other subject",
     );
     print!("{head}");
     let all: Vec<&Example<StanceInputs>> = stances.iter().collect();
@@ -98,10 +98,10 @@ pub fn run(options: &Options) -> Result<()> {
 /// The first lines of a weight file.
 fn head<I>(what: &str, file: &str, rows: &[Example<I>], figures: &str, classes: &str) -> String {
     format!(
-        "# The network of Aramis for {what}, with weights of our own: src/score/aramis_neural.rs.\n\
+        "# The network of Aramis for {what}, with riposte's own weights: src/score/aramis_neural.rs.\n\
          # train aramis --data DATA --ocr OCR --evidence EVIDENCE -o models/own (which writes {file})\n\
          # From {} examples with the pictures of imagearg and images/sample ({classes}).\n\
-         # For the pictures of each of the two subjects and two topics, by weights learned from the others:\n{figures}",
+         # Figures for each of the two subjects and two topics, by weights learned from the others:\n{figures}",
         rows.len()
     )
 }
@@ -284,7 +284,7 @@ fn stance_figures(
     let pro = share(sided.iter().map(|(e, _)| e.class == PRO));
     format!(
         "# three classes: accuracy {:.3} (the commonest class: {:.3}), macro-F1 {:.3} (the commonest class: {:.3})\n\
-         # PRO or CON, of the {} that are either: accuracy {:.3} (the commonest: {:.3})\n",
+         # PRO against CON, for the {} examples that are either: accuracy {:.3} (the commonest class: {:.3})\n",
         share(truth().zip(&found).map(|(truth, p)| truth == class(p))),
         share(truth().map(|truth| truth == most)),
         macro_f1(truth(), found.iter().map(class)),

@@ -8,12 +8,12 @@ use riposte::score::logistic;
 use riposte::score::network::{Dense, activations, relu};
 use seeded_random::Random;
 
-/// As Aramis trained: the learning rate of Adam, the examples in a step, and the maximum number of passes.
+/// The learning rate of Adam, the examples in a step, and the maximum number of passes, as in the training of Aramis.
 const RATE: f64 = 1e-3;
 const BATCH: usize = 18;
 const PASSES: usize = 200;
 /// Training stops when the loss of the examples that are set aside has not improved for this many passes; the best weights are kept. Aramis
-/// waits for 8, but a pass of ours has a fiftieth of its steps.
+/// waits for 8 passes, each of which has fifty times as many steps as a pass here.
 const PATIENCE: usize = 30;
 /// One in this many examples is set aside.
 const SET_ASIDE: usize = 6;
@@ -59,7 +59,7 @@ pub trait Learner {
     ) -> f64;
 }
 
-/// Weights as Keras draws them: evenly between the roots of 6 / (inputs + outputs), biases 0.
+/// Random weights as in Keras: uniform between -r and r, the root of 6 / (inputs + outputs). Biases are 0.
 fn drawn(sizes: &[usize], random: &mut Random) -> Vec<Dense> {
     let layer = |size: &[usize]| {
         let limit = (6.0 / (size[0] + size[1]) as f64).sqrt();
@@ -82,8 +82,8 @@ fn weights_of(layers: &mut [Dense]) -> impl Iterator<Item = &mut f64> {
     })
 }
 
-/// Adds the gradient of some layers, given their [`activations`] and the gradient with respect to their outputs; returns that with respect
-/// to their inputs.
+/// Adds the gradient of the layers to `gradient`, given their [`activations`] and the gradient with respect to their outputs. Returns the
+/// gradient with respect to their inputs.
 fn backward(
     layers: &[Dense],
     activations: &[Vec<f64>],
@@ -110,7 +110,7 @@ fn backward(
     slope
 }
 
-/// Sets the gradient to 0 where the output of [`relu`] is.
+/// Sets the gradient to 0 where the output of [`relu`] is 0.
 fn through_relu(slope: &mut [f64], outputs: &[f64]) {
     for (slope, output) in slope.iter_mut().zip(outputs) {
         if *output <= 0.0 {
@@ -225,7 +225,7 @@ impl Learner for StanceLearner {
     }
 }
 
-/// Learns a network, and says after how many passes it was best.
+/// Learns a network. Returns the best one, and the number of passes after which it was the best.
 pub fn learn<L: Learner>(
     learner: &L,
     examples: &[&Example<L::Inputs>],
@@ -290,12 +290,12 @@ mod tests {
     use super::*;
     use riposte::score::aramis_neural::side;
 
-    /// Compares a gradient with the differences of losses.
+    /// Compares the gradient with differences of losses.
     fn check<L: Learner>(learner: &L, example: &Example<L::Inputs>) {
         let mut random = Random::new(3, "test", 0);
         let mut network = learner.start(&mut random);
         let weights = learner.weights(&mut network);
-        // biases too, so that few units are off
+        // biases change too, so that few units are inactive
         weights
             .into_iter()
             .for_each(|x| *x += 0.05 * random.fine_fraction());

@@ -13,12 +13,12 @@ const NAME: &str = "all-minilm-l6-v2";
 pub struct BaseModel {
     pub dir: PathBuf,
     pub sha256: String,
-    /// What computes the pair encoder: floats for training, so that machines with and without int8 write the same files.
+    /// The backend of the pair encoder: floats for training, so that machines with and without int8 write the same files.
     pub backend: Backend,
 }
 
 impl BaseModel {
-    /// The checked model in the directory of the models.
+    /// The verified model in the directory of the models.
     ///
     /// # Errors
     /// The model is missing or damaged.
@@ -33,7 +33,7 @@ impl BaseModel {
         }
     }
 
-    /// The pair encoder with the weights in `models/own`, as they are now: those in the program may be older.
+    /// The pair encoder with the current weights in `models/own`. The weights in the program can be older.
     ///
     /// # Errors
     /// The weights cannot be read, or belong to another checkpoint.

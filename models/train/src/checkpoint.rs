@@ -1,4 +1,4 @@
-//! The state of a training that was stopped: values and moments of all parameters, in a safetensors file.
+//! The saved state from which a stopped training continues: values and moments of all parameters, in a safetensors file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,12 +11,12 @@ use crate::network::Network;
 use crate::operations::to_vec;
 use crate::optimiser::Optimiser;
 
-/// The tensor of one element that counts steps.
+/// The name of the tensor with the number of steps, as little-endian bytes.
 const STEPS: &str = "steps";
-/// The name of a tensor whose shape is the checkpoint's origin, letter by letter.
+/// The name of the tensor with the settings of the training, as the bytes of a text.
 const MADE_BY: &str = "made by";
 
-/// Writes the state to `path`. `made_by` names the settings: only a training with the same ones goes on from it.
+/// Writes the state to `path`. `made_by` names the settings: only a training with the same settings continues from it.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -40,10 +40,10 @@ pub fn write(path: &Path, made_by: &str, network: &Network, optimiser: &Optimise
         .with_context(|| format!("cannot write the checkpoint {}", path.display()))
 }
 
-/// Sets the network and the optimiser to the state in the file at `path`. Returns how many steps it has done; 0 if there is no file.
+/// Sets the network and the optimiser to the state in the file at `path`. Returns the number of steps done; 0 if there is no file.
 ///
 /// # Errors
-/// The file cannot be read, or another training has made it.
+/// The file cannot be read, or another training wrote it.
 pub fn read(
     path: &Path,
     made_by: &str,
@@ -53,7 +53,7 @@ pub fn read(
     if !path.exists() {
         return Ok(0);
     }
-    let reading = || format!("cannot go on from the checkpoint {}", path.display());
+    let reading = || format!("cannot continue from the checkpoint {}", path.display());
     let state = || -> Result<(HashMap<String, Tensor>, i32)> {
         let tensors = candle_core::safetensors::load_buffer(&fs::read(path)?, &Device::Cpu)?;
         let bytes = |name: &str| -> Result<Vec<u8>> {
@@ -62,7 +62,7 @@ pub fn read(
         };
         ensure!(
             bytes(MADE_BY)? == made_by.as_bytes(),
-            "another training has made it; delete it to begin anew"
+            "another training wrote it; delete it to start from the beginning"
         );
         let steps = bytes(STEPS)?.try_into().ok().map(i32::from_le_bytes);
         Ok((tensors, steps.context("its number of steps is damaged")?))

@@ -26,7 +26,7 @@ pub struct JudgedTask {
     pub judged: Vec<JudgedText<f64>>,
 }
 
-/// The development parts of Task 1 and Task 2, as `what` grades them: "relevance" or "quality".
+/// The development parts of Task 1 and Task 2, with the grades of `what`: "relevance" or "quality".
 pub fn judged_tasks(dir: &Path, what: &str) -> Result<[JudgedTask; 2]> {
     let task = |name, place: &str, texts: HashMap<String, String>| -> Result<JudgedTask> {
         let place = dir.join(place);
@@ -231,13 +231,13 @@ pub struct StanceExample {
     pub claim: String,
     pub text: String,
     pub supports: bool,
-    /// How good an argument people thought it, in [0, 1]; none if nobody was asked.
+    /// How people rated the text as an argument, in [0, 1]. None if it was not rated.
     pub quality: Option<f64>,
-    /// Texts about the same claim or topic share a group, and are learned from or left out together.
+    /// Texts about the same claim or topic share a group. A group is learned from or left out as a whole.
     pub group: String,
 }
 
-/// A labelled collection in two parts: one to learn from, and a development part to choose by and to report.
+/// A labelled collection in two parts: one for training, and a development part for choosing settings and for the reported figures.
 pub struct StanceSet {
     pub name: &'static str,
     pub training: Vec<StanceExample>,
@@ -269,9 +269,9 @@ pub const TWEET_SUBJECTS: [(&str, [(&str, bool); 5]); 2] = [
     ),
 ];
 
-/// The six collections, in a fixed order. ArgKP's arguments are a part of argq30k's, which is divided otherwise: neither is learned from where
-/// its topic is in the development part of the other, or in argq30k's test part. Where a collection has no development part of its own, a fifth of its topics
-/// becomes one, chosen by the hash of the topic.
+/// The six collections, in a fixed order. ArgKP's arguments are a part of argq30k's, but the two collections are divided differently. Training
+/// therefore leaves out ArgKP's topics that are in argq30k's development or test part, and argq30k's topics that are in ArgKP's development part.
+/// In a collection without a development part, a fifth of the topics becomes one, chosen by their hash.
 pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
     let stance = dir.join("stance");
     let split = |name, all: Vec<StanceExample>| {
@@ -333,8 +333,8 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
     ])
 }
 
-/// Whether a group belongs to the development part: the sum of the bytes of its SHA-256 is a multiple of five. (That is the
-/// same as the hash being one, since 256 is 1 modulo 5.)
+/// Whether a group belongs to the development part: the sum of the bytes of its SHA-256 is a multiple of five. (The
+/// hash itself is then a multiple of five, because 256 is 1 modulo 5.)
 fn is_dev_group(group: &str) -> bool {
     let digest = Sha256::digest(group.as_bytes());
     digest.iter().map(|b| u32::from(*b)).sum::<u32>() % 5 == 0
@@ -369,7 +369,7 @@ fn columns<const N: usize>(path: &Path, names: [&str; N]) -> Result<Vec<[String;
     columns_of(&read(path)?, path, names)
 }
 
-/// The same of the text of a file.
+/// As [`columns`], from the text of the file.
 fn columns_of<const N: usize>(
     text: &str,
     path: &Path,
@@ -462,7 +462,7 @@ pub fn matches(dir: &Path, part: &str, topics: &HashSet<&str>) -> Result<Vec<Mat
     Ok(found)
 }
 
-/// A pair of claim and text written to be hard, with the phenomenon that makes it so.
+/// A claim and a text that were written to be hard, and the phenomenon that makes them hard.
 pub struct Challenge {
     pub phenomenon: String,
     pub claim: String,
@@ -514,7 +514,7 @@ fn hard_pairs(path: &Path) -> Result<Vec<Challenge>> {
     })
 }
 
-/// Reads a file whose lines have three fields and an answer, parted by tabs. `of` returns `None` for an answer that it does not know.
+/// Reads a file whose lines have three fields and an answer, separated by tabs. `of` returns `None` for an answer that it does not know.
 ///
 /// # Errors
 /// The file cannot be read, or a line has another number of fields or an unknown answer.
@@ -590,7 +590,7 @@ pub fn without_links(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The records of comma-separated values (RFC 4180). Quoted fields may hold commas, line breaks and doubled quotes.
+/// The records of comma-separated values (RFC 4180). Quoted fields can contain commas, line breaks and doubled quotes.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use riposte::score::linear::{Linear, LinearText, MAX_DEVIATIONS, Weight};
 use riposte::score::logistic;
 
-/// Maximum number of Newton steps. The error is squared in each step, so that more steps mean a mistake in the data.
+/// Maximum number of Newton steps. Each step squares the error, so a fit that needs more steps has faulty data.
 const MAX_STEPS: usize = 60;
 
 /// Minimises the summed cross-entropy plus penalty/2 × |weights|² (scikit-learn's C is 1/penalty), and returns the bias and
@@ -24,7 +24,7 @@ pub fn logistic_regression(
     minimise(rows, targets, &vec![0.0; rows.len()], penalty, with_bias)
 }
 
-/// The same without a bias, where the log-odds of each row start from an offset of its own.
+/// As [`logistic_regression`], but without a bias, and the log-odds of each row start from the row's offset.
 ///
 /// # Errors
 /// As [`logistic_regression`].

@@ -1,4 +1,4 @@
-//! `train evaluate-heads`: the stance models beside the baselines that they have to beat, on the development parts.
+//! `train evaluate-heads`: compares the stance models with the baselines that they have to beat, on the development parts.
 
 use std::fmt::Write;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::text_stance::read;
 
 /// Maximum number of texts of a collection that the regression over frozen vectors learns from.
 const FROZEN_EXAMPLES: usize = 3000;
-/// L2 penalty of that regression.
+/// L2 penalty of the regression over frozen vectors.
 const FROZEN_PENALTY: f64 = 1.0;
 
 #[derive(clap::Args)]
@@ -125,7 +125,7 @@ fn by_kind(kinds: &[Vec<Answer>; 3]) {
     }
 }
 
-/// Prints how the encoder's quality agrees with people's on arguments about topics that it has not seen.
+/// Prints how well the encoder's quality agrees with people's ratings of arguments, on topics that it was not trained on.
 fn qualities(dir: &Path, encoder: &PairEncoder) -> Result<()> {
     let dev = data::rated_arguments(&dir.join("stance/argq30k-dev.csv.gz"))?;
     let pairs: Vec<(&str, &str)> = dev
@@ -146,7 +146,7 @@ fn qualities(dir: &Path, encoder: &PairEncoder) -> Result<()> {
     Ok(())
 }
 
-/// Prints the macro-F1 over the three answers on pairs that are hard, by phenomenon. Training may have seen those to learn from.
+/// Prints the macro-F1 of the three classes on the hard pairs, by phenomenon. The encoder was trained on the part `learn`.
 fn challenges(encoder: &PairEncoder, model: &Model) -> Result<()> {
     println!(
         "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
@@ -199,7 +199,7 @@ fn f1(rows: &[StanceExample], found: &[bool]) -> f64 {
 }
 
 /// The answers of a logistic regression over the vectors of claim and text, the absolute values of their difference, and their
-/// product, learned for this collection alone.
+/// product, learned from this collection only.
 fn frozen(sentences: &Sentences, set: &StanceSet) -> Result<Vec<bool>> {
     let step = set.training.len().div_ceil(FROZEN_EXAMPLES).max(1);
     let training: Vec<&StanceExample> = set.training.iter().step_by(step).collect();
@@ -281,8 +281,8 @@ fn comparisons(dir: &Path, encoder: &PairEncoder) -> Result<()> {
     Ok(())
 }
 
-/// A reliability plot: for each bin of confidence a bar of accuracy with the number of its answers, and the line that the bars
-/// reach where confidence is accuracy.
+/// A reliability plot: for each bin of confidence, a bar with the accuracy and the number of its answers; and the line where accuracy equals
+/// confidence.
 fn plot(answers: &[Answer]) -> String {
     const SIZE: f64 = 320.0;
     const EDGE: f64 = 48.0;

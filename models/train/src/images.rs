@@ -45,9 +45,9 @@ pub struct Inputs<'a> {
     pub models: Option<&'a Path>,
 }
 
-/// Weights of stance set by hand. The words in the picture count twice as much as those around it, whatever the labels say: the
-/// labels of imagearg are of whole tweets, those of the task of pictures. Two factors are learned: one for the two weights of
-/// texts, one for the two weights of likeness to arguments.
+/// Weights of stance set by hand. The words in the picture always count twice as much as the words around it, because the labels
+/// of imagearg describe whole tweets, while the task judges pictures. Two factors are learned: one for the two weights of texts, one
+/// for the two weights of likeness to arguments.
 const STANCE: [(&str, f64); 4] = [
     ("picture", 2.0),
     ("around", 1.0),
@@ -70,7 +70,7 @@ const PRIOR_DEVIATION: f64 = 0.5;
 const SIDE_PRIORS: [f64; 2] = [0.73, 0.24];
 /// Share of pictures in a crawl that argue: a guess.
 const ARGUES_PRIOR: f64 = 0.55;
-/// Weight of a difference of CLIP's cosines, set by hand: no published CLIP weights were at hand to fit it.
+/// Weight of a difference of CLIP's cosines, set by hand: no published CLIP weights were available to fit it.
 const CLIP: f64 = 20.0;
 
 /// A labelled picture.
@@ -134,9 +134,9 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         "# Whether an image argues, and its stance: weights of src/score/argument.rs and stance.rs.\n\
          # train images --data DATA --ocr OCR --evidence EVIDENCE -o models/own/images.toml\n\
          # From the {tweeted} pictures of imagearg (PRO or CON; argues: the picture made its tweet more persuasive) and the {} judged\n\
-         # pictures of images/sample (argues: PRO or CON), with a normal prior around weights set by hand, whose standard deviation is\n\
-         # half of each weight. For each of the two subjects and two topics, by weights learned from the others: mean cross-entropy, and\n\
-         # AUC over pairs within a group:\n",
+         # pictures of images/sample (argues: PRO or CON). The prior is normal around weights set by hand; its standard deviation is\n\
+         # half of each weight. Figures for each of the two subjects and two topics, by weights learned from the others: mean\n\
+         # cross-entropy, and AUC over pairs within a subject or topic:\n",
         rows.len() - tweeted
     );
     for (name, by_hand) in [("weights set by hand", true), ("these weights", false)] {
@@ -304,7 +304,7 @@ pub fn read_tweets(data: &Path, ocr: &Path) -> Result<Vec<Tweet>> {
     Ok(tweets)
 }
 
-/// The pictures of imagearg, with the tweet as the words around the picture.
+/// The pictures of imagearg. The words around a picture are those of its tweet.
 fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
     let labels = read_tweets(inputs.data, inputs.ocr)?;
     let persuasive = labels.iter().filter(|l| l.persuades).count();

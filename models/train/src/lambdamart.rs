@@ -1,6 +1,6 @@
 //! LambdaMART (Burges 2010): gradient-boosted regression trees for rankings. Each tree is fitted to the gradients of nDCG, which are computed
 //! from pairs of documents of one topic with different grades. The formulas are those of LightGBM's `lambdarank` with
-//! `lambdarank_norm=false`; splits are looked for between all values of a feature.
+//! `lambdarank_norm=false`, but a feature can be split between any two of its values.
 
 use riposte::score::trees::{Features, Node};
 
@@ -19,7 +19,7 @@ pub struct Growth {
     pub rate: f64,
     /// Maximum number of leaves of a tree.
     pub leaves: usize,
-    /// Minimum number of documents in a leaf. (LightGBM counts by second derivatives, of which documents far from the top have hardly any.)
+    /// Minimum number of documents in a leaf. (LightGBM estimates it from second derivatives, which are almost 0 for documents far from the top.)
     pub rows: usize,
     /// Minimum sum of second derivatives in a leaf.
     pub hessian: f64,
@@ -53,7 +53,7 @@ impl std::ops::Sub for Gradient {
 }
 
 impl Gradient {
-    /// By how much the loss falls if these documents get their best common value, times 2.
+    /// Twice the amount by which the loss falls if these documents get their best common value.
     fn gain(self) -> f64 {
         if self.second > 0.0 {
             self.first * self.first / self.second
@@ -126,7 +126,7 @@ fn gradients(grades: &[u32], scores: &[f64], cutoff: usize) -> Vec<Gradient> {
     found
 }
 
-/// A leaf that may be split.
+/// A leaf that can be split.
 struct Candidate {
     rows: Vec<usize>,
     sum: Gradient,
@@ -141,12 +141,12 @@ struct Split {
     gain: f64,
 }
 
-/// A missing value goes left of all others.
+/// The value of a feature. A missing value is smaller than all others.
 fn value(row: &Features, feature: usize) -> f64 {
     row.get(feature).copied().flatten().unwrap_or(f64::MIN)
 }
 
-/// The best split of these rows, the first of the best ones.
+/// The best split of these rows; the first if several are equally good.
 fn best_split(
     features: &[&Features],
     gradients: &[Gradient],
@@ -267,7 +267,7 @@ fn tree(features: &[&Features], gradients: &[Gradient], growth: &Growth) -> Node
     build(&nodes, 0, growth.rate).0
 }
 
-/// To as many digits as the weight file has.
+/// Rounds to the digits that the weight file has.
 fn rounded(x: f64) -> f64 {
     (x * 1e6).round() / 1e6
 }

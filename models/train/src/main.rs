@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Text quality, and ratings of arguments; needs all-MiniLM-L6-v2 and the weights of `stance`
+    /// Learn the quality of texts and the ratings of arguments; needs all-MiniLM-L6-v2 and the weights of `stance`
     Quality {
         #[command(flatten)]
         files: Files,
@@ -56,9 +56,9 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// Text quality by a linear support vector regression over words, as Heimdall has it
+    /// Learn the quality of texts by a linear support vector regression over words, like Heimdall
     SvrQuality(Files),
-    /// Which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
+    /// Learn which of two objects a passage favours; needs all-MiniLM-L6-v2 and the weights of `stance`
     ObjectStance {
         #[command(flatten)]
         files: Files,
@@ -66,7 +66,7 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// The weights of the signals of an image's stance; needs all-MiniLM-L6-v2 and the weights of `text-stance`
+    /// Learn to weight the signals of an image's stance; needs all-MiniLM-L6-v2 and the weights of `text-stance`
     Images {
         #[command(flatten)]
         files: Files,
@@ -80,9 +80,9 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// The networks of the published system Aramis
+    /// Learn the networks of the published system Aramis
     Aramis(aramis::Options),
-    /// The weights of the pair encoder and of words in a text's stance; needs all-MiniLM-L6-v2 and the weights of `stance`
+    /// Learn to combine the pair encoder and single words into the stance of a text; needs all-MiniLM-L6-v2 and the weights of `stance`
     TextStance {
         #[command(flatten)]
         files: Files,
@@ -90,8 +90,8 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// The pair encoder: whether a text supports or attacks a claim; needs all-MiniLM-L6-v2, takes some hours. A training that was stopped goes
-    /// on from its last checkpoint, which is beside the weight file
+    /// Train the pair encoder, which says whether a text supports or attacks a claim; needs all-MiniLM-L6-v2 and takes more than an hour. A
+    /// training that was stopped continues from its last checkpoint, which is beside the weight file
     Stance {
         #[command(flatten)]
         files: Files,
@@ -107,7 +107,7 @@ enum Command {
         #[arg(long, default_value_t = 1e-4)]
         rate: f64,
     },
-    /// Parts of speech, from the treebank Universal Dependencies English EWT
+    /// Learn parts of speech from the treebank Universal Dependencies English EWT
     Tagger {
         #[command(flatten)]
         treebank: Treebank,
@@ -120,18 +120,18 @@ enum Command {
         #[arg(long, default_value_t = 10)]
         passes: usize,
     },
-    /// Print what a file of `tagger` gets right in a part of the treebank
+    /// Print the accuracy of a weight file of `tagger` on a part of the treebank
     EvaluateTagger {
         #[command(flatten)]
         treebank: Treebank,
         /// The weight file
         #[arg(long, value_name = "FILE")]
         weights: PathBuf,
-        /// Its `dev` or `test` part
+        /// The part of the treebank: `dev` or `test`
         #[arg(long, default_value = "dev")]
         part: String,
     },
-    /// Trees that rank arguments by relevance (LambdaMART), as Dread Pirate Roberts has them; the medium set needs all-MiniLM-L6-v2
+    /// Learn trees that rank arguments by relevance (LambdaMART), like Dread Pirate Roberts; the medium set needs all-MiniLM-L6-v2
     Trees {
         #[command(flatten)]
         files: Files,
@@ -147,17 +147,17 @@ enum Command {
     },
     /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
     EvaluateHeads(heads::Options),
-    /// Print how well the pair encoder's relevance agrees with the judges of the text tasks, and how well if it had learned from them; needs
+    /// Print how well the pair encoder's relevance agrees with the judges of the text tasks, before and after learning from them; needs
     /// all-MiniLM-L6-v2
     EvaluateRelevance(relevance::Options),
 }
 
-/// A set of features of trees.
+/// The features that trees use.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Set {
     /// Words, and statistics of the text
     Small,
-    /// The same, and what models say
+    /// The features of `small`, and outputs of models
     Medium,
 }
 
@@ -168,7 +168,7 @@ struct Treebank {
     data: PathBuf,
 }
 
-/// What a measurement reads.
+/// The inputs of a measurement.
 #[derive(clap::Args)]
 struct Sources {
     /// Directory of the development data
@@ -177,7 +177,7 @@ struct Sources {
     /// Directory of the models
     #[arg(long)]
     models: Option<PathBuf>,
-    /// Compute the encoders in floats, and not in int8 where the machine can
+    /// Compute the encoders in floats even where the machine can compute in int8
     #[arg(long)]
     float: bool,
 }
@@ -215,10 +215,10 @@ fn write(output: &Path, bytes: &[u8]) -> Result<()> {
         .with_context(|| format!("cannot write the weights to {}", output.display()))
 }
 
-/// Lowest learning rate of a head that starts from random weights.
+/// Minimum learning rate of the head, which starts from random weights.
 const HEAD_RATE: f64 = 2e-4;
 
-/// Exit codes: 0 done, 2 could not.
+/// Exit codes: 0 success, 2 failure.
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,

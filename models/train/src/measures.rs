@@ -93,7 +93,7 @@ pub fn auc(items: impl Iterator<Item = (String, f64, bool)>) -> f64 {
     right / f64::max(pairs, 1.0)
 }
 
-/// Spearman's rank correlation; equal values share the mean of their ranks. 0 if one side has equal values only.
+/// Spearman's rank correlation; equal values share the mean of their ranks. 0 if all values of one side are equal.
 pub fn spearman(pairs: &[(f64, f64)]) -> f64 {
     let ranks = |values: Vec<f64>| -> Vec<f64> {
         let mut order: Vec<usize> = (0..values.len()).collect();

@@ -1,4 +1,4 @@
-//! The pair encoder with gradients, in candle: `riposte::reading::pair` applies the network that this one learns.
+//! The trainable pair encoder, in candle. `riposte::reading::pair` runs the trained network.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::operations::Training;
 pub struct Parameter {
     pub name: String,
     pub var: Var,
-    /// Whether it belongs to the head, which starts from random weights and has a learning rate of its own.
+    /// Whether it belongs to the head, which starts from random weights and has a separate learning rate.
     pub in_head: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Network {
     index: HashMap<String, usize>,
 }
 
-/// What is known of a pair.
+/// The labels of a pair. None where a label is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Target {
     pub class: Option<Class>,
@@ -55,7 +55,7 @@ pub struct Target {
     pub relevance: Option<f32>,
 }
 
-/// What the parts of the loss count beside the cross-entropy of the classes.
+/// The weights of quality and relevance in the loss; the cross-entropy of the classes has the weight 1.
 const QUALITY_SHARE: f32 = 1.5;
 const RELEVANCE_SHARE: f32 = 0.3;
 
@@ -169,7 +169,8 @@ impl Network {
     }
 
     /// The loss of a batch: the cross-entropy of the class with label smoothing (the label has the probability `1 - smoothing`, and all
-    /// classes share the rest), and those of quality and relevance. It is a sum over what is known, divided by `pairs`. Dropout is applied.
+    /// classes share the rest), and the cross-entropies of quality and relevance. It is a sum over the known labels, divided by `pairs`. Dropout
+    /// is applied.
     pub fn loss(
         &self,
         batch: &Batch,

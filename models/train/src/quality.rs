@@ -18,7 +18,7 @@ use crate::data::{self, JudgedTask, JudgedText, StanceExample};
 use crate::fit::{fit, model, table};
 use crate::measures::spearman;
 
-/// Of the weights, which are log-odds per standard deviation of a feature.
+/// L2 penalty of the weights, which are log-odds per standard deviation of a feature.
 const PENALTY: f64 = 3.0;
 
 /// A judged text.
@@ -38,8 +38,8 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
         "# Text quality: weights of src/score/quality.rs.\n\
          # train quality --data DATA -o models/own/quality.toml\n\
          # From args/argquality20/quality.qrels and passages/quality.qrels, without randomness.\n\
-         # For topics left out of training: the share of pairs of texts of one topic with different grades that are put in the\n\
-         # right order, and Kendall's tau-b (mean of the topics):\n",
+         # Figures for topics left out of training: of the pairs of texts of one topic with different grades, the share in the right\n\
+         # order; and Kendall's tau-b (mean of the topics):\n",
     );
     let mut tables = String::new();
     for task in &tasks {
@@ -81,7 +81,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     Ok(head + &tables)
 }
 
-/// The same rows, each with what the pair encoder says of its text.
+/// The same rows, with the pair encoder's quality of the text as an additional feature.
 fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &PairEncoder) -> Result<Vec<Row>> {
     let texts = task.judged.iter();
     let texts = texts.map(|of| Ok((task.claim(&of.topic)?, of.text.as_str())));
@@ -141,9 +141,9 @@ fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
     let feature = |at: usize| read.iter().map(|r| r.features[at]).collect::<Vec<f64>>();
     let together = cross_validated(&read, &RATED)?;
     let mut head = String::from(
-        "# Ratings of the 3,208 arguments in the development part of argq30k (7 topics): Spearman's correlation over all, and its mean over\n\
-         # the topics. The model of words has learned from the training part, as has the encoder; the model of both from the other\n\
-         # topics of the development part:\n",
+        "# Ratings of the 3,208 arguments in the development part of argq30k (7 topics): Spearman's correlation over all arguments, and\n\
+         # its mean over the topics. The model of words and the encoder are learned from the training part, the model of both from the\n\
+         # other topics of the development part:\n",
     );
     for (what, scores) in [
         ("words", feature(1)),
@@ -253,8 +253,9 @@ fn taus(truth: &[(&TopicId, f64)], scores: &[f64]) -> Vec<f64> {
 struct Agreement {
     /// Pairs in the right order less those in the wrong order.
     balance: f64,
-    /// Pairs with different grades, and with different scores.
+    /// Pairs with different grades.
     grades: f64,
+    /// Pairs with different scores.
     scores: f64,
 }
 

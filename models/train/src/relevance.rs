@@ -1,6 +1,6 @@
-//! `train evaluate-relevance`: whether the pair encoder's relevance would gain by learning from the judges of the text tasks.
+//! `train evaluate-relevance`: whether the pair encoder's relevance would improve by learning from the judges of the text tasks.
 //!
-//! For each task, logistic regression over the hidden units of the encoder's head, on the texts with a grade of 1 or more against the
+//! For each task, a logistic regression over the hidden units of the encoder's head separates the texts with a grade of 1 or more from the
 //! others. It starts from the weights of the encoder's own output, and the penalty keeps it near them. Topics are left out one at a time.
 
 use std::collections::BTreeMap;
@@ -18,17 +18,17 @@ use crate::data::{self, JudgedTask};
 use crate::fit::logistic_regression_from;
 use crate::measures::auc;
 
-/// Of the changes, which are log-odds per unit of a hidden unit in [-1, 1].
+/// L2 penalty of the changes to the weights, which are log-odds per unit of a hidden unit in [-1, 1].
 const PENALTY: f64 = 5.0;
 
-/// Texts that are read together.
+/// Number of texts that are read together.
 const BATCH: usize = 4096;
 
 #[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
     sources: Sources,
-    /// Write the log-odds of all texts for all topics to this file, each by what was learned from the other topics
+    /// Write the log-odds of all texts for all topics to this file; those for a topic are learned from the other topics
     #[arg(long, value_name = "FILE")]
     left_out: Option<PathBuf>,
 }
@@ -55,13 +55,13 @@ struct Row {
     is_relevant: bool,
 }
 
-/// How well log-odds put the relevant texts of a topic before the others: the area under the curve, mean over the topics.
+/// How well log-odds put the relevant texts of a topic before the others: the area under the curve, over the pairs of texts of the same topic.
 pub struct Areas {
     task: &'static str,
     topics: usize,
     /// By the encoder's own relevance.
     pub own: f64,
-    /// By what was learned from the other topics.
+    /// By the changes learned from the other topics.
     pub learned: f64,
 }
 
@@ -85,7 +85,7 @@ pub fn evaluate(options: &Options) -> Result<()> {
     }
 }
 
-/// The figures of both tasks and, if they are asked for, the lines of all values.
+/// The figures of both tasks and, if `with_values`, the lines of [`all_values`].
 pub fn measure(sources: &Sources, with_values: bool) -> Result<(Vec<Areas>, String)> {
     let encoder = sources.encoder()?.pair_encoder()?;
     let (mut areas, mut values) = (Vec::new(), String::new());
@@ -158,7 +158,7 @@ fn without_topics(rows: &[Row]) -> Result<BTreeMap<TopicId, Vec<f64>>> {
     Ok(learned)
 }
 
-/// A line for each topic and text of the task: its name, the topic, the id, and the log-odds by what was learned from the other topics.
+/// A line for each topic and text of the task: the task, the topic, the id, and the log-odds by the changes learned from the other topics.
 fn all_values(
     task: &JudgedTask,
     without: &BTreeMap<TopicId, Vec<f64>>,

@@ -1,4 +1,4 @@
-//! `train stance`: the pair encoder, which is all-MiniLM-L6-v2 trained further on claims and texts.
+//! `train stance`: trains the pair encoder, which starts from all-MiniLM-L6-v2, on claims and texts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -35,8 +35,8 @@ pub struct Recipe {
 
 /// Pairs in a batch.
 const BATCH: usize = 32;
-/// Pairs whose gradients are computed together. Several such parts of a batch are computed at once, and added in their order, so that the weights do
-/// not depend on the number of threads.
+/// Pairs whose gradients are computed together. Several such parts of a batch are computed at once, but added in a fixed order, so that the
+/// weights do not depend on the number of threads.
 const PART: usize = 8;
 /// Batches are cut from chunks of this many pairs that are sorted by length, so that there is little padding.
 const CHUNK: usize = 40 * BATCH;
@@ -49,11 +49,11 @@ const KEPT_EVERY: usize = 200;
 
 /// Percentages of the pairs of a pass.
 mod share {
-    /// Arguments of argq30k that a pass shows: there are many for each topic.
+    /// Arguments of argq30k that a pass shows. Not all are needed, because there are many for each topic.
     pub const RATED: usize = 60;
     /// Claims that are also shown negated or otherwise reversed, with the opposite label.
     pub const OTHER_CLAIM: usize = 30;
-    /// Texts of which a twin is shown.
+    /// Texts that are also shown as a twin.
     pub const TWIN: usize = 35;
     /// Texts that are also shown with an unrelated claim; half of these claims are chosen for sharing words with the text.
     pub const UNRELATED: usize = 10;
@@ -65,11 +65,11 @@ mod share {
     pub const UNCOMPARED: usize = 35;
 }
 
-/// Made comparisons, and how often each pair that was written to be hard is shown, in a pass.
+/// The number of generated comparisons in a pass, and how often a pass shows each hard pair.
 const MADE_COMPARISONS: usize = 400;
 const HARD_PAIR_TIMES: usize = 2;
 
-/// A claim, a text, and what is known of them.
+/// A claim, a text, and their labels.
 #[derive(Clone, Debug)]
 struct Pair {
     claim: String,
@@ -98,7 +98,7 @@ impl Pair {
     }
 }
 
-/// What training learns from.
+/// The training data.
 struct Material {
     sets: Vec<StanceSet>,
     comparisons: Vec<Comparison>,
@@ -144,7 +144,7 @@ impl Material {
     }
 }
 
-/// The words of a text that have at least four letters, by their first five.
+/// The words of a text that have at least four letters, each cut to its first five.
 fn content_words(text: &str) -> HashSet<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
@@ -154,8 +154,8 @@ fn content_words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// Trains, prints the progress, and hands the weight file to `save` after each pass. `checkpoint` is the file that training goes on from when it
-/// was stopped.
+/// Trains, prints the progress, and calls `save` with the weight file after each pass. A training that was stopped continues from the file
+/// `checkpoint`.
 pub fn train(
     dir: &Path,
     models: Option<&Path>,
@@ -182,7 +182,7 @@ pub fn train(
     let done_before = checkpoint::read(checkpoint, &made_by, &network, &mut optimiser)?;
     if done_before > 0 {
         println!(
-            "going on from step {done_before}, which {} holds",
+            "continuing from step {done_before} of {}",
             checkpoint.display()
         );
     }
@@ -238,7 +238,7 @@ pub fn train(
     checkpoint::remove(checkpoint)
 }
 
-/// A hash of the claims and texts, so that a checkpoint of other data is not gone on from.
+/// A hash of the claims and texts, so that training never continues from a checkpoint of other data.
 fn fingerprint(pairs: &[Pair]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for pair in pairs {
@@ -319,8 +319,8 @@ fn gradients(
     Ok((loss, sums))
 }
 
-/// The encoder as riposte will apply it. Prints how far its outputs are from the network's, since it stores weights in four bits and
-/// computes in another order.
+/// The encoder as riposte will run it. Prints how far its outputs are from the network's: they differ because it stores weights in four bits
+/// and computes in another order.
 fn as_written(
     network: &Network,
     published: &[Vec<f32>],
@@ -373,7 +373,7 @@ fn values(network: &Network) -> Result<Vec<Vec<f32>>> {
         .collect()
 }
 
-/// The bytes of the weight file, whose card says what it was trained on and how well it does.
+/// The bytes of the weight file. Its card names the training data and the figures.
 fn weight_file(
     network: &Network,
     published: &[Vec<f32>],
@@ -484,7 +484,7 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
         if random.percent(share::MATCHES) {
             let mut pair = Pair::on_topic(&row.key_point, &row.argument, Class::Pro);
             if !row.matches {
-                // whether it supports another point of the same side is not known
+                // it is unknown whether the argument supports another point of its side
                 pair.target.class = None;
                 pair.target.relevance = Some(0.0);
             }
@@ -504,7 +504,7 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
             };
             let mut pair = Pair::on_topic(&claim, &row.text, class);
             if row.class == Class::Neither {
-                // some of them are about the claim
+                // some of these texts are about the claim
                 pair.target.relevance = None;
             }
             pairs.push(pair);
@@ -531,7 +531,7 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
     pairs
 }
 
-/// The sentence with its objects as they are (0), or swapped (1).
+/// The sentence with its objects in the given order (0) or swapped (1).
 fn of_comparison(comparison: &Comparison, order: usize) -> Pair {
     let class = match comparison.first_is_better {
         Some(better) => class(better == (order == 0)),
@@ -547,8 +547,8 @@ fn of_objects(text: &str, class: Class) -> Pair {
     pair
 }
 
-/// A tweet with any of the claims about its subject. Claims for and against the subject keep the encoder from learning the two subjects by heart.
-/// From the third pass on, it is shown with the claim that it is labelled for too.
+/// A tweet with a random one of the claims about its subject. Claims for and against the subject keep the encoder from learning the two subjects
+/// by heart. From the third pass on, the tweet is also shown with the claim that it is labelled for.
 fn of_tweet(row: &StanceExample, pass: u64, random: &mut Random) -> Vec<Pair> {
     let subject = TWEET_SUBJECTS
         .iter()
@@ -588,8 +588,8 @@ impl<'a> ByClaim<'a> {
     }
 }
 
-/// A claim that the text is not about: any, or of some the one that shares most words with the text. Claims that share a word with the text's own claim
-/// are left out.
+/// A claim that the text is not about: a random one, or that one of several which shares most words with the text. Claims that share a word
+/// with the text's own claim are left out.
 fn other_claim<'m>(
     material: &'m Material,
     row: &StanceExample,

@@ -1,4 +1,4 @@
-//! `train svr-quality`: a linear support vector regression of the quality of arguments over the words in them, as Heimdall has it.
+//! `train svr-quality`: a linear support vector regression of the quality of arguments over their words, like Heimdall's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,12 +12,12 @@ use seeded_random::Random;
 use crate::data::{self, JudgedText};
 use crate::quality::agreement;
 
-/// Words in fewer of the judged texts are left out of the vocabulary.
+/// Words that fewer judged texts have are left out of the vocabulary.
 const MIN_TEXTS: u64 = 3;
 /// The same for IBM-ArgQ-Rank-30k, which has 35 times as many texts, of a sentence each.
 const MIN_SENTENCES: u64 = 5;
 
-/// What the regression minimises: half of the squared length of the weights, the intercept's among them, plus `cost` times the sum of
+/// What the regression minimises: half of the squared length of the weights and the intercept, plus `cost` times the sum of
 /// the errors beyond `epsilon`.
 struct Penalties {
     cost: f64,
@@ -27,7 +27,7 @@ struct Penalties {
     passes: usize,
 }
 
-/// Those of scikit-learn's `LinearSVR()`, but nearer to the optimum.
+/// The settings of scikit-learn's `LinearSVR()`, but with a smaller tolerance.
 const HEIMDALL: Penalties = Penalties {
     cost: 1.0,
     epsilon: 0.0,
@@ -35,10 +35,10 @@ const HEIMDALL: Penalties = Penalties {
     passes: 10_000,
 };
 
-/// A row by its features that are not 0.
+/// A row: the column and the value of each feature that is not 0.
 type Sparse = [(usize, f64)];
 
-/// The weights and the intercept of a support vector regression with the loss "epsilon-insensitive", by coordinate descent in the dual
+/// The weights and the intercept of a support vector regression with the epsilon-insensitive loss, by coordinate descent in the dual
 /// problem (Ho and Lin 2012, "Large-scale linear support vector regression"). The intercept is the weight of a feature that is always 1, as
 /// in LIBLINEAR.
 fn linear_svr(
@@ -108,7 +108,7 @@ fn violation(dual: f64, up: f64, down: f64, cost: f64) -> f64 {
     }
 }
 
-/// The weight file without a head.
+/// The weight file without its first lines.
 fn learn(texts: &[&JudgedText<f64>], min_texts: u64) -> String {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for of in texts {
@@ -163,7 +163,7 @@ pub fn train(dir: &Path) -> Result<String> {
     let mut head = String::from(
         "# Quality by words (Heimdall): a linear support vector regression, for src/score/svr.rs.\n\
          # train svr-quality --data DATA -o models/own/svr-quality.tsv\n\
-         # From args/argquality20/quality.qrels, grades divided by 3; C 1, epsilon 0, seed 1; words that three texts have.\n\
+         # From args/argquality20/quality.qrels, grades divided by 3; C 1, epsilon 0, seed 1; words of at least three texts.\n\
          # For topics left out of training: R² over all texts; within topics, the share of pairs with different grades that are\n\
          # in the right order, and Kendall's tau-b (mean of the topics):\n",
     );

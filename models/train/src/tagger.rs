@@ -1,6 +1,6 @@
 //! `train tagger`: an averaged perceptron (Collins 2002) for parts of speech from a treebank in the format CoNLL-U.
 //!
-//! Weights are whole numbers until they are averaged, so they depend on the data and the seed alone.
+//! Weights are whole numbers until they are averaged, so they depend only on the data and the seed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -21,13 +21,13 @@ pub struct Recipe {
     pub passes: usize,
 }
 
-/// A word of the training part is in the dictionary if it occurs this often,
+/// Minimum number of occurrences of a word of the dictionary in the training part.
 const FREQUENT: usize = 8;
-/// and if at least this share of its occurrences has the same tag.
+/// Minimum share of the occurrences of a word of the dictionary that have the same tag.
 const UNAMBIGUOUS: f64 = 0.999;
-/// Features that are seen less often are not learned.
+/// Features that occur less often are not learned.
 const MIN_COUNT: u32 = 3;
-/// An averaged weight times this is a stored weight.
+/// The factor from an averaged weight to a stored one.
 const SCALE: f64 = 8.0;
 /// Stored weights nearer to 0 than this are dropped.
 const SMALLEST: i32 = 6;
@@ -149,7 +149,7 @@ struct Perceptron {
 }
 
 impl Perceptron {
-    /// With the features that are frequent enough, under the true tags, and no weights.
+    /// A perceptron without weights, for the features that are frequent enough when all tags are the true ones.
     fn new(examples: &[Example], dictionary: &HashMap<Feature, Tag>) -> Self {
         let mut counts: HashMap<Feature, u32> = HashMap::new();
         for (forms, tags) in examples {
@@ -178,7 +178,7 @@ impl Perceptron {
                 scores[weight.tag.index()] += weight.value;
             }
         }
-        // the first of equal ones, as in the tagger
+        // the first of equally good tags, as in the tagger
         let best = (0..TAGS.len()).rev().max_by_key(|tag| scores[*tag]);
         Tag::all()[best.unwrap_or(0)]
     }
@@ -263,7 +263,7 @@ fn learn(examples: &[Example], recipe: &Recipe) -> BTreeMap<Feature, Vec<(Tag, i
     perceptron.stored(&dictionary)
 }
 
-/// What the weights get right.
+/// The accuracy of weights on a part of the treebank.
 struct Figures {
     words: usize,
     /// Share of the words of the treebank with the right tag.
@@ -281,7 +281,7 @@ fn measure(model: &Model, sentences: &[Sentence]) -> Figures {
         let guesses = model.tag(&forms);
         words += tags.len();
         right += guesses.iter().zip(&tags).filter(|(a, b)| a == b).count();
-        // words are the same if they consist of the same characters of the text, white space aside
+        // two words are the same if they cover the same characters of the text, not counting white space
         let mut spans = HashMap::new();
         let mut at = 0;
         for (word, tag) in sentence.words.iter().zip(&tags) {
@@ -357,7 +357,7 @@ fn sha256(path: &Path) -> Result<String> {
     hash.with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Prints what these weights get right in a part of the treebank: "dev" or "test".
+/// Prints the accuracy of these weights on a part of the treebank: "dev" or "test".
 ///
 /// # Errors
 /// The weights or the treebank cannot be read.

@@ -1,4 +1,4 @@
-//! The committed weights are what the commands in their first lines make of the data today.
+//! The commands in the first lines of the committed weights still make the same weights.
 
 use std::collections::HashSet;
 use std::fs;
@@ -29,7 +29,7 @@ impl Thing for Encoder {
     }
 }
 
-/// The file that `train WHAT` writes. WHAT may have options.
+/// The file that `train WHAT` writes. WHAT can include options.
 fn trained(what: &str, data: &Path) -> String {
     String::from_utf8(trained_bytes(what, data)).unwrap()
 }
@@ -74,7 +74,7 @@ fn training_quality_gives_the_committed_file() {
     let Some(data) = need(Data("")) else { return };
     let made = trained("quality", &data);
     assert_eq!(made, committed("quality.toml"));
-    // the README says that the model beats length alone: shares of pairs in the right order, for topics left out
+    // the README says that the model beats the length of a text, by the share of pairs in the right order, for topics left out of training
     let pairs = |line: &str| -> f64 {
         let line = made
             .lines()
@@ -100,7 +100,7 @@ fn training_the_tagger_gives_the_committed_weights() {
     let made = trained_bytes("tagger", Path::new(&treebank));
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own");
     let committed = fs::read(own.join("tagger.bin")).unwrap();
-    // the same weights may be compressed to other bytes by another version of the library
+    // another version of the library can compress the same weights to different bytes
     assert!(Model::parse(&made).unwrap() == Model::parse(&committed).unwrap());
     let head = |bytes: &[u8]| {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap();
@@ -164,7 +164,7 @@ fn numbers(text: &str) -> (String, Vec<f64>) {
     (rest, numbers)
 }
 
-/// Vectors differ in their last bits between processors, and so may the numbers by a little.
+/// Vectors differ in their last bits between processors, so the numbers can differ slightly.
 #[test]
 fn training_object_stance_gives_the_committed_numbers() {
     let minutes = Request {

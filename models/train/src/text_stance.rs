@@ -1,5 +1,5 @@
-//! `train text-stance`: the models of words from the training parts of the collections, and from the development parts the weights
-//! that combine them with the pair encoder into probabilities.
+//! `train text-stance`: learns the models of words from the training parts of the collections, and from the development parts the weights
+//! that combine these models with the pair encoder into probabilities.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::measures::{Answer, calibration_error, macro_f1};
 /// L2 penalties of the models of words, and of the weights that combine them with the encoder.
 const WORDS_PENALTY: f64 = 10.0;
 const WEIGHTS_PENALTY: f64 = 1.0;
-/// Maximum number of texts of a development part that the weights are fitted on, so that all collections count the same.
+/// Maximum number of texts of a development part that the weights are fitted on, so that all collections count equally.
 const FITTED_ON: usize = 240;
 /// One in this many texts is also paired with an unrelated claim: an estimate of how often a retrieved text says nothing about
 /// the topic.
@@ -60,10 +60,10 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
          # train text-stance --data DATA -o models/own/text-stance.toml\n\
-         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets, the\n\
-         # weights for each kind of text from at most 240 texts of each development part. On the development parts, each half with the weights of the other: macro-F1 and\n\
-         # calibration error (ten bins) of PRO against CON; the same without the encoder; and the share of texts for which neither was\n\
-         # the likeliest:\n",
+         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets. The\n\
+         # weights for each kind of text are learned from at most 240 texts of each development part. Figures on the development parts,\n\
+         # each half by weights learned from the other half: macro-F1 and calibration error (ten bins) of PRO against CON; the same\n\
+         # without the encoder; and the share of texts that most likely take neither side:\n",
     );
     let share_of_neither = |readings: &[Reading]| {
         let found = readings.iter().enumerate().filter(|(n, reading)| {
@@ -100,7 +100,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let share = share_of_neither(&unrelated);
     let _ = writeln!(
         head,
-        "# texts with an unrelated claim: neither was the likeliest for {share:.3} of them"
+        "# texts with an unrelated claim: {share:.3} of them most likely take neither side"
     );
     print!("{head}");
     let all = model([true, true])?;
@@ -160,7 +160,7 @@ fn half(n: usize, count: usize) -> usize {
     n / step(count) % 2
 }
 
-/// At most [`FITTED_ON`] readings, spread over all, of the halves that are asked for.
+/// At most [`FITTED_ON`] readings, spread over all, of the requested halves.
 fn sample(readings: &[Reading], halves: [bool; 2]) -> impl Iterator<Item = &Reading> {
     readings
         .iter()

@@ -30,7 +30,7 @@ use crate::data;
 use crate::lambdamart::{Group, Growth, learn};
 use crate::quality::models_without_topics;
 
-/// Few leaves of many documents, because there are 9 topics. Nothing was tuned.
+/// Few leaves with many documents, because there are only 9 topics. No setting was tuned.
 const GROWTH: Growth = Growth {
     trees: 100,
     rate: 0.05,
@@ -42,7 +42,7 @@ const GROWTH: Growth = Growth {
 
 type Grades = BTreeMap<TopicId, HashMap<DocId, f64>>;
 
-/// What to learn, and from what.
+/// The inputs of `train trees`.
 pub struct Inputs<'a> {
     /// Directory of the development data.
     pub data: &'a Path,
@@ -77,8 +77,8 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         "# Trees over a {word} set of features (Dread Pirate Roberts), for src/score/trees.rs.\n\
          # train trees --set {word} --data DATA -o models/own/trees-{word}.txt\n\
          # LambdaMART by nDCG@{}: {} trees of {} leaves, at least {} candidates in a leaf, rate {}, without randomness.\n\
-         # From the first {} arguments of LMDirichlet for each of the {} topics of args/argquality20, by relevance.qrels; what is not\n\
-         # judged counts 0.\n\
+         # From the first {} arguments of LMDirichlet for each of the {} topics of args/argquality20, by relevance.qrels. Arguments\n\
+         # without a judgement have the grade 0.\n\
          # nDCG@5 by relevance and by quality for topics left out of training:\n",
         GROWTH.cutoff,
         GROWTH.trees,
@@ -215,7 +215,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
     Ok(found)
 }
 
-/// Replaces the feature "quality" by that of a model that is learned from the other topics, because riposte's is learned from all of them.
+/// Replaces the feature "quality" by that of a model learned from the other topics, because riposte's model is learned from all of them.
 fn replace_quality(inputs: &Inputs, topics: &mut [Candidates]) -> Result<()> {
     let texts = data::arguments(&inputs.data.join("args/argquality20/args-me.json"))?;
     let models = models_without_topics(inputs.data)?;
@@ -251,7 +251,7 @@ fn ranked(candidates: &Candidates, scores: &[f64]) -> Vec<TextRunLine> {
     (1..).zip(order).map(line).collect()
 }
 
-/// The rankings of each topic by trees that are learned from the others.
+/// The ranking of each topic by trees that are learned from the other topics.
 fn cross_validated(topics: &[Candidates], set: FeatureSet) -> Vec<TextRunLine> {
     let mut lines = Vec::new();
     for of in topics {

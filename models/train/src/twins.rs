@@ -1,5 +1,5 @@
-//! Twins of labelled pairs: the same words in a sentence that denies, concedes, quotes, asks, mocks or compares, with the stance that the sentence
-//! then has. The collections hold few such texts, and an encoder that has not seen them goes by the words alone.
+//! Twins of labelled pairs: a text is put into a sentence that denies, concedes, quotes, asks, mocks or compares, and gets the stance of the new
+//! sentence. The collections have few such texts, and an encoder that has not seen them judges by single words.
 //!
 //! The encoder ignores capitals, so the templates do too.
 
@@ -9,7 +9,7 @@ use seeded_random::Random;
 
 use crate::data::StanceExample;
 
-/// Texts with fewer or more words are not put into templates.
+/// The number of words of texts that are put into templates.
 const WORDS: std::ops::RangeInclusive<usize> = 3..=30;
 
 /// The stance of a twin, compared with the texts that it was made from.
@@ -169,7 +169,7 @@ const OF_TWO: [(&str, Side); 34] = [
     ("both are true: {a}, and {b}", Neither),
 ];
 
-/// Words, and what they become in a text that says the opposite. Each pair is used in both directions.
+/// Words and their opposites. Each pair is used in both directions.
 const OPPOSITES: [(&str, &str); 52] = [
     ("more", "fewer"),
     ("more", "less"),
@@ -225,13 +225,13 @@ const OPPOSITES: [(&str, &str); 52] = [
     ("fails", "succeeds"),
 ];
 
-/// Words after which a change of one word is no longer the opposite of the whole text.
+/// Words that make it unclear whether a text says the opposite when one of its words is replaced.
 const UNCLEAR: [&str; 12] = [
     "not", "no", "never", "but", "although", "however", "though", "while", "without", "nobody",
     "nothing", "cannot",
 ];
 
-/// A text as the templates take it: on one line, without its final mark. None if it is no single statement of a fitting length.
+/// The text for a template: on one line, without its final mark. None if it is not a single statement of a suitable length.
 fn statement(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['.', '!', ' ', ';', ',']);
     let count = text.split_whitespace().count();
@@ -513,7 +513,7 @@ const ABOUT: [&str; 28] = [
     "tell us what you think about {x}",
 ];
 
-/// Texts that say nothing about any claim: what stands around texts on web pages, and plain statements.
+/// Texts that say nothing about any claim: phrases that surround articles on web pages, and plain statements.
 const UNRELATED: [&str; 64] = [
     "click here to read more",
     "subscribe to our newsletter",
@@ -581,8 +581,8 @@ const UNRELATED: [&str; 64] = [
     "the photo was taken in 1962",
 ];
 
-/// A text that takes no side on the claim, and whether it is about something else. Without a subject of a known form the text is about
-/// something else.
+/// A text that takes no side on the claim, and whether it is about something else. A text about the claim needs a claim of a known form, or one
+/// that can be asked as a question.
 pub fn neutral(claim: &str, random: &mut Random) -> (String, bool) {
     if random.percent(60) {
         if let Some((subject, _)) = known_form(claim) {
@@ -597,7 +597,7 @@ pub fn neutral(claim: &str, random: &mut Random) -> (String, bool) {
     ((*pick(&UNRELATED, random)).to_owned(), true)
 }
 
-/// The claim as a question ("should zoos be closed?"). None if it has no verb that can stand first.
+/// The claim as a question ("should zoos be closed?"). None if it has no verb that can begin the question.
 fn asked(claim: &str) -> Option<String> {
     for verb in ["should", "is", "are", "must", "can", "will"] {
         let between = format!(" {verb} ");
@@ -608,7 +608,7 @@ fn asked(claim: &str) -> Option<String> {
     None
 }
 
-/// What is said of objects when they are compared: worse and better.
+/// The adjectives of comparisons: the worse and the better one.
 const COMPARATIVES: [(&str, &str); 24] = [
     ("slower", "faster"),
     ("more expensive", "cheaper"),
@@ -636,7 +636,7 @@ const COMPARATIVES: [(&str, &str); 24] = [
     ("less precise", "more precise"),
 ];
 
-/// A sentence about OBJA and OBJB, and whether OBJA is better by it; None where each is better in something.
+/// A sentence about OBJA and OBJB, and whether it says that OBJA is better. None if it prefers neither.
 pub fn comparison(random: &mut Random) -> (String, Option<bool>) {
     let at = random.below(COMPARATIVES.len());
     let step = 1 + random.below(COMPARATIVES.len() - 1);
