@@ -1,14 +1,14 @@
 //! Tells the program which commit it was built from and which versions of libraries it has, for the metadata of runs.
 //!
-//! The commit is looked for in this order: the environment variable `RIPOSTE_COMMIT`, the packaged crate's record, and git. Without any of them the program does not
-//! know.
+//! The commit comes from the first of these that names one: the environment variable `RIPOSTE_COMMIT`, the packaged crate's record, git. Otherwise
+//! the program does not know its commit.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=RIPOSTE_COMMIT");
-    // a change of any of these compiles the program again in any case; the others tell of a commit
+    // a change in one of these compiles the program again anyway; the files of git that are named below show that the commit changed
     for path in ["approaches", "models/own", "src", "Cargo.lock", "build.rs"] {
         println!("cargo::rerun-if-changed={path}");
     }
@@ -20,7 +20,7 @@ fn main() {
         let versions = versions.collect::<Vec<_>>().join(" ");
         println!("cargo::rustc-env=RIPOSTE_LIBRARIES={versions}");
     }
-    // the Dockerfile's default, which names no commit
+    // the Dockerfile passes `unknown` by default, which names no commit
     let is_known = |commit: &String| !commit.is_empty() && commit != "unknown";
     let commit = std::env::var("RIPOSTE_COMMIT").ok().filter(is_known);
     if let Some(commit) = commit.or_else(packaged).or_else(of_git) {
@@ -38,7 +38,7 @@ const LIBRARIES: [&str; 6] = [
     "tokenizers",
 ];
 
-/// `name==version`, as Cargo.lock has it.
+/// Returns `name==version` for a library in Cargo.lock.
 fn version(lock: &str, name: &str) -> Option<String> {
     let (_, package) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
     Some(format!("{name}=={}", package.split('"').next()?))
@@ -51,14 +51,14 @@ fn packaged() -> Option<String> {
     Some(rest.split('"').nth(1)?.to_owned())
 }
 
-/// The commit that is checked out, and `-changed` after it if a file of the program differs from it.
+/// The commit that is checked out, with `-changed` after it if a file of the program differs from that commit.
 fn of_git() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    // the folder may lie in another project's repository
+    // the folder may be inside another project's repository
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     if Path::new(&top).canonicalize().ok()? != here {

@@ -1,8 +1,8 @@
-//! Files and directories where other processes and other users may write too. Locks, whole replacements, temporary names, and a directory
-//! that nobody else can enter.
+//! Handles files and directories where other processes and other users can write too: locks, replacement of whole files, temporary names, and a
+//! directory that only one user can enter.
 //!
-//! What is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the
-//! lock, and the next run removes what the writer has left.
+//! A file that is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the lock, and
+//! the next run removes the file.
 
 mod hash;
 mod stamp;
@@ -26,11 +26,10 @@ pub(crate) const TEMPORARY: &str = ".riposte-";
 /// Number of random characters at the end of a temporary name.
 const RANDOM: usize = 6;
 
-/// How often a temporary name is tried. A try fails only if another process takes the new file for an abandoned one, in the moment
-/// before it is locked.
+/// The number of tries to create a temporary file. A try fails only if another process takes the new file for an abandoned one before it is locked.
 const TRIES: usize = 16;
 
-/// The time between two tries to open what another process is writing.
+/// The pause between two tries to open a file that another process is writing.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The error for a file that another process is writing. Its text is the message to the user.
@@ -45,7 +44,7 @@ impl std::fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// Calls `open` until its error is another one than [`Busy`]. Calls `waiting` once, before it waits for the first time.
+/// Calls `open` again as long as its error is [`Busy`]. Calls `waiting` once, before the first pause.
 ///
 /// # Errors
 /// Those of `open`, except [`Busy`].
@@ -70,7 +69,7 @@ pub fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Opens the file of a lock, and creates it if there is none. What is in it stays as it is.
+/// Opens a lock file, and creates it if it does not exist. Its contents do not change.
 ///
 /// # Errors
 /// The file cannot be opened, or it is a symbolic link: another user may have planted it.
@@ -80,7 +79,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     open_here(options, path)
 }
 
-/// Whether an error is that of [`open_lock`] for a symbolic link.
+/// Whether [`open_lock`] returned this error because of a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Link>())
 }
@@ -143,8 +142,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory with a temporary name. It is removed when this is dropped or, if the process is killed, by the next one that creates such
-/// a directory.
+/// A directory with a temporary name. It is removed when this value is dropped. If the process is killed, the next process that creates such a
+/// directory removes it.
 #[derive(Debug)]
 pub struct TemporaryDir {
     dir: TempDir,
@@ -160,7 +159,7 @@ impl TemporaryDir {
         Self::with_prefix(parent, TEMPORARY)
     }
 
-    /// As [`TemporaryDir::new`], with a name that begins with `prefix`.
+    /// Like [`TemporaryDir::new`], with a name that begins with `prefix`.
     pub fn with_prefix(parent: &Path, prefix: &str) -> io::Result<Self> {
         remove_abandoned(parent, prefix);
         until_ours(|| {
@@ -179,10 +178,10 @@ impl TemporaryDir {
         self.dir.path()
     }
 
-    /// Gives the directory its final name, where nothing may be.
+    /// Gives the directory its final name. Nothing may exist under that name.
     ///
     /// # Errors
-    /// It cannot be renamed. Then it is removed.
+    /// The directory cannot be renamed. Then it is removed.
     pub fn rename(self, to: &Path) -> io::Result<()> {
         fs::rename(self.dir.path(), to)?;
         // the temporary name does not exist any more, so there is nothing to remove
@@ -191,7 +190,7 @@ impl TemporaryDir {
     }
 }
 
-/// Calls `create` until it creates something that is ours.
+/// Calls `create` until it returns something: `None` means that another process has removed what was created.
 fn until_ours<T>(create: impl Fn() -> io::Result<Option<T>>) -> io::Result<T> {
     for _ in 0..TRIES {
         if let Some(created) = create()? {
@@ -199,12 +198,12 @@ fn until_ours<T>(create: impl Fn() -> io::Result<Option<T>>) -> io::Result<T> {
         }
     }
     Err(io::Error::other(
-        "other processes remove every temporary file",
+        "other processes removed each new temporary file",
     ))
 }
 
-/// Whether something new at `path` is ours, after a try to lock it; otherwise another process takes it for abandoned, and removes it. On a
-/// file system without locks, nothing is taken for abandoned.
+/// Whether a new file or directory at `path` still belongs to this process after the attempt to lock it. Otherwise another process has taken it for
+/// abandoned, and removes it. On a file system without locks, nothing is taken for abandoned.
 fn is_ours(locked: Result<(), TryLockError>, path: &Path) -> bool {
     match locked {
         Ok(()) => path.exists(),
@@ -213,8 +212,8 @@ fn is_ours(locked: Result<(), TryLockError>, path: &Path) -> bool {
     }
 }
 
-/// Removes the temporary files and directories in `parent` whose names begin with `prefix`, if no living process holds their lock.
-/// It is no error if one cannot be removed: it only takes space.
+/// Removes the temporary files and directories in `parent` whose names begin with `prefix`, if no living process holds their lock. Failing to remove
+/// one is not an error: it only takes space.
 pub fn remove_abandoned(parent: &Path, prefix: &str) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
@@ -225,7 +224,7 @@ pub fn remove_abandoned(parent: &Path, prefix: &str) {
     }
 }
 
-/// Whether a name is a temporary one that begins with `prefix`.
+/// Whether this is a temporary name that begins with `prefix`.
 pub(crate) fn is_temporary(name: &str, prefix: &str) -> bool {
     let random = name.strip_prefix(prefix);
     random.is_some_and(|random| {
@@ -245,7 +244,7 @@ fn remove_if_abandoned(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Locks a file or directory that a process may have abandoned. `None` if a living one holds its lock.
+/// Locks a file or directory that a process may have abandoned. `None` if a living process holds its lock.
 ///
 /// # Errors
 /// It cannot be opened, or it is a symbolic link.
@@ -254,7 +253,7 @@ pub(crate) fn lock_abandoned(path: &Path) -> io::Result<Option<File>> {
     Ok(lock.try_lock().is_ok().then_some(lock))
 }
 
-/// Removes a file, or a directory with all that is in it.
+/// Removes a file, or a directory with its contents.
 ///
 /// # Errors
 /// It cannot be removed.
@@ -282,12 +281,11 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// A directory in `parent`, the directory for temporary files, that nobody but this user can enter. It is created if there is none.
-/// `name` gets the number of the user.
+/// A directory in `parent`, the directory for temporary files, that only this user can enter. It is created if it does not exist. The user's number
+/// is appended to `name`.
 ///
 /// # Errors
-/// `parent` cannot be written. Or something is in the directory's place that others can enter or write, that belongs to another user, or
-/// that is not a directory.
+/// `parent` cannot be written; or other users can enter or write what is already there, it belongs to another user, or it is not a directory.
 #[cfg(unix)]
 pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -303,7 +301,7 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
         _ => {}
     }
     let found = fs::symlink_metadata(&dir);
-    let found = found.with_context(|| format!("cannot look at {}", dir.display()))?;
+    let found = found.with_context(|| format!("cannot inspect {}", dir.display()))?;
     if !found.is_dir() {
         bail!("{} is not a directory", dir.display());
     }
@@ -312,14 +310,14 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
     }
     if found.mode() & 0o077 != 0 {
         bail!(
-            "others can enter {}: chmod 700 closes it, after a look at what is in it",
+            "others can enter {}: look at what is in it, then close it with chmod 700",
             dir.display()
         );
     }
     Ok(dir)
 }
 
-/// The directory of [`private_directory`], if there is one that it would return. It is not created.
+/// The directory that [`private_directory`] would return, if it exists. It is not created.
 pub(crate) fn existing_private_directory(parent: &Path, name: &str) -> Option<PathBuf> {
     #[cfg(unix)]
     let name = &format!("{name}-{}", rustix::process::geteuid().as_raw());
@@ -335,7 +333,7 @@ pub(crate) fn existing_private_directory(parent: &Path, name: &str) -> Option<Pa
     found.is_dir().then_some(dir)
 }
 
-/// A directory in `parent`, the directory for temporary files. It is created if there is none.
+/// A directory in `parent`, the directory for temporary files. It is created if it does not exist.
 ///
 /// # Errors
 /// It cannot be created.

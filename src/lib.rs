@@ -1,11 +1,11 @@
 //! riposte: image and text retrieval for arguments, for the Touché tasks.
 //!
-//! The rooms stand in the order in which the data walks; each uses only the rooms above it
-//! (`ARCHITECTURE.md`, "Invariants"; `tests/it/floors.rs` reads the imports).
+//! The rooms are listed in the order in which data passes through them. Each uses only rooms above it (`ARCHITECTURE.md`, "Invariants";
+//! `tests/it/floors.rs` reads the imports).
 
-// the documentation is for those who work on riposte, and shows private items too (`make doc`)
+// the documentation is for people who work on riposte, so it shows private items too (`make doc`)
 #![allow(rustdoc::private_intra_doc_links)]
-// these macros panic if nothing can be written: `cli` prints messages and results in its own way
+// these macros panic if they cannot write; `cli` prints messages and results without them
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 pub mod disk;

@@ -274,7 +274,7 @@ def test_what_cannot_be_read_is_an_error_that_says_so(tmp_path):
     program = between(tmp_path / "state", unlucky=sorted((SAMPLE / "images").glob("*/*"))[9].name)
     said = extract("local[2]", SAMPLE, tmp_path / "evidence", program=program, code=2)
     assert "riposte-spark: Spark could not do it" in said and "not when it was tried alone" in said
-    with pytest.raises(AssertionError, match="no Parquet file is in it"):
+    with pytest.raises(AssertionError, match="there is no Parquet file in"):
         merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")
 
 
@@ -324,8 +324,8 @@ def test_evidence_that_is_damaged_is_refused_and_none_of_it_merged(evidence, tmp
     damaged = {
         "the record of .* in the table page is damaged": rows[:5] + [rows[5] | {"page": title}],
         "the table .* has no checksum": rows[:5] + [rows[5] | {"checksum": []}],
-        "a row is of another document": rows[:5] + [rows[5] | {"vader": other}],
-        "neither its evidence nor a death is recorded": rows[:5] + [rows[5] | {"document": []}],
+        "a row belongs to another document": rows[:5] + [rows[5] | {"vader": other}],
+        "there is neither evidence nor a record that riposte died in it": rows[:5] + [rows[5] | {"document": []}],
         "the same run has two rows of it, which differ": [*rows, rows[5] | {"page": title}],
     }
     for number, (what, changed) in enumerate(damaged.items()):
@@ -355,7 +355,7 @@ def test_evidence_that_is_damaged_is_refused_and_none_of_it_merged(evidence, tmp
         else:
             assert contents(store) == [] and "part-0.parquet" in done.stderr, done.stderr
     (tmp_path / "empty").mkdir()
-    assert "no Parquet file is in it" in refused(tmp_path / "empty", tmp_path / "evidence.sqlite")
+    assert "there is no Parquet file in" in refused(tmp_path / "empty", tmp_path / "evidence.sqlite")
     assert contents(tmp_path / "evidence.sqlite") == []
 
 

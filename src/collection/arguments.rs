@@ -1,9 +1,8 @@
 //! The args.me corpus (Touché Task 1): `{"arguments":[{"id", "conclusion", "premises", "context"}, …]}`, as one file or as one file
 //! per debate portal.
 //!
-//! The files are read one argument at a time, so a file is never in memory as a whole. Arguments are separated by counting
-//! braces and then parsed one by one, so a broken argument does not affect the others. The time is linear in the size of a file, whatever
-//! is broken in it.
+//! The files are read one argument at a time, so no file is in memory as a whole. Arguments are separated by counting braces and then parsed one by
+//! one, so a broken argument does not affect the others. The time is linear in the size of a file, whatever is broken in it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ const PORTALS: [&str; 5] = [
 /// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
 
-/// An id of more bytes is not shown in a fault.
+/// Maximum length of an id that a fault shows, in bytes.
 const MAX_SHOWN_ID: usize = 100;
 
 /// An argument: a conclusion and its premises.
@@ -114,7 +113,7 @@ impl ArgumentCollection {
         &self.files
     }
 
-    /// Reads the arguments in the order of the files. A fault takes the place of what could not be read.
+    /// Reads the arguments in the order of the files. Where something could not be read, the iterator returns a fault.
     pub fn arguments(&self) -> impl Iterator<Item = Result<Argument, Fault>> + use<> {
         self.files.clone().into_iter().flat_map(ArgumentFile::open)
     }
@@ -147,7 +146,7 @@ struct RawContext {
 }
 
 impl RawArgument {
-    /// `file` contains it.
+    /// `file` is the file that contains the argument.
     fn argument(self, file: &Path) -> Result<Argument, String> {
         if let Some(what) = source::bad_id(&self.id) {
             return Err(what);
@@ -189,7 +188,7 @@ fn stance(word: &str) -> Option<Stance> {
         .find(|stance| stance.word().eq_ignore_ascii_case(word.trim()))
 }
 
-/// Where in the file a reader is.
+/// Where in the file the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     /// Before or after the array of arguments.
@@ -205,7 +204,7 @@ enum Position {
 struct KnownEnds {
     /// The position of the part in the file.
     from: u64,
-    /// The ends of objects that begin before this position are known. Those of later ones may lie behind the part.
+    /// The ends of objects that begin before this position are known. A later object can end after the part.
     to: u64,
     ends: ObjectEnds,
 }
@@ -217,11 +216,11 @@ struct ArgumentFile {
     buffer: Vec<u8>,
     /// The position in the file, after decompression, of the first byte of the buffer.
     offset: u64,
-    /// The position in the buffer of the first byte that was not read yet.
+    /// The position in the buffer of the first byte that has not been read.
     start: usize,
     /// The position in the file up to which braces have been counted.
     counted: u64,
-    /// The ends of objects among the bytes that were counted before.
+    /// The ends of objects among the bytes that have been counted.
     known_ends: Option<KnownEnds>,
     /// The line of the file at `start`, from 1.
     line: u64,
@@ -262,8 +261,8 @@ impl ArgumentFile {
         }
     }
 
-    /// A fault of the argument that begins here: what is wrong, the position in the file, and the argument's id if it can be seen. A file
-    /// with all arguments on one line could not be mended by the number of the line alone.
+    /// A fault of the argument that begins here: what is wrong, the position in the file, and the argument's id if it can be seen. A file with all
+    /// arguments on one line cannot be mended with the line number only.
     fn fault(&self, what: &str) -> Fault {
         let mut what = format!("{what} (byte {}", self.offset + self.start as u64);
         if let Some(id) = self.visible_id() {
@@ -273,7 +272,7 @@ impl ArgumentFile {
         source::fault(FaultKind::Argument, &self.path, self.line, what)
     }
 
-    /// The id of an argument that begins here with its id and may be broken after it.
+    /// The id of the argument that begins here, if the id comes first. The rest of the argument may be broken.
     fn visible_id(&self) -> Option<&str> {
         let rest = self.buffer.get(self.start..)?.strip_prefix(b"{")?;
         let rest = rest.trim_ascii_start().strip_prefix(b"\"id\"")?;
@@ -312,7 +311,7 @@ impl ArgumentFile {
         let passed = self.buffer.get(self.start..at).unwrap_or_default();
         self.line += passed.iter().filter(|&&b| b == b'\n').count() as u64;
         self.start = at;
-        // a longer rest would be moved again and again
+        // moving a longer rest again and again would take too long
         if self.start > 4 * BLOCK && self.start >= self.buffer.len() / 2 {
             self.buffer.drain(..self.start);
             self.offset += self.start as u64;
@@ -335,8 +334,8 @@ impl ArgumentFile {
         }
     }
 
-    /// The end of the object that begins here, `None` if it has no end or more than [`MAX_DOCUMENT_BYTES`]. Braces are counted once: where
-    /// they have been counted for an object before, the end is looked up.
+    /// The end of the object that begins here; `None` if it has no end or is longer than [`MAX_DOCUMENT_BYTES`]. Braces are counted only once: if
+    /// they have been counted for an earlier object, the end is looked up.
     fn object_end(&mut self) -> Option<usize> {
         let here = self.offset + self.start as u64;
         let end = if here < self.counted {
@@ -379,7 +378,7 @@ impl ArgumentFile {
         let known = self.known_ends.take();
         let known = match known.filter(|known| (known.from..known.to).contains(&here)) {
             Some(known) => known,
-            // an object has at most MAX_DOCUMENT_BYTES: if it begins within so many bytes, it ends within twice as many
+            // an object has at most MAX_DOCUMENT_BYTES: if it begins within that many bytes, it ends within twice that many
             None => {
                 while self.buffer.len() - self.start < 2 * MAX_DOCUMENT_BYTES && self.fill() {}
                 let window = self.buffer.get(self.start..).unwrap_or_default();
@@ -402,8 +401,8 @@ impl ArgumentFile {
         end
     }
 
-    /// Moves to the next `{"id"` in the buffer before `end`, and to `end` if there is none. Used after a broken argument, where braces
-    /// cannot be relied on. Returns whether there was one.
+    /// Moves to the next `{"id"` in the buffer before `end`, or to `end` if there is none. Returns whether there is one. It is used after a broken
+    /// argument, whose braces cannot be relied on.
     fn resume(&mut self, end: usize) -> bool {
         let from = self.start + 1;
         let bytes = self.buffer.get(from..end).unwrap_or_default();
@@ -469,7 +468,7 @@ impl Iterator for ArgumentFile {
                     None => {
                         self.position = Position::End;
                         if !self.has_array && self.read_error.is_none() {
-                            return Some(Err(self.fault("there is no array of arguments in it")));
+                            return Some(Err(self.fault("it has no array of arguments")));
                         }
                     }
                 },
@@ -478,7 +477,7 @@ impl Iterator for ArgumentFile {
                         Some(b'{') => return Some(self.read_object()),
                         Some(b']') => self.position = Position::Outside,
                         Some(_) => {
-                            let fault = self.fault("something that is no argument");
+                            let fault = self.fault("something that is not an argument");
                             self.skip_to(|b| b == b'{' || b == b']');
                             return Some(Err(fault));
                         }

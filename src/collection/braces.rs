@@ -1,7 +1,7 @@
 //! The ends of JSON objects in a damaged file.
 //!
-//! After a broken argument the reader tries each place where the next one may begin. To count braces anew from each of these places would
-//! take time that grows with the square of the file. Here one pass from the last byte to the first finds the ends of all objects.
+//! After a broken argument the reader tries each place where the next argument can begin. Counting braces again from each of these places would take
+//! time that grows with the square of the file's size. Instead, one pass from the last byte to the first finds the ends of all objects.
 
 /// No position.
 const NONE: u32 = u32::MAX;
@@ -16,19 +16,19 @@ pub(super) struct ObjectEnds {
 struct Close {
     /// The position after it.
     end: u32,
-    /// Index of the next closing brace after it that has no opening brace between them, [`NONE`] if there is none.
+    /// The index of the next closing brace after it with no opening brace between the two; [`NONE`] if there is none.
     next: u32,
 }
 
 impl ObjectEnds {
     /// Finds the ends in a window of fewer than 2^32 - 2 bytes.
     ///
-    /// Whether a brace is in a string depends on where reading begins, so each position has two states: outside and inside a string. For
-    /// each state, the loop keeps the first closing brace after the position whose opening brace, if there is one, is before the position.
+    /// Whether a brace is in a string depends on where reading begins, so each position has two states: outside and inside a string. For each state,
+    /// the loop keeps the first closing brace after the position that closes no object beginning after the position.
     pub fn of(bytes: &[u8]) -> Self {
         let mut ends = Vec::new();
         let mut closes: Vec<Close> = Vec::new();
-        // indices of closing braces, from one and from two bytes later
+        // indices of these closing braces for the next byte; `inside_after` is for the byte after the next
         let (mut outside, mut inside, mut inside_after) = (NONE, NONE, NONE);
         for (at, byte) in bytes.iter().enumerate().rev() {
             let at = at as u32;

@@ -1,5 +1,5 @@
-//! Collections of any texts: those of BEIR, and those that TIREx and `ir_datasets` export. A file, plain or gzip, with a JSON object on each
-//! line: `{"_id", "title", "text"}`, `{"docno", "text"}` or `{"doc_id", "title", "text"}`.
+//! Collections of any texts: those of BEIR, and exports of TIREx and `ir_datasets`. A collection is one file, plain or gzip, with a JSON object on
+//! each line: `{"_id", "title", "text"}`, `{"docno", "text"}` or `{"doc_id", "title", "text"}`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::lines::JsonLines;
 use super::source;
 use crate::trec::{DocId, Fault, FaultKind};
 
-/// The names of files of documents, in the order in which they are looked for.
+/// The names of files of documents, in the order in which they are searched for.
 const NAMES: [&str; 4] = [
     "corpus.jsonl",
     "corpus.jsonl.gz",
@@ -48,7 +48,7 @@ impl DocumentCollection {
         match files.find(|file| file.is_file()) {
             Some(file) => Ok(DocumentCollection { file }),
             None => bail!(
-                "{} holds no documents: there is none of {}",
+                "{} holds no documents: it contains none of {}",
                 path.display(),
                 NAMES.join(", ")
             ),
@@ -60,7 +60,7 @@ impl DocumentCollection {
         &self.file
     }
 
-    /// Reads the documents in order. A fault takes the place of a line that cannot be read.
+    /// Reads the documents in order. For a line that cannot be read, the iterator returns a fault.
     pub fn documents(&self) -> impl Iterator<Item = Result<TextDocument, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Document, RawDocument::document)
     }

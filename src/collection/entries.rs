@@ -1,4 +1,5 @@
-//! Texts as an index stores them: a collection that another process has read, a part of one, or what shards have found.
+//! Reads texts in the form in which an index stores them. Riposte's processes exchange such files: a collection that another process has read, a part
+//! of a collection, or the texts that shards have found.
 //!
 //! The file `riposte-texts.jsonl` begins with the line `{"format": 1, "task": "comparative"}`. Each other line is a text or a fault:
 //!
@@ -7,8 +8,8 @@
 //! {"fault": {"kind": "passage", "path": "passages.jsonl", "line": 12, "what": "…"}}
 //! ```
 //!
-//! `texts` has one text for each field of the task's index. `duplicate_of` names the first text with the same words in the whole collection,
-//! which may be in another part of it: so duplicates are not looked for again.
+//! `texts` has one text for each field of the task's index. `duplicate_of` names the first text of the whole collection with the same words. That
+//! text can be in another part of the collection, so the reader of one part could not find it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -25,10 +26,10 @@ use crate::trec::{DocId, Fault, FaultKind, Stance, TextTask};
 /// The name of the file.
 pub const FILE: &str = "riposte-texts.jsonl";
 
-/// Changes when lines change.
+/// The version of the format. It changes when the lines get other keys or other meanings.
 const FORMAT: u32 = 1;
 
-/// The first line is not longer.
+/// Maximum length of the first line, in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 10;
 
 #[derive(Deserialize)]
@@ -38,12 +39,12 @@ struct Header {
     task: String,
 }
 
-/// A text with what an index stores beside it.
+/// A text, with the other data that an index stores about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredText {
     pub id: DocId,
-    /// One for each field.
+    /// One text for each field of the index.
     pub texts: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Stance>,
@@ -51,10 +52,10 @@ pub struct StoredText {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub portal: Option<Portal>,
-    /// The first text with the same words.
+    /// The first text of the whole collection with the same words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<DocId>,
-    /// Vectors of its passages.
+    /// The vectors of the text's passages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vectors: Vec<StoredVectors>,
 }
@@ -63,11 +64,11 @@ pub struct StoredText {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredVectors {
-    /// Of what they are, and what made them.
+    /// The field, the way to split texts and the encoder that the vectors belong to.
     pub of: String,
-    /// Numbers in a vector; 0 if there are no passages.
+    /// The number of components of each vector; 0 if there are no passages.
     pub dimension: usize,
-    /// 16-bit floats, little-endian, in base64.
+    /// All vectors as 16-bit floats, little-endian, in base64.
     pub numbers: String,
 }
 
@@ -79,7 +80,7 @@ enum Line {
     Text(StoredText),
 }
 
-/// A directory with the file.
+/// A directory that contains the file.
 #[derive(Clone, Debug)]
 pub struct EntryCollection {
     file: PathBuf,
@@ -87,10 +88,10 @@ pub struct EntryCollection {
 }
 
 impl EntryCollection {
-    /// Finds the file in a directory; `None` if it is not there.
+    /// Finds the file in a directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// Its first line is not that of this format.
+    /// The first line of the file is not a header of this format.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
         let file = dir.join(FILE);
         if !file.is_file() {
@@ -103,7 +104,7 @@ impl EntryCollection {
         }))
     }
 
-    /// The task whose texts it has.
+    /// The task that the texts belong to.
     pub fn task(&self) -> TextTask {
         self.task
     }
@@ -113,8 +114,8 @@ impl EntryCollection {
         &self.file
     }
 
-    /// Reads the texts in order. A fault takes the place of a line that cannot be read, and of each that was found when the collection was
-    /// read.
+    /// Reads the texts in order. The iterator returns a fault for each line that cannot be read, and each fault that was found when the collection
+    /// itself was read.
     pub fn texts(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
         let lines = JsonLines::new(&self.file, FaultKind::Document, checked);
         lines.filter_map(|line| match line {
@@ -128,7 +129,9 @@ impl EntryCollection {
 fn checked(line: Line) -> Result<Line, String> {
     match &line {
         Line::Text(text) => source::bad_id(&text.id.0).map_or(Ok(()), Err),
-        Line::Header(header) if header.format != FORMAT => Err("another format".to_owned()),
+        Line::Header(header) if header.format != FORMAT => {
+            Err("a header of another format".to_owned())
+        }
         Line::Header(_) | Line::Fault { .. } => Ok(()),
     }?;
     Ok(line)
@@ -137,10 +140,10 @@ fn checked(line: Line) -> Result<Line, String> {
 fn read_header(file: &Path) -> Result<TextTask> {
     let mut line = String::new();
     BufReader::new(File::open(file)?.take(MAX_HEADER_BYTES)).read_line(&mut line)?;
-    let header: Header = serde_json::from_str(&line).context("its first line is not understood")?;
+    let header: Header = serde_json::from_str(&line).context("its first line is not a header")?;
     ensure!(
         header.format == FORMAT,
-        "it is of format {}, and this version of riposte reads format {FORMAT}",
+        "it has format {}, but this version of riposte reads format {FORMAT}",
         header.format
     );
     TextTask::parse(&header.task).with_context(|| format!("there is no task {:?}", header.task))

@@ -1,4 +1,4 @@
-//! Documents of an image collection as frames of a stream, from a program that has the files elsewhere.
+//! Reads documents of an image collection from a stream of frames. The program that writes the stream has the files elsewhere.
 //!
 //! A frame is the length of its header (8 bytes, little-endian), the header, and the bytes of the files in the order in which the header lists
 //! them. The header is JSON:
@@ -7,8 +7,8 @@
 //! {"document": "I0a1b…", "dir": "/data/images/I0a/I0a1b…", "files": [{"path": "image.png", "size": 812}, …]}
 //! ```
 //!
-//! `dir` is where the files really are: faults name it. A file with `"omitted": true` has this size, but its bytes do not follow. It is for
-//! files that are too large to be read, and for those that nothing is computed from.
+//! `dir` is the directory that the files come from; faults name it. If a file has `"omitted": true`, the frame gives its size but not its bytes. That
+//! is for files that are too large to be read, and for files from which nothing is computed.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -20,7 +20,7 @@ use serde::Deserialize;
 use super::images::{Entry, MAX_FILE_BYTES, is_document_id};
 use crate::trec::DocId;
 
-/// A longer header is refused. With the longest paths it lists more than ten thousand files.
+/// Maximum length of a header, in bytes. It suffices for more than ten thousand files with the longest paths.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
 /// Maximum number of files in a frame. Documents of the real crawl have a few hundred.
@@ -29,7 +29,7 @@ const MAX_FILES: usize = 50_000;
 /// Maximum length of a path in a frame, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
-/// Maximum number of bytes that the files of a frame have together: they are on disk at a time.
+/// Maximum size of all files of a frame, in bytes. They are on disk at the same time.
 const MAX_FRAME_BYTES: u64 = 1 << 30;
 
 #[derive(Deserialize)]
@@ -53,30 +53,30 @@ struct FileHeader {
 /// A document whose files have been written to a directory. They are removed when this is dropped.
 #[derive(Debug)]
 pub struct FramedDocument {
-    /// The document, with the directory in which its files are now.
+    /// The document. Its directory is the one that its files were written to.
     pub entry: Entry,
-    /// The directory that faults name.
+    /// The directory that faults name instead.
     pub shown: PathBuf,
 }
 
 impl Drop for FramedDocument {
     fn drop(&mut self) {
-        // what cannot be removed only takes space until the directory of all frames is removed
+        // a file that cannot be removed only takes space until the directory of all frames is removed
         let _ = fs::remove_dir_all(&self.entry.dir);
     }
 }
 
-/// Reads the next frame, and writes its files into a directory within `into`. None at the end of the stream.
+/// Reads the next frame, and writes its files into a new directory within `into`. Returns `None` at the end of the stream.
 ///
 /// # Errors
-/// The stream is cut, is no stream of frames, or exceeds a bound; or the files cannot be written.
+/// The stream is truncated, is not a stream of frames, or exceeds a limit; or the files cannot be written.
 pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocument>> {
     let Some(length) = read_length(input)? else {
         return Ok(None);
     };
     ensure!(
         length <= MAX_HEADER_BYTES,
-        "a header of {length} bytes; the most is {MAX_HEADER_BYTES}: this is no stream of frames"
+        "the header has {length} bytes, but {MAX_HEADER_BYTES} is the limit: this is not a stream of frames"
     );
     let mut bytes = Vec::new();
     (&mut *input)
@@ -87,7 +87,7 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
         bytes.len() as u64 == length,
         "the stream ends within a header"
     );
-    let header: Header = serde_json::from_slice(&bytes).context("the header is not understood")?;
+    let header: Header = serde_json::from_slice(&bytes).context("the header cannot be parsed")?;
     check(&header)?;
     let id = header.document;
     let dir = into.join(&id);
@@ -105,7 +105,7 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
     Ok(Some(document))
 }
 
-/// The length of the next header; None if the stream ends before it.
+/// The length of the next header; `None` if the stream ends before it.
 fn read_length(input: &mut dyn Read) -> Result<Option<u64>> {
     let mut bytes = [0; 8];
     let mut read = 0;
@@ -130,7 +130,7 @@ fn check(header: &Header) -> Result<()> {
     let files = header.files.len();
     ensure!(
         files <= MAX_FILES,
-        "{id}: {files} files; the most is {MAX_FILES}"
+        "{id}: {files} files, but {MAX_FILES} is the limit"
     );
     let mut total = 0u64;
     for file in &header.files {
@@ -145,14 +145,14 @@ fn check(header: &Header) -> Result<()> {
         if !file.omitted {
             ensure!(
                 *size <= MAX_FILE_BYTES,
-                "{id}: {path:?} has {size} bytes; the most is {MAX_FILE_BYTES}, and larger files are to be omitted"
+                "{id}: {path:?} has {size} bytes; {MAX_FILE_BYTES} is the limit, and larger files must be omitted"
             );
             total = total.saturating_add(*size);
         }
     }
     ensure!(
         total <= MAX_FRAME_BYTES,
-        "{id}: its files have {total} bytes; the most is {MAX_FRAME_BYTES}"
+        "{id}: its files have {total} bytes, but {MAX_FRAME_BYTES} is the limit"
     );
     Ok(())
 }
@@ -163,7 +163,7 @@ fn copy(header: &FileHeader, input: &mut dyn Read, dir: &Path) -> Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).context("cannot create its directory")?;
     }
-    // a path that the header repeats is an error here
+    // this is an error if the header lists a path twice
     let mut file = File::create_new(&path).context("cannot create it")?;
     if header.omitted {
         return file
@@ -197,7 +197,7 @@ mod tests {
     fn refusal(stream: &[u8]) -> String {
         let home = tempfile::tempdir().unwrap();
         let error = read_frame(&mut &*stream, home.path()).unwrap_err();
-        // neither outside of the directory nor within it is anything left
+        // nothing is left, neither in the directory nor outside it
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
         format!("{error:#}")
     }
@@ -237,8 +237,8 @@ mod tests {
     #[test]
     fn what_is_no_frame_is_refused() {
         for (stream, what) in [
-            (vec![0xff; 40], "this is no stream of frames"),
-            (frame("{", b""), "the header is not understood"),
+            (vec![0xff; 40], "this is not a stream of frames"),
+            (frame("{", b""), "the header cannot be parsed"),
             (
                 frame(r#"{"document": "I0/../..", "files": []}"#, b""),
                 "not the id of an image",
@@ -259,7 +259,7 @@ mod tests {
             assert!(said.contains("not a path within"), "{said}");
         }
         let large = format!(r#"{{"path": "image.png", "size": {}}}"#, MAX_FILE_BYTES + 1);
-        assert!(refusal(&frame(&files(&large), b"")).contains("larger files are to be omitted"));
+        assert!(refusal(&frame(&files(&large), b"")).contains("larger files must be omitted"));
         let many = vec![format!(r#"{{"path": "x", "size": {MAX_FILE_BYTES}}}"#); 5].join(",");
         assert!(refusal(&frame(&files(&many), b"")).contains("its files have"));
         let twice = files(r#"{"path": "x", "size": 1}, {"path": "x", "size": 1}"#);

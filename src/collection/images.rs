@@ -1,7 +1,7 @@
-//! The image collections of Touché 2022 to 2025: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it. Those of
-//! 2024 and 2025 have a caption and the text in the image as the organisers read it.
+//! The image collections of Touché 2022 to 2025: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it. Images of 2024
+//! and 2025 also have a caption, and the text in the image as the organisers' OCR read it.
 //!
-//! In memory are only the ids and directories of all documents; their contents are read one document at a time.
+//! Only the ids and directories of all documents are kept in memory. Their contents are read one document at a time.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,10 +16,10 @@ use super::regular;
 use crate::disk::Stamp;
 use crate::trec::{DocId, Fault, FaultKind};
 
-/// A larger file is a fault. The largest page of the real crawl has 1 MB, the largest image 60 MB.
+/// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
 pub(super) const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// More bytes of a document's texts (pages, XPaths, rankings, URLs) together are a fault: they are in memory at a time.
+/// Maximum size of a document's texts (pages, XPaths, rankings, URLs) together, in bytes; more is a fault. They are in memory at the same time.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
 
 /// The names of image files. The first one that can be decoded is used.
@@ -50,19 +50,19 @@ pub struct Listing {
     /// A hash over the names and sizes of all files that evidence is computed from, as 16 hex digits. If it changes, the evidence
     /// is computed again. It leaves out the files' times, so a copy of a collection can use the same evidence.
     pub fingerprint: String,
-    /// A hash over names, sizes, times and inodes of the same files: as long as it is the same, so are their contents. Empty if a file
-    /// has just been written, since its time may stay the same if it is written once more.
+    /// A hash over the names, sizes, times and inodes of the same files. While it is the same, so are their contents. Empty if a file has just been
+    /// written: writing it again might not change its time.
     pub state: String,
-    /// All these files.
+    /// All files that evidence is computed from.
     files: Vec<PathBuf>,
 }
 
-/// What identifies the files of a document.
+/// Hashes that identify the files of a document and their contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileState {
-    /// [`Listing::state`]
+    /// See [`Listing::state`].
     pub state: String,
-    /// [`Entry::content`]
+    /// See [`Entry::content`].
     pub content: String,
 }
 
@@ -77,12 +77,12 @@ pub struct ImageDocument {
     pub pages: Vec<PageDocument>,
 }
 
-/// The texts that the makers of a collection give for an image; empty where there are none.
+/// The texts that the makers of a collection give for an image. A text that is missing is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GivenTexts {
     /// `image-caption.txt`: what the image shows, in a sentence.
     pub caption: String,
-    /// `image-text.txt`: the text in the image, as they have read it.
+    /// `image-text.txt`: the text in the image, as the makers recognised it.
     pub text: String,
 }
 
@@ -122,7 +122,7 @@ pub struct CrawlRank {
 }
 
 impl ImageCollection {
-    /// A collection of which the images are elsewhere.
+    /// A collection without documents, for images that come from elsewhere.
     pub(crate) fn without_images(dir: &Path) -> Self {
         ImageCollection {
             dir: dir.to_owned(),
@@ -206,7 +206,7 @@ impl ImageCollection {
         &self.entries
     }
 
-    /// Leaves out all documents but these, which are sorted by id.
+    /// Keeps only these documents. `ids` must be sorted.
     pub fn retain(&mut self, ids: &[DocId]) {
         self.entries
             .retain(|entry| ids.binary_search(&entry.id).is_ok());
@@ -287,16 +287,15 @@ impl Entry {
         }
     }
 
-    /// A hash over the names and contents of all files of the listing. A file that cannot be read counts as one with this error as
-    /// its content.
+    /// A hash over the names and contents of all files of the listing. If a file cannot be read, the error is hashed instead of its contents.
     pub fn content(&self, listing: &Listing) -> String {
         let mut hash = Sha256::new();
         for path in &listing.files {
             let name = path.strip_prefix(&self.dir).unwrap_or(path);
-            // a hash of its own for each file, so that nothing depends on where one ends
+            // each file has a separate hash, so that bytes cannot move from one file to the next unnoticed
             let mut of_file = Sha256::new();
             let read = regular::open(path).and_then(|file| {
-                // of a larger file no evidence is computed
+                // no evidence is computed from a larger file
                 io::copy(
                     &mut file.take(MAX_FILE_BYTES),
                     &mut HashWriter(&mut of_file),
@@ -311,7 +310,7 @@ impl Entry {
         first_half(hash)
     }
 
-    /// Reads everything except the image. What is missing or broken is a fault, and empty in the result.
+    /// Reads everything except the image. What is missing or broken becomes a fault, and is empty in the result.
     pub fn read(&self, listing: &Listing, faults: &mut Vec<Fault>) -> ImageDocument {
         if listing.images.is_empty() {
             faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
@@ -348,7 +347,7 @@ impl Entry {
     }
 }
 
-/// Hashes what is written to it.
+/// A writer that hashes the bytes it gets.
 struct HashWriter<'a>(&'a mut Sha256);
 
 impl io::Write for HashWriter<'_> {
@@ -362,7 +361,7 @@ impl io::Write for HashWriter<'_> {
     }
 }
 
-/// The first half of a SHA-256 in hexadecimal. It has to detect changes, not forgery.
+/// The first half of a SHA-256 in hexadecimal. It detects changes; it need not withstand forgery.
 fn first_half(hash: Sha256) -> String {
     let digest = hash.finalize();
     digest[..16].iter().map(|b| format!("{b:02x}")).collect()
@@ -423,7 +422,7 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
     }
 }
 
-/// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it; a broken line is.
+/// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it. A broken line is a fault.
 fn read_rankings(path: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
     if !path.exists() {
         return Vec::new();
@@ -494,7 +493,7 @@ impl TextFiles {
     fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, String> {
         let bytes = regular::read(path, self.left).map_err(|error| match error.kind() {
             ErrorKind::FileTooLarge => format!(
-                "more than the {} bytes that are left for it: of a document's texts, {MAX_TEXT_BYTES} bytes are read",
+                "more than the {} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document",
                 self.left
             ),
             _ => reason(&error),
@@ -530,7 +529,7 @@ fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
 /// What is at a path.
 enum Found {
     File,
-    /// Something that is no regular file.
+    /// Something that is not a regular file.
     Other,
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! Reading files with a JSON object on each line, plain or gzip, one line at a time.
+//! Reads files that have a JSON object on each line, plain or gzip, one line at a time.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use super::source::{self, MAX_DOCUMENT_BYTES};
 use crate::trec::{Fault, FaultKind};
 
-/// Reads a document from each line of a file that is not blank. A fault takes the place of a line that cannot be read.
+/// Reads a document from each line of a file that is not blank. For a line that cannot be read, the iterator returns a fault.
 ///
 /// `R` is the JSON of a line, `D` the document.
 pub(super) struct JsonLines<R, D> {
     path: PathBuf,
-    /// What a line contains.
+    /// The kind of the faults in this file.
     kind: FaultKind,
-    /// Makes a document of a line's JSON, or says why it is none.
+    /// Makes a document from the JSON of a line, or says why it cannot.
     document: fn(R) -> Result<D, String>,
     reader: Option<BufReader<Box<dyn Read + Send>>>,
     line: u64,
@@ -47,7 +47,7 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
         }
     }
 
-    /// The documents and faults, each with the number of its line, from 1.
+    /// The documents and faults, each with its line number, from 1.
     pub(super) fn numbered(mut self) -> impl Iterator<Item = (u64, Result<D, Fault>)> {
         std::iter::from_fn(move || {
             let next = self.next()?;
@@ -120,7 +120,7 @@ impl<R: DeserializeOwned, D> Iterator for JsonLines<R, D> {
                 1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line),
                 _ => &line,
             };
-            // without the line break: serde would report an error at the end of the line as one on the next line
+            // without the line break, because serde would report an error at the end of the line as one on the next line
             let bytes = bytes.trim_ascii();
             if !bytes.is_empty() {
                 return Some(self.parse(bytes));

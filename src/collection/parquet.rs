@@ -1,4 +1,4 @@
-//! The rows of Parquet files, as Spark writes them: many files in a directory, perhaps divided into directories by the values of columns.
+//! Reads Parquet files as Spark writes them: many files in a directory, possibly divided into directories by the values of columns.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,20 +12,20 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::regular;
 
-/// How deep directories are looked into. Spark makes one for each column by which files are divided.
+/// Maximum depth of directories. Spark makes one level for each column that divides the files.
 const MAX_DEPTH: usize = 8;
 
-/// The Parquet files in a directory and in those within it, sorted by path. Names that begin with a dot or an underscore are not looked at,
-/// as Spark does not.
+/// The Parquet files in a directory and its subdirectories, sorted by path. Names that begin with a dot or an underscore are ignored, as Spark
+/// ignores them.
 ///
 /// # Errors
-/// A directory cannot be listed, has another file, or there is no file at all.
+/// A directory cannot be listed or contains another kind of file, or there is no Parquet file.
 pub fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     list(dir, 0, &mut files)?;
     files.sort();
     if files.is_empty() {
-        bail!("{}: no Parquet file is in it", dir.display());
+        bail!("there is no Parquet file in {}", dir.display());
     }
     Ok(files)
 }
@@ -34,7 +34,7 @@ fn list(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let listing = || format!("cannot list {}", dir.display());
     ensure!(
         depth < MAX_DEPTH,
-        "{}: directories within directories",
+        "{} has more than {MAX_DEPTH} levels of directories",
         dir.display()
     );
     for entry in fs::read_dir(dir).with_context(listing)? {
@@ -48,13 +48,13 @@ fn list(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
         } else if path.extension().is_some_and(|end| end == "parquet") {
             files.push(path);
         } else {
-            bail!("{} is no Parquet file", path.display());
+            bail!("{} is not a Parquet file", path.display());
         }
     }
     Ok(())
 }
 
-/// Calls `each` with the rows of a file; `columns` are those that are read, by default all.
+/// Calls `each` with each row of a file. Only `columns` are read; `None` means all columns.
 ///
 /// # Errors
 /// The file cannot be read or lacks a column, or `each` fails.
@@ -74,7 +74,7 @@ pub fn each_row(
         }
         Ok(())
     };
-    // the library was not written for files that somebody has damaged
+    // the library can panic on damaged files
     let done = catch_unwind(AssertUnwindSafe(&mut read));
     let done = done.unwrap_or_else(|_| Err(anyhow!("it is damaged (the message is above)")));
     done.with_context(|| format!("cannot read {}", path.display()))
@@ -86,13 +86,13 @@ fn project(schema: &Type, columns: &[&str]) -> Result<Type> {
         let mut fields = schema.get_fields().iter();
         let found = fields.find(|field| field.name() == *name);
         let found = found.with_context(|| {
-            format!("it has no column {name}: riposte-spark has not written it")
+            format!("it has no column {name}, so riposte-spark did not write it")
         })?;
         Ok(Arc::clone(found))
     };
     let fields = columns.iter().map(field).collect::<Result<_>>()?;
     let mut builder = Type::group_type_builder(schema.name()).with_fields(fields);
-    // the root is to be the same, and not every program gives it a repetition
+    // the root must be the same as in the file, and not every program gives it a repetition
     let root = schema.get_basic_info();
     if root.has_repetition() {
         builder = builder.with_repetition(root.repetition());

@@ -1,7 +1,7 @@
 //! The passages of Touché 2022, Task 2: a file, plain or gzip, with `{"id", "contents", "chatNoirUrl"}` on each line.
 //!
-//! There is a version of the collection that was expanded by DocT5Query, with the predicted queries at the end of `contents`.
-//! Predicted queries in a field of their own are read, too.
+//! There is a version of the collection that was expanded by DocT5Query: the predicted queries are at the end of `contents`. Predicted queries in a
+//! separate field are read, too.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl PassageCollection {
         &self.file
     }
 
-    /// Reads the passages in order. A fault takes the place of a line that cannot be read.
+    /// Reads the passages in order. For a line that cannot be read, the iterator returns a fault.
     pub fn passages(&self) -> impl Iterator<Item = Result<Passage, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Passage, RawPassage::passage)
     }

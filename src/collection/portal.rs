@@ -25,7 +25,7 @@ impl Portal {
         Portal::Parliamentary,
     ];
 
-    /// Its name, which is also that of its file in the corpus.
+    /// The portal's name, which is also the name of its file in the corpus.
     pub fn name(self) -> &'static str {
         match self {
             Portal::Debateorg => "debateorg",
@@ -47,13 +47,13 @@ impl Portal {
         }
     }
 
-    /// The portal with that name.
+    /// The portal with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Portal::ALL.into_iter().find(|portal| portal.name() == name)
     }
 
-    /// The portal of an argument, by what it says of its source ("debateorg", "www.debate.org", "Canadian Parliament") or its page's address
-    /// or, if neither tells, by the name of the file that it is in.
+    /// The portal of an argument: from the argument's source ("debateorg", "www.debate.org", "Canadian Parliament"), else from the address of its
+    /// page, else from the name of its file.
     pub(super) fn of(source: Option<&str>, url: Option<&str>, file: &Path) -> Option<Self> {
         let named = |text: &str| {
             let letters = text.chars().filter(char::is_ascii_alphabetic);

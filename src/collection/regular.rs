@@ -1,4 +1,4 @@
-//! Opening the files of collections. Only regular files are opened: a FIFO would wait for a writer, and a device has no end.
+//! Opens the files of collections. Only regular files are opened: a FIFO would wait for a writer, and a device has no end.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -9,14 +9,14 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be opened, or it is a directory, FIFO, socket or device. The message does not name the path.
 pub fn open(path: &Path) -> io::Result<File> {
-    // opening a device can have effects of its own, so its kind is checked before
+    // opening a device can have side effects, so the kind is checked first
     expect_file(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // Opening does not wait if the path has become a FIFO meanwhile. Reading a regular file is not changed by this flag.
+        // Opening does not wait if the path has become a FIFO meanwhile. This flag does not affect reading a regular file.
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     }
     let file = options.open(path)?;
@@ -27,10 +27,10 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As for [`open`], or the file is longer.
+/// Those of [`open`], or the file is longer.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || {
-        let what = format!("more than {most} bytes, the most that is read of such a file");
+        let what = format!("more than {most} bytes, the limit for such a file");
         io::Error::new(io::ErrorKind::FileTooLarge, what)
     };
     let file = open(path)?;
@@ -55,7 +55,7 @@ fn expect_file(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// What something is that is not a regular file.
+/// The kind of a file that is not a regular file.
 fn kind(file_type: FileType) -> &'static str {
     #[cfg(unix)]
     {

@@ -1,7 +1,7 @@
-//! A text collection that is divided into shards, each with its indexes: what `riposte merge` takes from a cluster.
+//! A text collection that is divided into shards, each with separate indexes. `riposte merge` makes it from the results of a cluster.
 //!
-//! The file `riposte-shards.json` lists them: `{"format": 1, "task": "comparative", "shards": ["00000", "00001", …], "content": "…"}`. A shard is a
-//! directory beside the file, with an index for each analyzer. Its texts are stored in each of them.
+//! The file `riposte-shards.json` lists the shards: `{"format": 1, "task": "comparative", "shards": ["00000", "00001", …], "content": "…"}`. A shard
+//! is a directory beside the file, with an index for each analyzer. Each of these indexes stores the shard's texts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use crate::trec::TextTask;
 /// The name of the file.
 pub const FILE: &str = "riposte-shards.json";
 
-/// In each shard, the path beside which its indexes are, as [`crate::index::corpus::directory`] takes it.
+/// A path within each shard. The shard's indexes are beside it, at the place that [`crate::index::corpus::directory`] derives from it.
 pub const BASE: &str = "texts.sqlite";
 
-/// Changes when the file changes.
+/// The version of the format of the file.
 const FORMAT: u32 = 1;
 
-/// Maximum number of shards. All of them are open at once.
+/// Maximum number of shards. All of them are open at the same time.
 const MAX_SHARDS: usize = 10_000;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,11 +29,11 @@ struct List {
     format: u32,
     task: String,
     shards: Vec<String>,
-    /// Identifies what is in them.
+    /// Identifies the contents of the shards.
     content: String,
 }
 
-/// A directory with shards.
+/// A directory of shards.
 #[derive(Clone, Debug)]
 pub struct ShardCollection {
     file: PathBuf,
@@ -43,10 +43,10 @@ pub struct ShardCollection {
 }
 
 impl ShardCollection {
-    /// Finds the shards in a directory; `None` if there is no list of them.
+    /// Finds the shards in a directory; `None` if it contains no list of shards.
     ///
     /// # Errors
-    /// The list cannot be read, or is none.
+    /// The file cannot be read, or is not a list of shards.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
         let file = dir.join(FILE);
         if !file.is_file() {
@@ -60,7 +60,7 @@ impl ShardCollection {
             list.format == FORMAT
                 && list.shards.len() <= MAX_SHARDS
                 && list.shards.iter().all(is_name),
-            "{} is no list of shards that this version of riposte reads",
+            "{} is not a list of shards that this version of riposte can read",
             file.display()
         );
         Ok(Some(ShardCollection {
@@ -75,7 +75,7 @@ impl ShardCollection {
     /// Writes the list of the shards in a directory.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The list cannot be written.
     pub fn write(dir: &Path, task: TextTask, shards: &[String], content: &str) -> Result<()> {
         let list = List {
             format: FORMAT,
@@ -88,22 +88,22 @@ impl ShardCollection {
         written.with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// The task whose texts they have.
+    /// The task that the texts of the shards belong to.
     pub fn task(&self) -> TextTask {
         self.task
     }
 
-    /// The list.
+    /// The path of the list.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The path in each shard beside which its indexes are.
+    /// A path in each shard; the shard's indexes are beside it.
     pub fn bases(&self) -> Vec<PathBuf> {
         self.shards.iter().map(|shard| shard.join(BASE)).collect()
     }
 
-    /// Identifies what is in the shards.
+    /// Identifies the contents of the shards.
     pub fn content(&self) -> &str {
         &self.content
     }

@@ -1,4 +1,4 @@
-//! Reading the files of text collections, plain or gzip, and reporting faults in them.
+//! Reads the files of text collections, plain or gzip, and reports faults in them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use super::regular;
 use crate::trec::escape::unfit_field;
 use crate::trec::{Fault, FaultKind};
 
-/// A longer argument, passage or document is a fault. The longest argument of args.me has less than 1 MB.
+/// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 /// Opens a regular file, and decompresses it if its first bytes are those of gzip.
@@ -33,17 +33,18 @@ fn unpacked(mut file: File) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// A longer line of a file that is read as a whole is an error. The longest one that is known, an explanation, has 100 kB.
+/// Maximum length of a line, in bytes, in a file that is read as a whole; a longer one is an error. The longest known lines are explanations, which
+/// are far shorter.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// A file of more lines is an error: what is kept of a line, or said of it, takes more memory than the line. The longest list that is known,
-/// of the ids of all passages of 2022, has 870,000.
+/// Maximum number of lines in such a file; more are an error. The data kept for a line, and messages about it, can take more memory than the line.
+/// The ids of all passages of 2022 are fewer.
 const MAX_LINES: usize = 2_000_000;
 
-/// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip. It may be a pipe: shells give runs and judgements
-/// so (`<(zcat run.txt.gz)`).
+/// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip. The file may be a pipe, because shells pass runs and
+/// judgements as pipes (`<(zcat run.txt.gz)`).
 ///
-/// Errors: it cannot be read or decompressed, or it has more than `limit` bytes after decompression, more than two million lines, or more than
+/// Errors: the file cannot be read or decompressed, or it has more than `limit` bytes after decompression, more than two million lines, or more than
 /// 16 MiB on a line.
 pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
@@ -51,7 +52,7 @@ pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_lines(file, limit).with_context(reading)
 }
 
-/// As [`read_bytes`], but only of a regular file: one of a collection.
+/// Like [`read_bytes`], but accepts only a regular file, as for all files of collections.
 pub(super) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
     let file = open(path).with_context(reading)?;
@@ -99,7 +100,7 @@ pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<Str
     }
 }
 
-/// The line and the words of an error in a JSON value that begins on `line`: serde's message, with the line number of the file.
+/// The line and the text of an error in a JSON value that begins on `line`: serde's message, with the line number of the file.
 pub(super) fn json_error(line: u64, error: &serde_json::Error) -> (u64, String) {
     let words = error.to_string();
     let what = words.split(" at line ").next().unwrap_or(&words);

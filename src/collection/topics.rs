@@ -1,4 +1,4 @@
-//! Files of topics, in UTF-8 or another encoding.
+//! Reads files of topics, in UTF-8 or another encoding.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::source::read_regular;
 use crate::trec::topic::{self, Topic};
 use crate::trec::{Fault, FaultKind};
 
-/// Maximum size of a file of topics. The largest one of the lab has 80 kB; BEIR has files of several hundred thousand queries.
+/// Maximum size of a file of topics, in bytes. BEIR has files of several hundred thousand queries.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The topics of a file, and what in it could not be read.
+/// The topics of a file, and the faults in it.
 #[derive(Clone, Debug)]
 pub struct ReadTopics {
     /// In the order of the file; at least one.
@@ -21,18 +21,18 @@ pub struct ReadTopics {
     pub faults: Vec<Fault>,
 }
 
-/// Reads a topics file (XML, or `queries.jsonl` of TIREx or BEIR), plain or gzip. The encoding is the one of its byte order mark or of its XML
-/// declaration, else UTF-8.
+/// Reads a topics file (XML, or `queries.jsonl` of TIREx or BEIR), plain or gzip. The encoding is that of the byte order mark or, without one, of the
+/// XML declaration; otherwise UTF-8.
 ///
-/// Errors, with the path: the file cannot be read, has more than 64 MiB, is not of that encoding, has a fault, or [`topic::parse`] fails.
+/// Errors, with the path: the file cannot be read, has more than 64 MiB, is not valid in its encoding, has a fault, or [`topic::parse`] fails.
 pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let reading = || reading(path);
     topic::parse(&read_text(path).with_context(reading)?).with_context(reading)
 }
 
-/// Reads a topics file like [`read_topics`], and passes over what is broken.
+/// Reads a topics file as [`read_topics`] does, but skips what is broken.
 ///
-/// Errors, with the path: the file cannot be read, has more than 64 MiB, is not of its encoding, or [`topic::read`] fails.
+/// Errors, with the path: the file cannot be read, has more than 64 MiB, is not valid in its encoding, or [`topic::read`] fails.
 pub(crate) fn read_topics_with_faults(path: &Path) -> Result<ReadTopics> {
     let reading = || reading(path);
     let file = topic::read(&read_text(path).with_context(reading)?).with_context(reading)?;
@@ -63,7 +63,7 @@ fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
         [0, b'<', ..] => UTF_16BE,
         _ => declared(bytes)?,
     };
-    // a byte order mark wins
+    // a byte order mark takes precedence
     let (text, encoding, has_errors) = encoding.decode(bytes);
     if has_errors {
         bail!("it is not {}", encoding.name());
@@ -86,7 +86,7 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding> {
     let label = value.trim_start_matches(['"', '\'']);
     let label = label.split(['"', '\'']).next().unwrap_or_default();
     match Encoding::for_label(label.as_bytes()) {
-        // if it were, the declaration could not be read as ASCII
+        // a declaration in UTF-16 could not be read as ASCII, so this one is wrong
         Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
         Some(encoding) => Ok(encoding),
         None => bail!("its encoding {label:?} is unknown"),

@@ -4,10 +4,10 @@ use std::io::{self, ErrorKind, Read};
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that are read at once.
+/// Number of bytes that are read at once.
 const BUFFER: usize = 1 << 18;
 
-/// The SHA-256 of what can be read from `file` until its end, in hexadecimal.
+/// The SHA-256 of everything that can be read from `file`, in hexadecimal.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,17 +1,17 @@
-//! Whether a file has been written again, by what the system says of it.
+//! Detects from a file's metadata whether the file has been written again.
 
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime};
 
-/// A file that was written less than this ago may be written again and show the same times: file systems count time in steps, the coarsest
-/// of two seconds.
+/// If a file was written less than this time ago, it can be written again without a change of its times: file systems count time in steps, the
+/// coarsest in steps of two seconds.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// What the system says of a file. As long as it stays the same, so does the content, if the file [`is_settled`](Stamp::is_settled).
+/// The metadata of a file. While they are the same, so is the content, if the file [`is_settled`](Stamp::is_settled).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Size, time of modification and, where there are inodes, the inode and the time of its last change, which no program can set. A copy
-    /// of the file has another stamp. The number of the device is left out, because it may change when a disk is mounted again.
+    /// Size, time of modification and, where there are inodes, the inode and the time of its last change, which no program can set. A copy of the
+    /// file has another stamp. The number of the device is left out, because it can change when a disk is mounted again.
     pub text: String,
     /// The time of the last change; `None` if the system does not have it.
     changed: Option<SystemTime>,
@@ -50,7 +50,7 @@ impl Stamp {
         Stamp { text, changed }
     }
 
-    /// Whether the file was last changed long enough before `now` that another change shows.
+    /// Whether the file was last changed so long before `now` that another change would show in its times.
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let age = self
             .changed

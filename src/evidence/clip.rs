@@ -1,8 +1,8 @@
 //! CLIP: images and short texts as vectors of one space (Radford et al. 2021, <https://arxiv.org/abs/2103.00020>).
 //!
-//! Any checkpoint directory in the Hugging Face layout can be loaded: `config.json`, `model.safetensors`, `tokenizer.json` and, if there
-//! is one, `preprocessor_config.json`. All sizes come from the configuration, so ViT-B/32, B/16 and L/14 need no code of their own. The vectors
-//! agree with those of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs).
+//! Any checkpoint directory in the Hugging Face layout can be loaded: `config.json`, `model.safetensors`, `tokenizer.json` and, if there is one,
+//! `preprocessor_config.json`. All sizes come from the configuration, so ViT-B/32, B/16 and L/14 need no separate code. The vectors agree with those
+//! of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs).
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::nn::transformer::examples::EXAMPLES;
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
 
-/// A loaded model. Its methods may be called from several threads.
+/// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
     sha: String,
     config: ClipConfig,
@@ -41,31 +41,31 @@ impl Clip {
         Self::load_with(dir, sha, Backend::default())
     }
 
-    /// As [`Clip::load`], with a given backend.
+    /// Like [`Clip::load`], with a given backend.
     ///
     /// # Errors
-    /// As [`Clip::load`].
+    /// Those of [`Clip::load`].
     pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
         Self::load_from(dir, sha, backend, &[])
             .with_context(|| format!("loading CLIP from {}", dir.display()))
     }
 
-    /// As [`Clip::load`], in int8 where the machine can. [`Clip::agreement`] says what that costs.
+    /// Like [`Clip::load`], but in int8 if the machine has instructions for it. [`Clip::agreement`] measures the loss of precision.
     ///
     /// # Errors
-    /// As [`Clip::load`].
+    /// Those of [`Clip::load`].
     pub fn load_in_int8(dir: &Path, sha: &str) -> Result<Self> {
         Self::load_from(dir, sha, Backend::Auto, EXAMPLES)
             .with_context(|| format!("loading CLIP from {}", dir.display()))
     }
 
-    /// Whether any product is computed in int8, by the towers that have been used.
+    /// Whether the towers that have been used compute any product in int8.
     pub fn numeric(&self) -> Numeric {
         self.towers.numeric()
     }
 
-    /// The least cosine between vectors in int8 and in floats, over the few texts and pictures by which the towers were quantised that have been
-    /// used; None in floats.
+    /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;
+    /// `None` in floats.
     pub fn agreement(&self) -> Option<f32> {
         self.towers.agreement()
     }
@@ -85,7 +85,7 @@ impl Clip {
     /// Checks all files of a checkpoint as [`Clip::load`] does, without reading the weights.
     ///
     /// # Errors
-    /// As [`Clip::load`].
+    /// Those of [`Clip::load`].
     pub fn check(dir: &Path) -> Result<()> {
         open(dir).with_context(|| format!("checking CLIP in {}", dir.display()))?;
         Ok(())
@@ -138,8 +138,8 @@ impl Clip {
         self.towers.embed_images(&values)
     }
 
-    /// A vector of unit length for each text. Texts are truncated to the model's longest (77 tokens, two special ones included). An empty
-    /// text has a vector, too.
+    /// A vector of unit length for each text. Texts are truncated to the model's maximum (77 tokens, including two special ones). An empty text has a
+    /// vector, too.
     ///
     /// # Errors
     /// The tokenizer or the device fails.
@@ -151,14 +151,14 @@ impl Clip {
     }
 }
 
-/// Everything but the weights, checked against the configuration.
+/// Reads and checks everything but the weights.
 fn open(dir: &Path) -> Result<(ClipConfig, Preprocessing, Tokenizer, Checkpoint)> {
     let config = ClipConfig::read(dir)?;
     let preprocessing = Preprocessing::read(dir)?;
     let side = config.vision.image_size;
     ensure!(
         preprocessing.output() == Some((side, side)),
-        "preprocessor_config.json makes images of {}, config.json wants {side} × {side}",
+        "preprocessor_config.json makes images of {}, config.json requires {side} × {side}",
         match preprocessing.output() {
             Some((height, width)) => format!("{height} × {width} (height × width)"),
             None => "any size".to_owned(),

@@ -1,9 +1,8 @@
-//! Computes the evidence of a collection that the store does not have yet.
+//! Computes the evidence of a collection that the store lacks.
 //!
-//! Each worker thread takes one document at a time through all stages, on one core. So no stage waits for a slower one, and no two
-//! thread pools share a core. CLIP embeds the images of a group in one batch, on the worker that finishes the group's last document. A
-//! group of [`GROUP`] neighbouring documents is written in one transaction. So an extraction that is resumed embeds the same batches as
-//! one without interruption, and stores the same bytes.
+//! Each worker thread takes one document at a time through all stages, on one core. So no stage waits for a slower one, and no two thread pools share
+//! a core. CLIP embeds the images of a group of [`GROUP`] neighbouring documents in one batch, on the worker that finishes the group's last document,
+//! and the group is written in one transaction. So a resumed extraction embeds the same batches as an uninterrupted one, and stores the same bytes.
 
 mod clock;
 mod files;
@@ -163,20 +162,20 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub shard: Shard,
-    /// The maximum number of documents, the first ones by id; `None` for all.
+    /// The maximum number of documents, taken from the first ids on; `None` for all.
     pub limit: Option<usize>,
     /// The number of worker threads; 0 counts as 1.
     pub threads: usize,
-    /// Whether the contents of all files are compared with those of last time, even if sizes, times and inodes are the same.
+    /// Whether the contents of all files are compared with those of the last extraction, even if sizes, times and inodes are the same.
     pub rehash: bool,
 }
 
-/// File states of documents without new evidence that are written in one transaction. When the process is killed, at most these files are
-/// read again.
+/// The number of documents without new evidence whose file states are written in one transaction. If the process is killed, the files of at most this
+/// many documents are read again.
 const STATES_AT_ONCE: usize = 512;
 
-/// Computes missing evidence for documents of the collection and writes it to the store. When `stop` is set, extraction ends after
-/// the documents that the workers have begun. Documents that [`pass_over`] has recorded, and which have not changed since, are faults.
+/// Computes missing evidence for documents of the collection and writes it to the store. When `stop` is set, extraction ends after the documents that
+/// the workers have begun. A document that [`pass_over`] has recorded becomes a fault if it has not changed since.
 ///
 /// Errors: the store cannot be read or written, or a model fails. A broken document is not an error but a fault.
 pub fn extract(
@@ -253,7 +252,7 @@ pub fn extract(
 
         let mut done = 0;
         let mut states = Vec::new();
-        // dropped at the end of this scope, even after an error, so that no worker waits for a reader
+        // dropped at the end of this scope, even after an error, so that no worker waits for this receiver
         let receiver = receiver;
         for members in &receiver {
             let start = Instant::now();

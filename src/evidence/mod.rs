@@ -1,4 +1,4 @@
-//! What can be said about one document, whatever the topic.
+//! What can be said about one document, independently of any topic.
 //!
 //! Computing evidence takes most of riposte's time. So it is computed once per document and stored ([`store`]), and all code that
 //! knows a topic reads it from there.
@@ -41,7 +41,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// All channels, in the order in which they are computed. A channel uses earlier ones only.
+    /// All channels, in the order in which they are computed. A channel uses only earlier channels.
     pub const ALL: [Channel; 7] = [
         Channel::Page,
         Channel::Ocr,
@@ -175,7 +175,7 @@ pub struct AfinnValence {
     pub words: u64,
 }
 
-/// All evidence about a document. What a channel has not computed, or did not find, is `None` or empty.
+/// All evidence about a document. A value that its channel has not computed, or not found, is `None` or empty.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub id: DocId,

@@ -1,4 +1,4 @@
-//! The words of a page about an image: those of its element, those around it, and those of the page as a whole.
+//! Reads the words of a page about an image: the words of the image's element, those around it, and those of the whole page.
 //!
 //! Title, alternative text, caption, headings, words before and after, and main text are separate, because they have different
 //! weights in ranking. The page is parsed by the HTML5 algorithm, as in browsers, because the image's XPath was made by a browser.
@@ -18,7 +18,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
 pub(crate) const PRODUCER: &str = "page/1";
 
-/// The words of a page that shows an image, with normalised white space. What the page does not have is empty.
+/// The words of a page that shows an image, with normalised white space. A text that the page does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageWords {
     /// How the image's element was found.

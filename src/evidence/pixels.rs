@@ -205,7 +205,7 @@ impl Preprocessing {
             ),
             None => crop(image, &columns, &rows),
         };
-        // outside of the image, the crop is black before normalisation, so not 0 after it
+        // outside the image, the crop is black before normalisation, so not 0 after it
         let mut values = Vec::with_capacity(3 * out_height * out_width);
         for c in 0..3 {
             let start = values.len();

@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 /// Texts are truncated to this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
 const MAX_TOKENS: usize = 256;
 
-/// A loaded model. Its methods may be called from several threads.
+/// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences {
     sha: String,
     tokenizer: Tokenizer,
@@ -40,10 +40,10 @@ impl Sentences {
         Self::load_with(dir, sha, Backend::default())
     }
 
-    /// As [`Sentences::load`], with a given backend.
+    /// Like [`Sentences::load`], with a given backend.
     ///
     /// # Errors
-    /// As [`Sentences::load`].
+    /// Those of [`Sentences::load`].
     pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
         Self::load_from(dir, sha, backend)
             .with_context(|| format!("loading the sentence model from {}", dir.display()))
@@ -84,12 +84,12 @@ impl Sentences {
         self.dimension
     }
 
-    /// A vector of unit length for each text, in the order given.
+    /// A vector of unit length for each text, in the given order.
     ///
-    /// Texts are truncated to 256 tokens, the two special ones included. An empty text has the vector of the special tokens, as in
+    /// Texts are truncated to 256 tokens, including the two special ones. An empty text has the vector of the special tokens, as in
     /// sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
     ///
-    /// On the CPU a text's vector does not depend on the texts beside it.
+    /// On the CPU, a text's vector does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails.

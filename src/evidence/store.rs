@@ -1,9 +1,8 @@
 //! The evidence store: one SQLite file, which `sqlite3` and pandas can open too.
 //!
-//! The table `work` has a row for each channel that has been computed for a document, with its producer (the extractor's version,
-//! the model's hash, the producers of its inputs). A document is written in one transaction, so that it is stored whole or not at
-//! all, however the program ends. SQLite's rollback journal is used and not its write-ahead log, so that the store is a single file
-//! while nothing writes it.
+//! The table `work` has a row for each channel that has been computed for a document, with its producer (the extractor's version, the model's hash,
+//! the producers of its inputs). A document is written in one transaction, so it is stored completely or not at all, however the program ends.
+//! SQLite's rollback journal is used and not its write-ahead log, so the store is a single file while nobody writes to it.
 
 mod at_work;
 mod checksum;
@@ -63,19 +62,20 @@ pub struct StoredDocument {
     pub producers: BTreeMap<Channel, String>,
 }
 
-/// New evidence about a document. If a channel is None, what is stored of it stays, unless its inputs are new: then it is removed.
+/// New evidence about a document. If a channel is `None`, its stored evidence stays, unless its inputs are new: then it is removed.
 #[derive(Debug, Default)]
 pub struct Record {
     pub document: String,
     pub fingerprint: String,
-    /// The files from which this was computed. If their content is not that of last time, all that is stored of the document is removed.
+    /// The files from which this was computed. If their contents have changed since the last extraction, all stored evidence of the document is
+    /// removed.
     pub files: Option<FileState>,
     pub url: String,
-    /// Stored together with the pages, of whose channel it is a part.
+    /// The texts that the collection gives. They are stored with the pages, as part of their channel.
     pub given: GivenTexts,
     pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
     pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
-    /// What computed the channels of this record that a model computes, as far as that is known.
+    /// The backends of the channels that a model computes, as far as they are known.
     pub backends: BTreeMap<Channel, Backend>,
     pub picture: Option<ChannelOutput<Option<Picture>>>,
     pub clip: Option<ChannelOutput<Option<Vec<f32>>>>,
@@ -92,7 +92,8 @@ pub struct ChannelOutput<T> {
     pub faults: Vec<Fault>,
 }
 
-/// What computed a channel of a document. It is recorded beside the producer; another backend alone recomputes nothing.
+/// What computed a channel of a document. It is recorded beside the producer, but a change of only the backend does not make riposte compute the
+/// channel again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// The runtime of each network.
@@ -101,7 +102,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// That of an encoder ([`crate::nn::transformer`]).
+    /// The backend of an encoder ([`crate::nn::transformer`]).
     pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
         let name = format!("transformer {numeric}");
         Backend { name, numeric }
@@ -113,7 +114,7 @@ impl Backend {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// A lock that is held while the store is open for writing, so that there is one writer. The file has the documents at work.
+    /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
     lock: Option<File>,
     /// The most frequent producer of each channel, once it is known.
     producers: OnceCell<BTreeMap<Channel, String>>,
@@ -123,7 +124,7 @@ impl Store {
     /// Opens the store at `path` for writing. Creates it, and its directory, if it does not exist.
     ///
     /// # Errors
-    /// Another process is writing the store ([`Busy`]), the file is no evidence store, or it is one of another version.
+    /// Another process is writing the store ([`Busy`]), the file is not an evidence store, or it has another version.
     pub fn open(path: &Path) -> Result<Self> {
         let opening = || format!("cannot open the evidence store {}", path.display());
         if let Some(dir) = path.parent() {
@@ -138,7 +139,7 @@ impl Store {
                 "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
                 path.display()
             ))),
-            // on a file system without such locks, SQLite's own still protect each transaction
+            // on a file system without such locks, SQLite's locks still protect each transaction
             Err(std::fs::TryLockError::Error(_)) => {}
         }
         let connection = Connection::open(path).with_context(opening)?;
@@ -152,10 +153,10 @@ impl Store {
         })
     }
 
-    /// Opens the store at `path` for writing or, if it exists where nothing can be written, for reading ([`Store::is_read_only`]).
+    /// Opens the store at `path` for writing or, if it exists but cannot be written, for reading ([`Store::is_read_only`]).
     ///
     /// # Errors
-    /// As [`Store::open`] and [`Store::open_to_read`].
+    /// Those of [`Store::open`] and [`Store::open_to_read`].
     pub fn open_or_read(path: &Path) -> Result<Self> {
         if path.is_file() && !file::can_be_written(path) {
             Self::open_to_read(path)
@@ -164,11 +165,10 @@ impl Store {
         }
     }
 
-    /// Opens the existing store at `path` for reading. Writes nothing, unless a writer died in the middle of a transaction: that is
-    /// rolled back first.
+    /// Opens the existing store at `path` for reading. Writes nothing, except that it first rolls back a transaction whose writer died.
     ///
     /// # Errors
-    /// There is no file, it is damaged, or it is no evidence store of this version.
+    /// The file does not exist, is damaged, or is not an evidence store of this version.
     pub fn open_to_read(path: &Path) -> Result<Self> {
         match Self::open_read_only(path) {
             Err(error) if file::needs_recovery(&error) => {
@@ -187,7 +187,7 @@ impl Store {
             connection.busy_timeout(file::LOCK_WAIT)?;
             keep_plans(&connection)?;
             if version(&connection)? != SCHEMA_VERSION {
-                bail!("it is no evidence store of this version of riposte");
+                bail!("it is not an evidence store of this version of riposte");
             }
             file::check(&connection, path)?;
             add_stand_ins(&connection)?;
@@ -211,14 +211,14 @@ impl Store {
                 let tables: i64 =
                     connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
                 if tables > 0 {
-                    bail!("it is an SQLite file of something else");
+                    bail!("it is an SQLite file of another program");
                 }
                 connection.execute_batch(&format!(
                     "BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
                 ))?;
             }
             other => bail!(
-                "it was written by another version of riposte (its tables are version {other}, ours {SCHEMA_VERSION})"
+                "it was written by another version of riposte (its tables have version {other}, but this version needs {SCHEMA_VERSION})"
             ),
         }
         file::check(connection, path)?;
@@ -248,7 +248,7 @@ impl Store {
         }
     }
 
-    /// Where an extraction notes what it works on; None if the store is open only for reading.
+    /// The notes in which an extraction records what it works on; `None` if the store is open only for reading.
     ///
     /// # Errors
     /// The lock file cannot be written.
@@ -257,7 +257,7 @@ impl Store {
         begun.with_context(|| format!("cannot write {}.lock", self.path.display()))
     }
 
-    /// What is stored of each document, by its id.
+    /// The files and the producers of each stored document, by its id.
     pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
             let mut held: HashMap<String, StoredDocument> = HashMap::new();
@@ -334,7 +334,7 @@ impl Store {
         Ok(has)
     }
 
-    /// What computed a channel of a document; None if that is not recorded.
+    /// The backend of a document's channel; `None` if it is not recorded.
     pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
         let id = id.0.as_str();
         let mut backend = None;
@@ -351,7 +351,7 @@ impl Store {
         Ok(backend)
     }
 
-    /// How many documents have the channel, by the numbers that it was computed in; None counts those for which that is not
+    /// How many documents have the channel, by the type of numbers that it was computed in; `None` counts the documents for which that is not
     /// recorded.
     pub fn numerics(&self, channel: Channel) -> Result<BTreeMap<Option<Numeric>, usize>> {
         self.reading(|c| {
@@ -370,7 +370,7 @@ impl Store {
         })
     }
 
-    /// Records the files of documents whose evidence stays as it is.
+    /// Records the files of documents whose evidence does not change.
     pub(crate) fn write_file_states(&mut self, states: &[(String, FileState)]) -> Result<()> {
         self.writing(|c| {
             states
@@ -389,12 +389,12 @@ impl Store {
         })
     }
 
-    /// All evidence about a document; None if the store does not have it.
+    /// All evidence about a document; `None` if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
         self.read_part(id, EvidenceFields::ALL)
     }
 
-    /// The words and the picture statistics of a document, and what else is wanted; None if the store does not have it.
+    /// The words and the picture statistics of a document, and the other `wanted` evidence; `None` if the store does not have the document.
     pub(crate) fn read_part(&self, id: &DocId, wanted: EvidenceFields) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, id, wanted))
     }
@@ -412,8 +412,7 @@ impl Store {
             .collect())
     }
 
-    /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or None if they have
-    /// changed since.
+    /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or `None` if they have changed since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
             let mut hashes: HashMap<String, i64> = HashMap::new();
@@ -558,8 +557,9 @@ impl Store {
             })
         })?;
         let hash = |text: &str| {
-            u64::from_str_radix(text, 16)
-                .with_context(|| format!("{}: {text:?} is no perceptual hash", self.path.display()))
+            u64::from_str_radix(text, 16).with_context(|| {
+                format!("{}: {text:?} is not a perceptual hash", self.path.display())
+            })
         };
         hashes
             .into_iter()
@@ -578,7 +578,7 @@ impl Store {
         written.map_err(|error| file::explain(error, &self.path, "cannot write to"))
     }
 
-    /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document is read by a dozen.
+    /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document needs a dozen statements.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
@@ -590,8 +590,8 @@ impl Store {
     }
 }
 
-/// Makes SQLite keep the plan of a prepared statement. Otherwise it plans the statement again for each bound value, which takes as long as
-/// the lookup.
+/// Makes SQLite keep the plan of a prepared statement. Otherwise it plans the statement again for each bound value, which takes as long as the
+/// lookup.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection

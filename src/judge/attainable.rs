@@ -1,5 +1,4 @@
-//! What counts for P@10, and the highest value that a run can reach. Where judgements have fewer relevant images than a list has places, it is
-//! below 1.
+//! What counts for P@10, and the highest value that a run can reach. This value is below 1 if fewer images are relevant than a list has places.
 
 use std::collections::BTreeMap;
 
@@ -32,14 +31,14 @@ pub struct Attainable {
 }
 
 impl Attainable {
-    /// What lists can reach with these judgements of a topic. `overlap` says whether an image may be in both lists.
+    /// The largest numbers that lists can reach with these judgements of a topic. `overlap` says whether an image may be in both lists.
     pub(super) fn of(
         grades: &BTreeMap<DocId, ImageGrades>,
         edition: Edition,
         overlap: bool,
     ) -> Attainable {
         let [mut on_topic, mut argumentative] = [0; 2];
-        // relevant images for the PRO list alone, for the CON list alone, and for either
+        // relevant images for only the PRO list, for only the CON list, and for either of them
         let mut on_stance = [0; 3];
         for grades in grades.values() {
             let [is_on_topic, argues, is_pro] = relevance(grades, Stance::Pro, edition);
@@ -79,7 +78,7 @@ impl Attainable {
 mod tests {
     use super::*;
 
-    /// Judgements with so many images on topic only, PRO, CON, and PRO and CON.
+    /// Judgements with these numbers of images: on topic only, PRO, CON, PRO and CON.
     fn judged(counts: [usize; 4]) -> BTreeMap<DocId, ImageGrades> {
         let sides = [(0, 0), (1, 0), (0, 1), (1, 1)];
         let images = sides.into_iter().zip(counts);

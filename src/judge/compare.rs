@@ -17,7 +17,7 @@ const SAMPLES: u64 = 100_000;
 /// The seed of the random assignments, fixed so that p is reproducible.
 const SEED: u64 = 2022;
 
-/// The number of samples for a confidence interval. With another seed, its ends would move by about a hundredth of its length.
+/// The number of samples for a confidence interval. Another seed then hardly moves the ends of the interval.
 const RESAMPLES: usize = 10_000;
 
 /// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of [`RESAMPLES`] samples of as many topics,
@@ -39,7 +39,7 @@ pub fn interval(values: &Values) -> (f64, f64) {
     }
 }
 
-/// The percentiles 2.5 and 97.5 of `value` over samples of `topics` topics, which it gets by their numbers.
+/// The percentiles 2.5 and 97.5 of `value` over random samples of `topics` topics. `value` gets the indices of the topics in a sample.
 fn percentiles(topics: usize, value: impl Fn(&[usize]) -> f64) -> (f64, f64) {
     if topics == 0 {
         return (0.0, 0.0);
@@ -147,7 +147,7 @@ fn p_value(topics: usize, samples: u64, observed: f64, statistic: impl Fn(&Swaps
     (extremes + 1) as f64 / (samples + 1) as f64
 }
 
-/// Computes sums of differences with changed signs, eight differences at a time by a table.
+/// Computes sums of differences with changed signs, eight differences at a time with a table.
 struct SignedSums {
     count: usize,
     tables: Vec<[f64; 256]>,

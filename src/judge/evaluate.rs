@@ -40,7 +40,7 @@ impl Hits {
     }
 }
 
-/// Counts as shares of so many places; 0 if there are none.
+/// The counts as shares of this number of places; 0 if there are none.
 fn shares(hits: [usize; 3], places: usize) -> [f64; 3] {
     hits.map(|hits| hits as f64 / places.max(1) as f64)
 }
@@ -59,7 +59,7 @@ pub struct TopicHits {
     pub con: Hits,
     pub in_run: bool,
     pub is_judged: bool,
-    /// What lists could reach with the judgements.
+    /// The largest numbers that lists could reach with the judgements.
     pub attainable: Attainable,
 }
 
@@ -183,7 +183,7 @@ impl ImageEvaluation {
         })
     }
 
-    /// The answers of `shares` (on topic, argumentative, on stance) to the measure's question, for each topic that it counts.
+    /// For each topic that the measure counts, the one of its `shares` (on topic, argumentative, on stance) that the measure asks for.
     fn values(
         &self,
         measure: &ImageMeasure,
@@ -242,7 +242,8 @@ impl ImageEvaluation {
     }
 }
 
-/// Precisions, in columns. If some judgements have fewer relevant images than places, each is followed by the most that can be reached.
+/// Precisions, in columns. If some judgements have fewer relevant images than places, each precision is followed by the highest value that a run can
+/// reach.
 struct Cells {
     precision: [f64; 3],
     attainable: Option<[f64; 3]>,
@@ -265,7 +266,7 @@ impl fmt::Display for Cells {
 }
 
 impl ImageEvaluation {
-    /// Whether some topic has fewer relevant images than there are places. Topics without any judgement are not asked.
+    /// Whether some topic has fewer relevant images than there are places. Topics without any judgement are ignored.
     fn is_limited(&self) -> bool {
         let mut judged = self.topics.values().filter(|topic| topic.is_judged);
         judged.any(|topic| topic.attainable.both != [2 * DEPTH; 3])
@@ -344,7 +345,7 @@ impl fmt::Display for ImageEvaluation {
         if self.is_limited() {
             writeln!(
                 f,
-                "of: the most that a run can reach, because some topics have fewer relevant images than places"
+                "of: the highest value that a run can reach, because some topics have fewer relevant images than places"
             )?;
         }
         Ok(())

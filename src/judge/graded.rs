@@ -1,4 +1,4 @@
-//! Measures of text rankings by graded judgements.
+//! Measures of text rankings that use graded judgements.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

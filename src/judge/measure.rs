@@ -128,14 +128,14 @@ pub(crate) const NAMES: [&str; 14] = [
     "StanceF1",
 ];
 
-/// The measures of image runs, which `P` means where the judgements are those of images.
+/// The measures of image runs. With judgements of images, `P` means these.
 pub(crate) const IMAGE_MEASURES: [&str; 3] =
     ["topicRelevanceP", "argumentativenessP", "stanceRelevanceP"];
 
 /// Names of grades, for `rel=NAME`.
 pub(crate) type Levels<'a> = &'a [(String, f64)];
 
-/// The task's names of grades.
+/// The names that Touché gives to grades.
 pub(crate) const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
 /// The default measures for graded judgements.
@@ -216,7 +216,7 @@ impl<'a> ParsedName<'a> {
         })
     }
 
-    /// Removes a parameter and returns its value. Parameters that remain at the end are unknown ones.
+    /// Removes a parameter and returns its value. Parameters that remain at the end are unknown.
     fn take(&mut self, key: &str) -> Option<&'a str> {
         let at = self.parameters.iter().position(|(k, _)| *k == key)?;
         Some(self.parameters.remove(at).1)
@@ -264,7 +264,7 @@ impl Measure {
                     K::NdcgOrganisers(OrganisersNdcg::Touche2021)
                 }
                 (Some("2025"), None) => K::NdcgOrganisers(OrganisersNdcg::Touche2025),
-                (Some(_), Some(_)) => bail!("touche and dcg do not go together"),
+                (Some(_), Some(_)) => bail!("touche and dcg cannot be combined"),
                 (None, Some(dcg)) => bail!("dcg={dcg}: log2 or exp-log2"),
                 (Some(year), None) => bail!("touche={year}: 2021 (also for 2020, 2022) or 2025"),
             },

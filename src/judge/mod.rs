@@ -1,5 +1,4 @@
-//! Is a run valid, and how good is it? Uses nothing but `trec`, so that an error in the code that ranks cannot also be in the code
-//! that evaluates.
+//! Is a run valid, and how good is it? The room uses only `trec`, so that an error in the code that ranks cannot also be in the code that evaluates.
 
 pub mod attainable;
 pub mod compare;

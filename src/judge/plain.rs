@@ -1,7 +1,7 @@
-//! An image run as plain runs, for evaluators that know no stances.
+//! Converts an image run to runs without stances, for evaluators that know none.
 //!
-//! Evaluators such as trec_eval, ir_measures and ranx identify a result by topic and document, and ignore the second column. So each list of an
-//! image run gets a query of its own, `34-PRO` or `34-CON`, in the run and in the judgements. P@10 over these queries is then that of
+//! Evaluators such as trec_eval, ir_measures and ranx identify a result by topic and document, and ignore the second column. So each list of an image
+//! run gets a separate query, `34-PRO` or `34-CON`, in the run and in the judgements. P@10 over these queries then equals that of
 //! [`super::evaluate`], where every list has ten places.
 
 use std::collections::{BTreeSet, HashSet};
@@ -18,13 +18,13 @@ use crate::trec::{Stance, TopicId};
 /// them as 0.
 pub const NO_JUDGEMENT: &str = "no-judgement";
 
-/// The lists of an image run, with a query for each. Within a list, documents are distinct, ranks count from 1, and scores strictly decrease, as they are
-/// written and as 32-bit floats.
+/// The lists of an image run, with a query for each. Within a list, documents are distinct, ranks count from 1, and scores strictly decrease, both as
+/// they are written and as 32-bit floats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlainRun {
     pub pro: Vec<TextRunLine>,
     pub con: Vec<TextRunLine>,
-    /// Number of lines that are left out, because their images are in the same list before.
+    /// Number of lines that are left out because their image is already in the list.
     pub repeated: usize,
     /// The lists whose scores do not follow their ranks. Their scores are replaced: the first result gets the number of results, the last one 1.
     pub rescored: Vec<TopicId>,
@@ -85,7 +85,7 @@ fn strictly_decrease(list: &[TextRunLine]) -> bool {
 pub struct PlainQrels {
     /// In the order of [`super::evaluate::Hits::precision`].
     pub files: [String; 3],
-    /// The topics that have [`NO_JUDGEMENT`] alone.
+    /// The topics that have only [`NO_JUDGEMENT`].
     pub unjudged: Vec<TopicId>,
 }
 

@@ -43,8 +43,8 @@ impl Confusion {
         self.0.iter().flatten().sum()
     }
 
-    /// Precision, recall or F1 of a class, or the mean over the four classes. A quotient without a denominator is 0, so a class without
-    /// a correct result counts as 0, even if no passage has it.
+    /// Precision, recall or F1 of a class, or the mean over the four classes. A quotient with the denominator 0 counts as 0, so a class without a
+    /// correct result counts as 0, even if no passage has it.
     pub fn measure(&self, kind: StanceKind, class: Option<ObjectStance>) -> f64 {
         let Some(class) = class else {
             let of_each = ObjectStance::ALL.map(|class| self.measure(kind, Some(class)));

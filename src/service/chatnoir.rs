@@ -28,28 +28,28 @@ const ADDRESS: &str = "https://www.chatnoir.eu";
 /// The path of the search below the address.
 const SEARCH: &str = "/api/v1/_search";
 
-/// Number of results of a page, as much as teams of the lab have asked for at a time.
+/// Number of results on a page. Teams of the lab have requested as many at a time.
 const PAGE: usize = 100;
 
-/// The longest time that is waited before a request is sent again, whatever the server asks for.
+/// Maximum pause before a request is sent again, whatever the server demands.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Maximum number of characters of the server's own words in a message.
+/// Maximum number of characters of a server's message that an error quotes.
 const MAX_MESSAGE: usize = 200;
 
-/// Maximum number of bytes that are read of an answer that is an error.
+/// Maximum number of bytes that are read of an answer with an error status.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
 
-/// How long and how often the service is asked.
+/// Limits for requests to the service and for its answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The longest time for a request and its answer.
+    /// Maximum time for a request and its answer.
     pub timeout: Duration,
-    /// How often a request is sent before its failure counts, if the failure may pass.
+    /// Maximum number of times that a request is sent, if its failure may be temporary.
     pub tries: u32,
-    /// The time before the second try. It doubles with every further one.
+    /// The pause before the second try. It doubles with each further one.
     pub pause: Duration,
-    /// Maximum size of an answer. A page of 100 results has about a fifth of a megabyte.
+    /// Maximum size of an answer, in bytes.
     pub answer_bytes: u64,
 }
 
@@ -80,7 +80,7 @@ pub struct Query {
 pub struct PageRequest {
     pub query: String,
     pub index: Vec<String>,
-    /// Number of results on the pages before.
+    /// Number of results on the previous pages.
     pub from: usize,
     /// Maximum number of results.
     pub size: usize,
@@ -89,7 +89,7 @@ pub struct PageRequest {
 /// The results of a query, of all pages together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// In the order of the service, none twice.
+    /// In the order of the service, each result once.
     pub hits: Vec<Hit>,
     /// Number of results that could not be read.
     pub broken: usize,
@@ -105,26 +105,26 @@ pub struct ChatNoir {
 }
 
 impl ChatNoir {
-    /// The address in the environment variable `CHATNOIR_URL`, or else that of the public service.
+    /// The address in the environment variable `CHATNOIR_URL`, or else the address of the public service.
     ///
     /// # Errors
-    /// The variable is not a text.
+    /// The variable is not valid UTF-8.
     pub fn default_address() -> Result<String> {
         match env::var(VARIABLE) {
             Ok(address) if !address.trim().is_empty() => Ok(address.trim().to_owned()),
-            Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not a text"),
+            Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not valid UTF-8"),
             _ => Ok(ADDRESS.to_owned()),
         }
     }
 
-    /// A client of the instance at `address`, such as `https://www.chatnoir.eu`. Only what sends a request needs the key.
+    /// A client of the instance at `address`, such as `https://www.chatnoir.eu`. The key is needed only to send requests.
     ///
     /// # Errors
-    /// The address begins neither with `https://` nor is it one of this machine, so that others could read the key on its way; or the certificates
-    /// cannot be read that `SSL_CERT_FILE` names.
+    /// The address neither begins with `https://` nor belongs to this machine, so others could read the key on its way; or the certificates that
+    /// `SSL_CERT_FILE` names cannot be read.
     pub fn new(address: &str, key: Option<Key>, limits: Limits) -> Result<Self> {
         let address = address.trim_end_matches('/');
-        // without the address, which may contain a password
+        // the message does not quote the address, which may contain a password
         check_address(address)
             .with_context(|| format!("the address of ChatNoir ({VARIABLE}) is wrong"))?;
         let agent = web::agent()?
@@ -144,11 +144,11 @@ impl ChatNoir {
         &self.address
     }
 
-    /// Asks for the pages of a query, until there are no more results. `page` returns the answer to a request: it asks the service, or takes a
-    /// stored answer.
+    /// Fetches the pages of a query until there are no more results. `page` returns the answer to a request, from the service or from the stored
+    /// answers.
     ///
     /// # Errors
-    /// Those of `page`, or another index was searched than was asked for.
+    /// Those of `page`, or another index was searched than the requested one.
     pub fn find(
         query: &Query,
         mut page: impl FnMut(&PageRequest) -> Result<Answer>,
@@ -174,7 +174,7 @@ impl ChatNoir {
                 name.is_none_or(|name| seen.insert(name))
             });
             found.hits.extend(new);
-            // a server that does not know `from` would send the first page for ever
+            // a server that ignores `from` would send the first page forever
             let is_last = total.is_some_and(|total| from as u64 >= total);
             if is_last || found.hits.len() == before {
                 break;
@@ -184,15 +184,15 @@ impl ChatNoir {
         Ok(found)
     }
 
-    /// Asks for one page, again and again if the failure may pass: the quota is used up, the server has an error, or the connection breaks. `on_retry`
-    /// receives a sentence before each pause.
+    /// Requests one page, and tries again if the failure may be temporary: the quota is used up, the server has an error, or the connection breaks.
+    /// `on_retry` receives a sentence before each pause.
     ///
     /// # Errors
-    /// There is no key, the service refuses it or the request, cannot be reached, is too slow, or answers with something else than results. No
-    /// message has the key in it.
+    /// There is no key, the service refuses it or the request, cannot be reached, is too slow, or answers with something other than results. No
+    /// message contains the key.
     pub fn ask(&self, request: &PageRequest, on_retry: &mut dyn FnMut(String)) -> Result<Answer> {
         let key = self.key.as_ref().context(
-            "ChatNoir answers only those who have a key (www.chatnoir.eu/apikey): set CHATNOIR_API_KEY, or name a file that contains it with --key-file",
+            "ChatNoir requires a key (www.chatnoir.eu/apikey): set CHATNOIR_API_KEY, or name a file that contains it with --key-file",
         )?;
         let mut pause = self.limits.pause;
         let mut tried = 1;
@@ -229,7 +229,7 @@ impl ChatNoir {
     fn send(&self, request: &PageRequest, key: &Key) -> Result<Answer, Failure> {
         #[derive(Serialize)]
         struct Body<'a> {
-            // of the two ways to send a key, the one that the server of 2020 to 2022 knows, too; in the body it is in no log of addresses
+            // a request can carry the key in two places: the server of 2020 to 2022 accepts it here, too, and no log of addresses shows the body
             apikey: &'a str,
             #[serde(flatten)]
             request: &'a PageRequest,
@@ -255,17 +255,17 @@ impl ChatNoir {
         let mut bytes = Vec::new();
         let read = body.into_reader().take(limit + 1).read_to_end(&mut bytes);
         if !is_answer {
-            // whatever has arrived of the explanation
+            // `bytes` has as much of the server's explanation as arrived
             return Err(self.of_status(head.status, &head.headers, &bytes));
         }
-        // before the error of a transfer: an endless answer may be slow, too
+        // this is checked before the error of the transfer, because an endless answer may be slow, too
         if bytes.len() as u64 > limit {
             let error = anyhow!("ChatNoir's answer has more than {limit} bytes");
             return Err(Failure::lasting(error));
         }
         read.map_err(|error| self.of_transfer(error.into()))?;
         Answer::parse(&bytes).map_err(|error| {
-            // a connection that is closed too early looks like the end of an answer whose length was not announced
+            // a connection that is closed too early looks like the end of an answer without an announced length
             let is_cut = error
                 .downcast_ref::<serde_json::Error>()
                 .is_some_and(serde_json::Error::is_eof);
@@ -297,15 +297,15 @@ impl ChatNoir {
         }
     }
 
-    /// The failure that a status other than 200 means. `body` is the beginning of what the server says of it.
+    /// The failure for a status other than 200. `body` is the beginning of the server's answer.
     fn of_status(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
         let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let error = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "ChatNoir refuses the key",
             _ if may_pass => "ChatNoir cannot answer now",
-            _ if status.is_redirection() => "ChatNoir is somewhere else",
-            StatusCode::NOT_FOUND => "there is no API of ChatNoir",
+            _ if status.is_redirection() => "ChatNoir has another address",
+            StatusCode::NOT_FOUND => "ChatNoir's API was not found",
             _ => "ChatNoir refuses the request",
         };
         let mut error = format!("{error}: {status}");
@@ -326,14 +326,14 @@ impl ChatNoir {
         }
     }
 
-    /// The server's own words on an error, `{"code": 401, "error": …, "message": …}`: a text, or an object by parameter.
+    /// The server's message in an error, `{"code": 401, "error": …, "message": …}`. The message is a text, or an object with the parameters.
     fn words(&self, body: &[u8]) -> Option<String> {
         let said: Value = serde_json::from_slice(body).ok()?;
         let words = match said.get("message")? {
             Value::String(words) => words.clone(),
             other => other.to_string(),
         };
-        // before the text is cut, so that no part of a key remains
+        // the key is hidden before the text is shortened, so that no part of it remains
         let words = match &self.key {
             Some(key) => key.hidden_in(&words),
             None => words,
@@ -345,7 +345,7 @@ impl ChatNoir {
 /// Why a request was not answered.
 struct Failure {
     error: Error,
-    /// Whether the same request may be answered later.
+    /// Whether the same request may succeed later.
     may_pass: bool,
     /// How long the server asks to wait.
     wait: Option<Duration>,

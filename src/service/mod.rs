@@ -1,5 +1,4 @@
-//! What does a search engine on the web answer to a query? The only room that asks one (`tests/it/floors.rs`). Answers are stored, so that no
-//! question is asked twice.
+//! Sends queries to search engines on the web. No other room does (`tests/it/floors.rs`). Answers are stored, so that no query is sent twice.
 
 pub mod chatnoir;
 pub mod stored;
@@ -9,16 +8,16 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-/// A search engine, as a recipe names it. Its address is not part of a recipe: the user's key goes there, and recipes come from anyone.
+/// A search engine, as a recipe names it. The address is not part of a recipe: the user's key is sent there, and anyone can write a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
     pub name: EngineName,
-    /// The names of the indexes that are searched, in the engine's own words.
+    /// The names of the indexes to search, as the engine spells them.
     pub index: Vec<String>,
 }
 
-/// The search engines that can be asked.
+/// The search engines that riposte can query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineName {

@@ -1,5 +1,5 @@
-//! Stored answers: a file for each request, in a directory beside the indexes of the collection. A run that was killed goes on after the last one, and
-//! a second run asks for nothing.
+//! Stored answers: one file for each request, in a directory beside the indexes of the collection. A run that was killed continues after the last
+//! stored answer, and a second run sends no request.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::disk;
 
-/// Maximum size of a stored answer. One that is larger has not been stored by riposte.
+/// Maximum size of a stored answer, in bytes. Riposte never stores a larger one.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// A directory of stored answers.
@@ -30,7 +30,7 @@ struct Record<R, A> {
 }
 
 impl StoredAnswers {
-    /// The answers in `dir`, which is created.
+    /// The answers in `dir`. The directory is created if it does not exist.
     ///
     /// # Errors
     /// The directory cannot be created.
@@ -47,7 +47,7 @@ impl StoredAnswers {
         &self.dir
     }
 
-    /// The file of the answer to a request.
+    /// The file for the answer to a request.
     fn file<R: Serialize>(&self, address: &str, request: &R) -> Result<PathBuf> {
         let name = digest(&serde_json::to_vec(&(address, request))?);
         Ok(self.dir.join(format!("{}.json", &name[..32])))
@@ -74,7 +74,7 @@ impl StoredAnswers {
         let record: Record<R, A> = parse(&text).with_context(reading)?;
         ensure!(
             record.address == address && record.request == *request,
-            "{} is that to another request",
+            "{} belongs to another request",
             reading()
         );
         Ok(Some(record.answer))
@@ -104,7 +104,10 @@ impl StoredAnswers {
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
-    let (sum, json) = text.trim_end().split_once('\n').context("it was cut")?;
+    let (sum, json) = text
+        .trim_end()
+        .split_once('\n')
+        .context("it is truncated")?;
     ensure!(
         sum == digest(json.as_bytes()),
         "its checksum is wrong: it is damaged"

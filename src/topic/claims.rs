@@ -1,12 +1,12 @@
 //! The claims of both sides of a topic: the statement that its title asks about, and the negation of this statement.
 //!
-//! The tagger ([`super::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed
-//! their sentence | be allowed …") or the predicate ("Is drinking milk | healthy …"). Each place where it could end is tried, and the question's
-//! words are tagged again as the statement that would follow from it: "cause" is a verb behind "poverty will", and "crime" is a noun. In a
-//! statement, the finite verb is the first one outside of relative clauses that agrees with what stands before it.
+//! The tagger ([`super::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed their
+//! sentence | be allowed …") or the predicate ("Is drinking milk | healthy …"). Each place where it could end is tried, and the question's words are
+//! tagged again as the statement that would follow: "cause" is a verb after "poverty will", and "crime" is a noun. In a statement, the finite verb is
+//! the first one outside relative clauses that agrees with the words before it.
 //!
-//! A negation has the scope that "no" as an answer has: "not all museums should", "feminism is no longer needed", "there is no God", "voting
-//! does not have to be compulsory".
+//! A negation has the same scope as the answer "no": "not all museums should", "feminism is no longer needed", "there is no God", "voting does not
+//! have to be compulsory".
 
 mod choice;
 mod clause;
@@ -37,8 +37,8 @@ const MAX_WORDS: usize = 80;
 /// | subject without a verb | it is good | it is bad |
 /// | other question ("Which is the best pet?") | the title itself | empty |
 ///
-/// Words keep their capitals, except that the first one of a statement that is put behind others begins with a small letter. Both claims are
-/// empty if the title has no word.
+/// Words keep their capitals. Only the first word of a statement gets a small letter if other words are put before it. Both claims are empty if the
+/// title has no word.
 pub fn claims(title: &str) -> (String, String) {
     let bare = without_end_mark(title);
     if !bare.contains(char::is_alphanumeric) {
@@ -66,7 +66,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
     match openings::read(words) {
         Asked::Question(clause) => sides(title, words, &clause),
         Asked::Open => {
-            // "Whose salary is higher": what is compared has no name
+            // "Whose salary is higher": the compared things have no name
             if let Some(objects) = objects()
                 && !words.iter().any(|word| word.lower == "whose")
             {
@@ -128,7 +128,7 @@ fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
     ]
 }
 
-/// A subject without a verb, as what people say for and against it.
+/// The claims about a subject without a verb: that the subject is good, and that it is bad.
 fn valued(words: &[Word]) -> Option<[String; 2]> {
     let first = words.first()?;
     let begins = first.is_noun()
@@ -171,8 +171,8 @@ fn not_true(words: &[Word]) -> String {
     format!("it is not true that {}", text(&uncapitalised(words)))
 }
 
-/// The opposite of a statement: without its negation or, if it has none, with one. `None` if it has no finite verb, or several main clauses,
-/// and for texts of several sentences.
+/// The opposite of a statement: its negation is removed or, if it has none, one is added. `None` if the statement has no finite verb or several main
+/// clauses, or if the text has several sentences.
 pub fn negated(claim: &str) -> Option<String> {
     let bare = without_end_mark(claim);
     if bare.split_whitespace().count() > MAX_WORDS {

@@ -1,5 +1,5 @@
-//! Topics: what does a topic ask? Its claims and polarity, the prompts for CLIP, the word lists of opinion and comparison, and the ways
-//! to split a text into words, sentences and passages, and parts of speech.
+//! What does a topic ask? The room has claims and their polarity, the prompts for CLIP, word lists of opinion and comparison, parts of speech, and
+//! the ways to split a text into words, sentences and passages.
 
 mod claims;
 pub(crate) mod lexicon;

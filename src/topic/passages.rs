@@ -1,4 +1,4 @@
-//! The passages of a long text: parts that a sentence encoder can read, which sees about 200 words.
+//! Splits a long text into passages. A sentence encoder can read only about 200 words at a time.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -27,9 +27,9 @@ impl Passages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
-    /// Words in a window.
+    /// Number of words in a window.
     pub words: usize,
-    /// Words from the start of one window to the start of the next.
+    /// Number of words from the start of one window to the start of the next.
     pub step: usize,
     /// Maximum number of windows of a text; the rest is ignored.
     pub most: usize,
@@ -78,26 +78,26 @@ impl Windows {
 /// Maximum number of packed passages of a text; the rest is ignored. Skeletor has no maximum, but no argument of args.me reaches this one.
 const MOST_PACKED: usize = 1000;
 
-/// Sentences with fewer or more words are left out.
+/// The numbers of words that a sentence can have. Other sentences are left out.
 const SENTENCE_WORDS: std::ops::Range<usize> = 6..500;
 
-/// After these, a full stop ends no sentence.
+/// A full stop after one of these words does not end a sentence.
 const TITLES: [&str; 5] = ["Mr", "St", "Mrs", "Ms", "Dr"];
 
-/// After these and after single letters, a full stop ends a sentence only if one of [`STARTERS`] follows.
+/// A full stop after one of these words or after a single letter ends a sentence only if one of [`STARTERS`] follows.
 const SUFFIXES: [&str; 5] = ["Inc", "Ltd", "Jr", "Sr", "Co"];
 
-/// Words with which sentences begin.
+/// Words that begin sentences.
 const STARTERS: [&str; 16] = [
     "Mr", "Mrs", "Ms", "Dr", "He", "She", "It", "They", "Their", "Our", "We", "But", "However",
     "That", "This", "Wherever",
 ];
 
-/// Before these, a full stop is a part of a web address.
+/// A full stop before one of these words is part of a web address.
 const WEB_ENDINGS: [&str; 5] = ["com", "net", "org", "io", "gov"];
 
-/// The passages of Skeletor at Touché 2021 (kevinros/toucheRetrievalVisualization): whole sentences, until a passage has more than `words`
-/// words. Sentences of less than 6 or more than 499 words are left out, and so is what follows the last `.`, `?` or `!`.
+/// The passages of Skeletor at Touché 2021 (kevinros/toucheRetrievalVisualization): whole sentences, until a passage has more than `words` words.
+/// Sentences of less than 6 or more than 499 words are left out, and so is the text after the last `.`, `?` or `!`.
 fn packed(text: &str, words: usize) -> Vec<String> {
     let mut passages = Vec::new();
     let mut passage = String::new();
@@ -158,7 +158,8 @@ fn cleaned(text: &str) -> String {
     cleaned
 }
 
-/// Where a bracket ends of which `text` is the inside: after the last `]` before the first letter. `None` if it is empty or has a letter.
+/// The end of a bracket, given the text after its opening: after the last `]` before the first letter. `None` if the bracket is empty or has a
+/// letter.
 fn bracket(text: &str) -> Option<usize> {
     let inside = text.find(|c: char| c.is_ascii_alphabetic());
     let inside = text.get(..inside.unwrap_or(text.len()))?;

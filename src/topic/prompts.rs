@@ -1,11 +1,10 @@
 //! The prompts for CLIP, in groups.
 //!
-//! A group says one thing in several wordings. The mean of their vectors is more reliable than any one of them (Radford et al.
-//! 2021, <https://arxiv.org/abs/2103.00020>, section 3.1.4). "{} good" and "{} anti" are the first prompts of the two sides: image-search
-//! queries with these words are the strongest published baseline of the image task (Minsc), and CLIP prompts of this form the best
-//! published stance by CLIP.
+//! A group says one thing in several wordings. The mean of their vectors is more reliable than any one of them (Radford et al. 2021,
+//! <https://arxiv.org/abs/2103.00020>, section 3.1.4). "{} good" and "{} anti" are the first prompts of the two sides: image-search queries with
+//! these words are the strongest published baseline of the image task (Minsc), and CLIP prompts of this form give the best published stance by CLIP.
 
-/// What it says of an image to be similar to the prompts of a group.
+/// What similarity to the prompts of a group says about an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The image is about the topic.
@@ -14,7 +13,7 @@ pub enum Role {
     Pro,
     /// The image opposes it.
     Con,
-    /// The image argues: it makes a statement, on whatever topic.
+    /// The image argues: it makes a statement, for any topic.
     Argumentative,
     /// The image only illustrates or decorates.
     Illustrative,
@@ -73,7 +72,7 @@ const CLAIM: &[&str] = &[
     "an image arguing that {}",
 ];
 
-/// Kinds of pictures, on whatever topic: role, name and prompts of each group.
+/// Kinds of pictures, for any topic: role, name and prompts of each group.
 const KINDS: &[(Role, &str, &[&str])] = &[
     (
         Role::Argumentative,
@@ -205,7 +204,7 @@ pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) ->
     ]
 }
 
-/// The prompts about what an image should convey, the first of them in its own words. Without `all`, that one is the only one.
+/// The prompts about what an image should convey. The first prompt is `conveyed` itself; without `all`, it is the only one.
 pub(crate) fn about(conveyed: &str, all: bool) -> Group {
     let templates = if all { TOPIC } else { &TOPIC[..1] };
     Group {

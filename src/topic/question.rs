@@ -8,7 +8,7 @@ use super::lexicon::opinion::{
 use super::words::trimmed_words;
 use crate::trec::topic::Topic;
 
-/// The parts of a topic that are searched for besides its title. A run that uses the title alone counts as "automatic".
+/// The parts of a topic that are searched for besides its title. A run that uses only the title counts as "automatic".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicParts {
     pub description: bool,
@@ -18,7 +18,7 @@ pub struct TopicParts {
 /// A topic as a question with two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The words that the text index is searched for. The analyzer removes stop words.
+    /// The words to search the text index for. The analyzer removes stop words.
     pub words: String,
     /// The claim of PRO ("the voting age should be lowered").
     pub claim: String,
@@ -47,12 +47,12 @@ impl Polarity {
     }
 }
 
-/// The topic as a question; `parts` names the parts besides the title whose words are searched for. The words of a premise always are.
+/// The topic as a question; `parts` names the parts besides the title whose words are searched for. The words of a premise are always searched for.
 pub fn read(topic: &Topic, parts: TopicParts) -> Question {
     let mut words = topic.title.clone();
     let premise = topic.argument.as_ref().map_or(&None, |a| &a.premise);
     for (wanted, text) in [
-        // a premise belongs to the argument, as the claim does: a run that uses it is not a manual one
+        // a premise belongs to the argument, as the claim does, so a run that uses it is not a manual run
         (true, premise),
         (parts.description, &topic.description),
         (parts.narrative, &topic.narrative),
@@ -73,8 +73,7 @@ pub fn read(topic: &Topic, parts: TopicParts) -> Question {
 
 /// Whether PRO is for or against the subject of a yes-no question or claim.
 ///
-/// As [`polarity_of_words`]; PRO is also against what is too much of something ("too high"), and what is responsible for a change of the
-/// climate.
+/// Like [`polarity_of_words`], but PRO is also against a subject that is too much ("too high") or responsible for climate change.
 pub(crate) fn polarity(question: &str) -> Polarity {
     let lower = question.to_lowercase();
     let words: Vec<&str> = trimmed_words(&lower).collect();
@@ -84,17 +83,17 @@ pub(crate) fn polarity(question: &str) -> Polarity {
     by_words(&words, words.windows(2).any(is_too) || blames)
 }
 
-/// Whether a text, be it a question or a claim, is for or against its subject, going by its words alone.
+/// Whether a text (a question or a claim) is for or against its subject, judged only by its words.
 ///
-/// It is against it if it has a word of [`AGAINST`], or a verb of [`CAUSES`] and after it one of [`EVILS`]. Each negation or reduction in the
-/// text reverses the result.
+/// It is against its subject if it has a word of [`AGAINST`], or a verb of [`CAUSES`] and after it one of [`EVILS`]. Each negation or reduction in
+/// the text reverses the result.
 pub(crate) fn polarity_of_words(text: &str) -> Polarity {
     let lower = text.to_lowercase();
     let words: Vec<&str> = trimmed_words(&lower).collect();
     by_words(&words, false)
 }
 
-/// As [`polarity_of_words`]; `blames` says that the subject is blamed in other words.
+/// Like [`polarity_of_words`]; `blames` says that the subject is blamed in other words.
 fn by_words(words: &[&str], blames: bool) -> Polarity {
     let against = blames || words.iter().any(|word| is_against(word));
     let mut after_cause = words

@@ -1,4 +1,4 @@
-//! Parts of speech: the words of an English text as the Penn Treebank splits them, and the tag of each.
+//! Parts of speech: splits an English text into words as the Penn Treebank does, and finds the tag of each word.
 //!
 //! An averaged perceptron (Collins 2002) reads a sentence from left to right. It sees the word, its beginning and end, its
 //! neighbours and the two tags before it. `train tagger` learns its weights.
@@ -23,7 +23,7 @@ pub const TAGS: [&str; 51] = [
     "VBP", "VBZ", "WDT", "WP", "WP$", "WRB", "XX", "``",
 ];
 
-/// A part of speech: a place in [`TAGS`].
+/// A part of speech, as an index into [`TAGS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(u8);
 
@@ -39,12 +39,12 @@ impl Tag {
         std::array::from_fn(|at| Tag(at as u8))
     }
 
-    /// The place of the tag in [`TAGS`].
+    /// The index of the tag in [`TAGS`].
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// The name of the tag, as "NNS".
+    /// The name of the tag, such as "NNS".
     pub fn name(self) -> &'static str {
         TAGS.get(usize::from(self.0)).copied().unwrap_or("XX")
     }
@@ -76,19 +76,19 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
         .expect("models/own/tagger.bin has the weights of the tagger")
 });
 
-/// The words and marks of a text with their parts of speech, in their order. What is no white space belongs to one of them.
+/// The words and marks of a text with their parts of speech, in order. Each character that is not white space belongs to one of them.
 pub fn tag(text: &str) -> Vec<TaggedWord<'_>> {
     tag_with(&COMMITTED, text)
 }
 
-/// How much a word by itself is more of a verb in its base form than a noun or an adjective: positive for "create", negative for "crime".
-/// Many English verbs are nouns, too, so only the difference between two words says something.
+/// How much more a word by itself looks like a verb in its base form than like a noun or an adjective: positive for "create", negative for "crime".
+/// Many English verbs are also nouns, so only the difference between two words is informative.
 pub fn verb_preference(word: &str) -> i32 {
     let tag = |name| Tag::find(name).unwrap_or(Tag(0));
     COMMITTED.preference(&Form::of(word), tag("VB"), &["NN", "NNS", "JJ"].map(tag))
 }
 
-/// The same by other weights.
+/// Like [`tag()`], with other weights.
 pub fn tag_with<'a>(model: &Model, text: &'a str) -> Vec<TaggedWord<'a>> {
     let mut tagged = Vec::new();
     let mut words = Vec::new();
@@ -110,13 +110,13 @@ pub fn tag_with<'a>(model: &Model, text: &'a str) -> Vec<TaggedWord<'a>> {
     tagged
 }
 
-/// Whether a sentence ends before the word `next`: behind a full stop, question mark or exclamation mark, and closing marks after it.
+/// Whether a sentence ends before the word `next`: after a full stop, question mark or exclamation mark, possibly with closing marks between.
 fn ends_sentence(words: &[(usize, &str)], next: &str) -> bool {
     let is_closing = |word: &str| matches!(word, ")" | "]" | "\"" | "”" | "'" | "’" | "''");
     if is_closing(next) || next.starts_with(['.', '!', '?']) {
         return false;
     }
-    // two closing marks at most, so that a text of nothing else is read once
+    // at most two closing marks are skipped, so that a text of only closing marks is read once
     let mut before = words.iter().rev().map(|(_, word)| *word).take(3);
     before.find(|word| !is_closing(word)).is_some_and(|word| {
         word.starts_with(['.', '!', '?']) && !word.contains(char::is_alphanumeric)

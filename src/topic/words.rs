@@ -54,8 +54,8 @@ const MAX_SENTENCE_TOKENS: usize = 60;
 
 /// The words and punctuation marks of a text, in order.
 ///
-/// A word is a run of letters and digits with apostrophes inside it and `+` or `#` after it ("goat's", "C++"). Marks that end or separate
-/// sentences or clauses (`. ! ? , ; : ( ) [ ] | •`) are tokens of their own; all other characters are dropped.
+/// A word is a run of letters and digits with apostrophes inside it and `+` or `#` after it ("goat's", "C++"). Marks that end or separate sentences
+/// or clauses (`. ! ? , ; : ( ) [ ] | •`) are separate tokens; all other characters are dropped.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -147,8 +147,8 @@ fn end_sentence<'a>(
     }
 }
 
-/// The words between white space, without the characters before their first letter or digit and after their last. What stands inside
-/// a word is kept. A piece without letters and digits is no word.
+/// The words between white space, without the characters before their first letter or digit and after their last. Characters inside a word are kept.
+/// A piece without letters and digits is not a word.
 pub(crate) fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
@@ -161,7 +161,7 @@ pub(crate) fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The runs of letters, digits and apostrophes, straight or curly. A run of apostrophes alone counts as a word too.
+/// The runs of letters, digits and apostrophes, straight or curly. A run of only apostrophes counts as a word too.
 pub(crate) fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .filter(|word| !word.is_empty())

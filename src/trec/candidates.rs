@@ -37,12 +37,12 @@ impl Candidates {
             if faults.len() >= MAX_FAULTS {
                 faults.push(LineError {
                     line: number,
-                    what: "the rest of the file is not read: too much is broken".to_owned(),
+                    what: "the rest of the file is not read: too many lines are broken".to_owned(),
                 });
                 break;
             }
             let read = serde_json::from_str(line)
-                .map_err(|error| format!("no candidate, with a qid and a docno: {error}"))
+                .map_err(|error| format!("not a candidate with a qid and a docno: {error}"))
                 .and_then(|line: Line| Ok((id(&line.qid)?, id(&line.docno)?, line.query)));
             match read {
                 Ok((topic, document, query)) => {
@@ -76,8 +76,8 @@ impl Candidates {
         self.by_topic.values().flatten().collect()
     }
 
-    /// Replaces the ids by those of a collection, which are sorted in `known`. An id of 16 hexadecimal digits and one of 24 are the same if one
-    /// begins with the other. Candidates that the collection lacks are left out; returns their number.
+    /// Replaces the ids by those of a collection. `known` has the ids of the collection, sorted. An id of 16 hexadecimal digits and one of 24 are the
+    /// same if one begins with the other. Candidates that the collection lacks are left out; returns their number.
     pub fn resolve(&mut self, known: &[&DocId]) -> usize {
         let mut missing = BTreeSet::new();
         for of_topic in self.by_topic.values_mut() {
@@ -94,7 +94,7 @@ impl Candidates {
     }
 }
 
-/// The first known id that begins with this one. If there is none, the known id just before it in the order, if this one begins with that.
+/// The first known id that begins with `id`. If there is none: the known id that is sorted just before `id`, if `id` begins with it.
 fn find<'a>(id: &DocId, known: &[&'a DocId]) -> Option<&'a DocId> {
     let at = known.partition_point(|other| *other < id);
     let next = known.get(at).filter(|other| other.0.starts_with(&id.0));
@@ -111,7 +111,9 @@ fn id(value: &Value) -> Result<String, String> {
         _ => return Err("a qid or docno that is neither text nor a number".to_owned()),
     };
     match unfit_field(&id) {
-        Some(why) => Err(format!("the id {id:?} {why}: it cannot stand in a run")),
+        Some(why) => Err(format!(
+            "the id {id:?} {why}, so it cannot be written to a run"
+        )),
         None => Ok(id),
     }
 }

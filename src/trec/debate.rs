@@ -1,12 +1,13 @@
-//! The debate sheet of a topic: the strongest arguments for and against its claim, and the images that illustrate them. As JSON lines, which
-//! `--debate` writes and the report reads.
+//! The debate sheet of a topic: the strongest arguments for and against its claim, and the images that illustrate them. `--debate` writes the sheets
+//! as JSON lines, and the report reads them.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{DocId, LineError, Stance, TopicId, numbered_lines};
 
-/// The least likeness with which an image illustrates an argument. Below it, sentences of the sample share a town or a job rather than a thought.
+/// The minimum similarity of an image and an argument that it illustrates. Sentences of the sample that are less similar share a town or a job, but
+/// no thought.
 pub const ILLUSTRATES: f64 = 0.5;
 
 /// What people say for and against the claim of a topic, and the images of its two lists.
@@ -14,13 +15,13 @@ pub const ILLUSTRATES: f64 = 0.5;
 #[serde(deny_unknown_fields)]
 pub struct DebateSheet {
     pub topic: TopicId,
-    /// The claim for and against which arguments speak: "zoos should be closed".
+    /// The claim that the arguments are for or against: "zoos should be closed".
     pub claim: String,
-    /// The arguments for the claim, then those against it; within a side, the best of the ranking first.
+    /// The arguments for the claim, then the arguments against it; on each side, in the order of the ranking.
     pub arguments: Vec<DebateArgument>,
-    /// The number of arguments about the topic, from the top of the ranking, among which these were chosen.
+    /// The number of arguments, from the top of the topic's ranking, from which these were chosen.
     pub considered: usize,
-    /// The number of them whose side is uncertain. They are left out.
+    /// The number of those arguments whose side is uncertain. They are left out.
     pub undecided: usize,
     /// The images of the topic's lists, in the order of the run.
     pub images: Vec<DebateImage>,
@@ -32,18 +33,18 @@ pub struct DebateSheet {
 pub struct DebateArgument {
     pub argument: DocId,
     pub side: Stance,
-    /// Its rank among all arguments about the topic, from 1.
+    /// The argument's rank among all arguments about the topic, from 1.
     pub rank: usize,
-    /// Its score in that ranking.
+    /// The argument's score in that ranking.
     pub score: f64,
     /// P(pro) - P(con) towards the claim, in [-1, 1].
     pub stance: f64,
-    /// What the argument argues for, in its own words; empty if it says nothing about that.
+    /// The conclusion that the argument argues for, in its own words; empty if it gives none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
-    /// Its sentences that take its side most clearly.
+    /// The sentences of the argument that take its side most clearly.
     pub quote: String,
-    /// Near-duplicates of it further down the ranking.
+    /// Near-duplicates of the argument, which are further down in the ranking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<DocId>,
 }
@@ -53,12 +54,12 @@ pub struct DebateArgument {
 #[serde(deny_unknown_fields)]
 pub struct DebateImage {
     pub image: DocId,
-    /// The list.
+    /// The list that the image is in.
     pub side: Stance,
-    /// In the list, from 1.
+    /// The rank in that list, from 1.
     pub rank: u32,
     pub score: f64,
-    /// The argument of the same side that it is most like; `None` if it has no words that could be compared, or the side has no argument.
+    /// The argument of the same side that is most similar to the image. `None` if the image has no words to compare, or the side has no argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub like: Option<Illustration>,
 }
@@ -72,11 +73,11 @@ pub struct Illustration {
     pub likeness: f64,
     /// The sentence of the image.
     pub words: String,
-    /// Where these words are: "text in the image", "caption".
+    /// Where in the document this sentence is: "text in the image", "caption".
     pub place: String,
     /// The sentence of the argument.
     pub sentence: String,
-    /// The largest such cosine to an argument of the other side, if there is one.
+    /// The largest such cosine with an argument of the other side; `None` if that side has no argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_side: Option<f64>,
 }
@@ -87,8 +88,8 @@ impl DebateSheet {
         self.arguments.iter().filter(move |a| a.side == side)
     }
 
-    /// The images that illustrate an argument, the most similar first: those of its side that are most like it, and at least as like as
-    /// [`ILLUSTRATES`].
+    /// The images that illustrate an argument, the most similar first: images of the same side that are most similar to this argument, with a
+    /// similarity of at least [`ILLUSTRATES`].
     pub fn illustrations<'a>(
         &'a self,
         argument: &DocId,
@@ -106,7 +107,7 @@ impl DebateSheet {
     }
 }
 
-/// Writes a JSON object for each topic on a line of its own. Errors: a value is not finite, which JSON cannot express.
+/// Writes one line for each topic, a JSON object. Errors: a value is not finite, which JSON cannot express.
 pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for sheet in sheets {
@@ -116,7 +117,7 @@ pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`write()`] writes. Errors: the first line that is not of that format.
+/// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
 pub fn read(text: &str) -> Result<Vec<DebateSheet>, LineError> {
     numbered_lines(text)
         .map(|(line, json)| {

@@ -1,16 +1,16 @@
-//! Text from files on a terminal and in a run.
+//! Escapes text from files before it is printed on a terminal or written to a run.
 
 use std::fmt;
 
-/// A text that comes from a file, such as a name or an id, as it is printed: control characters, line breaks and marks that change the
-/// direction of text stand as `\u{1b}`. So no file can move the cursor, forge a line or hide what follows.
+/// A text from a file, such as a name or an id, that is safe to print: control characters, line breaks and marks that change the direction of text
+/// are written as escapes (`\u{1b}`). So no file can move the cursor, forge a line or hide what follows.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a> {
     text: &'a str,
     keeps_layout: bool,
 }
 
-/// The text on one line.
+/// Escapes a text, including its line breaks and tabs.
 pub fn escaped(text: &str) -> Escaped<'_> {
     Escaped {
         text,
@@ -18,7 +18,7 @@ pub fn escaped(text: &str) -> Escaped<'_> {
     }
 }
 
-/// The text with its line breaks and tabs, for a text of several lines that riposte has laid out.
+/// Escapes a text, except for its line breaks and tabs. It is for texts of several lines that riposte has laid out.
 pub fn escaped_lines(text: &str) -> Escaped<'_> {
     Escaped {
         text,
@@ -43,14 +43,14 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Whether a terminal may do something else than show the character: control characters of ASCII and Latin-1, the line and paragraph
-/// separators, and the marks, embeddings, overrides and isolates of the bidirectional algorithm.
+/// Whether a terminal can do something other than show the character: control characters of ASCII and Latin-1, the line and paragraph separators, and
+/// the marks, embeddings, overrides and isolates of the bidirectional algorithm.
 fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Why a text cannot be a field of a run line, `None` if it can: fields are separated by white space.
+/// Why a text cannot be a field of a run line; `None` if it can. Fields are separated by white space.
 pub(crate) fn unfit_field(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         Some("is empty")

@@ -64,7 +64,7 @@ pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`write()`] writes. Errors: the first line that is not of that format.
+/// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, LineError> {
     numbered_lines(text)
         .map(|(line, json)| {

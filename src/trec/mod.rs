@@ -97,7 +97,7 @@ pub enum TextTask {
 }
 
 impl TextTask {
-    /// All of them, in the order in which lists name them.
+    /// All tasks, in the order in which lists name them.
     pub const ALL: [TextTask; 3] = [
         TextTask::Controversial,
         TextTask::Comparative,
@@ -205,7 +205,7 @@ impl Explanation {
         self.parts.iter_mut().find_map(|part| part.find_mut(name))
     }
 
-    /// Appends to [`Explanation::how`] what was left out of a text.
+    /// Appends notes about parts of a text that were left out to [`Explanation::how`].
     pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
         cuts.iter().for_each(|cut| self.add_note(cut));
     }
@@ -223,7 +223,7 @@ impl Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
-    /// A file or directory that is missing, or that the collection's layout does not have.
+    /// A file or directory that is missing, or that does not belong to the collection's layout.
     Layout,
     /// Image bytes that cannot be decoded.
     Image,

@@ -10,7 +10,7 @@ const ENDS: &str = " is are was were do does did should could would can will sha
     bigger faster stronger safer easier harder cheapest first important \
     join win won buying choosing ";
 
-/// Verbs that two things are chosen by, and that are themselves compared in "Should I buy or rent?".
+/// Verbs of a choice between two things. In "Should I buy or rent?" they are themselves compared.
 const CHOICES: [&str; 10] = [
     "buy", "take", "learn", "study", "use", "get", "eat", "drink", "read", "own",
 ];
@@ -18,7 +18,7 @@ const CHOICES: [&str; 10] = [
 /// Verbs between an object and a comparative: "cheese taste better than …".
 const SENSES: [&str; 6] = ["taste", "tastes", "work", "works", "perform", "performs"];
 
-/// Words that stand for an object and name none.
+/// Words that stand for an object without naming it.
 const STAND_INS: [&str; 9] = [
     "its", "his", "her", "their", "these", "those", "ones", "others", "another",
 ];
@@ -203,8 +203,8 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
     None
 }
 
-/// The object before "… better than": left of the comparative or, if only "it" is there, between the comparative and "than" ("Is
-/// it healthier to bake than to fry?").
+/// The object in front of "better than": the words before the comparative. If these are only "it", the object is between the comparative and "than"
+/// ("Is it healthier to bake than to fry?").
 fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> {
     let at = before.iter().rposition(|w| {
         matches!(w.lower.as_str(), "more" | "less" | "worse")
@@ -286,7 +286,7 @@ fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
         let words: Vec<&str> = words.iter().map(|w| w.text).collect();
         words.join(" ")
     };
-    // "how does its history compare to those": these stand for objects that are named elsewhere
+    // in "how does its history compare to those", these words stand for objects that are named elsewhere
     let stands_for_another =
         |word: Option<&Word>| word.is_some_and(|w| STAND_INS.contains(&w.lower.as_str()));
     if stands_for_another(left.get(start)) || stands_for_another(right.first()) {
@@ -310,7 +310,7 @@ fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
 /// first object is a name or already contains them ("quicksort or merge sort").
 fn shared<'a, 'b>(left: &[Word], right: &'b [Word<'a>]) -> &'b [Word<'a>] {
     let common = |w: &Word| w.text == w.lower;
-    // "LED or LCD displays": two kinds of what follows
+    // in "LED or LCD displays", both acronyms are kinds of the noun after them
     let acronym = |w: &Word| w.text.len() > 1 && w.text.chars().all(char::is_uppercase);
     match (left, right) {
         ([.., one], [other, rest @ ..])

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::escape::unfit_field;
 use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
 
-/// The grades of an image for a topic; `None` for what was not judged.
+/// The grades of an image for a topic; `None` for a question that was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageGrades {
     pub on_topic: Option<i32>,
@@ -48,8 +48,8 @@ pub enum Qrels {
     Answers(GradedQrels),
 }
 
-/// Reads judgements; the first line decides of which kind they are. Returns what can be read, and an error for each line that cannot.
-/// If a document is judged twice, its first judgement counts.
+/// Reads judgements. The first line decides the kind. Returns what can be read, and an error for each line that cannot. If a document is judged
+/// twice, its first judgement counts.
 pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
     let first: Vec<&str> = numbered_lines(text)
         .next()
@@ -164,7 +164,7 @@ fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
     };
     // checked before anything is added, because a topic with an entry counts as judged
     let Some(question) = JudgedQuestion::parse(question) else {
-        bail!("{question:?} is none of ONTOPIC, PRO, CON");
+        bail!("{question:?} is not one of ONTOPIC, PRO, CON");
     };
     let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
     let grades = topic.entry(DocId(image.to_owned())).or_default();
@@ -210,8 +210,8 @@ fn enter<T: Copy + PartialEq + std::fmt::Debug>(
     Ok(())
 }
 
-/// A judgement of 2025: the answers of assessors about an image for an argument. It has one answer for each of the argument's two
-/// aspects, as the organisers' evaluator reads it, or one answer for both.
+/// A judgement of 2025: the assessors' answers about an image for an argument. There is one answer for each of the argument's two aspects, as the
+/// organisers' evaluator reads it, or one answer for both.
 #[derive(Deserialize)]
 struct AnswerRecord {
     #[serde(alias = "argumentId")]
@@ -249,7 +249,7 @@ impl Answer {
                 "no" => Ok(0),
                 "partial" | "partially" | "partially agree" => Ok(1),
                 "yes" => Ok(2),
-                _ => bail!("{word:?} is none of yes, partially agree, no"),
+                _ => bail!("{word:?} is not one of yes, partially agree, no"),
             },
         }
     }

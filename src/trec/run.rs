@@ -21,8 +21,8 @@ pub struct ImageRunLine {
     pub tag: String,
 }
 
-/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of a 2025 image run is read
-/// into this type, too; it has no score, so the negative rank is used.
+/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of a 2025 image run is also read into this
+/// type. It has no score, so its negative rank is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRunLine {
     pub topic: TopicId,
@@ -48,7 +48,7 @@ pub struct AnswerLine {
     pub rationale: Option<String>,
 }
 
-/// Formats a run of 2024 or 2025: a JSON object a line, in the given order. Errors: a field is empty or contains white space or a control
+/// Formats a run of 2024 or 2025: one JSON object per line, in the given order. Errors: a field is empty or contains white space or a control
 /// character.
 pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
     #[derive(Serialize)]
@@ -78,7 +78,7 @@ pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
     Ok(run)
 }
 
-/// Checks that fields can stand in a run.
+/// Checks that the fields can be written to a run line.
 fn check_fields(fields: [&str; 3]) -> Result<()> {
     for field in fields {
         if let Some(why) = unfit_field(field) {
@@ -137,7 +137,7 @@ fn fixed_point(score: f64) -> Result<String> {
     })
 }
 
-/// The score of a run line as it is read by a program that uses 32-bit floats.
+/// The score of a run line as a program with 32-bit floats reads it.
 pub(crate) fn read_back(score: f64) -> f32 {
     let written = fixed_point(score).ok();
     let read = written.and_then(|text| text.parse().ok());
@@ -189,7 +189,7 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     })
 }
 
-/// Reads a run of 2024 or 2025 as an image run, with the one list of each claim as PRO. The score of a line is its negative rank.
+/// Reads a run of 2024 or 2025 as an image run. The one list of each claim becomes the PRO list. The score of a line is its negative rank.
 pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     read(text, |line| {
         let TextRunLine {

@@ -23,14 +23,14 @@ pub struct Topic {
     /// The two objects of a comparative question: from the topic's `<objects>` or, if there are none, from its title
     /// ([`objects::from_title`]).
     pub objects: Option<[String; 2]>,
-    /// What belongs to an argument of 2024 or 2025 besides its claim, which is the title; `None` for topics of other years.
+    /// The other parts of an argument of 2024 or 2025, whose claim is the title; `None` for topics of other years.
     pub argument: Option<ArgumentParts>,
 }
 
 /// The parts of an argument besides its claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentParts {
-    /// What the images are to convey in 2024; arguments of 2025 have none.
+    /// What the images should convey in 2024; arguments of 2025 have no premise.
     pub premise: Option<String>,
     /// The type of the premise, as the file names it: a study or an anecdote.
     pub premise_type: Option<String>,
@@ -44,7 +44,7 @@ impl Topic {
     }
 }
 
-/// The topics of a file, and what in it could not be read.
+/// The topics of a file, and the faults in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedTopics {
     /// In the order of the file; at least one.
@@ -61,7 +61,7 @@ impl ParsedTopics {
         self.faults.push(LineError { line, what });
     }
 
-    /// Adds a topic that ends on this line, or says why it is none.
+    /// Adds a topic that ends on this line, or a fault that says what it lacks.
     fn add(&mut self, line: u64, fields: TopicFields) {
         match fields.finish() {
             Ok(topic) => self.topics.push(topic),
@@ -72,7 +72,7 @@ impl ParsedTopics {
 
 /// Reads topics, in the order of the file. The first character that is not blank decides the format: `<` means XML.
 ///
-/// Errors: the first fault of [`read`], or as [`read`].
+/// Errors: those of [`read`], and the first fault that it finds.
 pub fn parse(text: &str) -> Result<Vec<Topic>> {
     let ParsedTopics { topics, faults } = read(text)?;
     match faults.first() {
@@ -81,10 +81,10 @@ pub fn parse(text: &str) -> Result<Vec<Topic>> {
     }
 }
 
-/// Reads topics as [`parse`] does, and passes over what is broken: a topic without a number or a title, or with a number that cannot stand
-/// in a run; XML that is not well-formed; the part that is missing where a file was cut.
+/// Reads topics as [`parse`] does, and skips what is broken: a topic without a number or a title, or with a number that cannot be written to a run;
+/// XML that is not well-formed; the missing end of a truncated file.
 ///
-/// Errors: the text has neither format, two topics have the same number, or no topic can be read.
+/// Errors: the text is in neither format, two topics have the same number, or no topic can be read.
 pub fn read(text: &str) -> Result<ParsedTopics> {
     let text = text.trim_start_matches('\u{feff}');
     let file = if text.trim_start().starts_with('<') {
@@ -114,12 +114,12 @@ struct TopicFields {
     is_argument: bool,
     number: Option<String>,
     title: Option<String>,
-    /// The title in TIREx's XML, where the fields of the topic as the lab gave it follow in `<original_query>`.
+    /// The title in TIREx's XML. There, the fields of the lab's topic are in `<original_query>`.
     query: Option<String>,
     description: Option<String>,
     narrative: Option<String>,
     objects: Option<String>,
-    /// The objects, where they are given as a list of two, so that either may have a comma in it.
+    /// The objects, if they are given as a list of two: then each can contain a comma.
     object_pair: Option<[String; 2]>,
     premise: Option<String>,
     premise_type: Option<String>,
@@ -163,7 +163,7 @@ impl TopicFields {
             _ => "a topic has no <number>",
         })?;
         if let Some(why) = unfit_field(&number) {
-            bail!("the number {number:?} of a topic {why}: it cannot stand in a run");
+            bail!("the number {number:?} of a topic {why}, so it cannot be written to a run");
         }
         let title = tidy(self.query).or_else(|| tidy(self.title));
         let title = title.with_context(|| match element {
@@ -189,7 +189,7 @@ impl TopicFields {
     }
 }
 
-/// The topic of a query; `None` if it has no words or its id cannot stand in a run.
+/// The topic of a query; `None` if the query has no words or its id cannot be written to a run.
 pub(super) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
     let fields = TopicFields {
         number: Some(id.0),
@@ -199,7 +199,7 @@ pub(super) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
     fields.finish().ok()
 }
 
-/// Counts lines up to positions that do not decrease.
+/// Finds the lines of positions. The positions must not decrease.
 struct LineCounter<'a> {
     text: &'a [u8],
     at: usize,
@@ -223,7 +223,7 @@ fn read_xml(text: &str) -> ParsedTopics {
     let mut file = ParsedTopics::default();
     let mut fields: Option<TopicFields> = None;
     let mut field: Option<String> = None;
-    // the element that contains all topics, and the number of elements that are open
+    // the element that contains all topics, and the number of open elements
     let mut root: Option<String> = None;
     let mut depth = 0u64;
     let mut counter = LineCounter {
@@ -295,7 +295,7 @@ fn read_xml(text: &str) -> ParsedTopics {
             }
             Ok(_) => {}
             Err(error) => {
-                // a closing tag that closes another element ends that element; reading goes on with the next topic
+                // a closing tag with another name ends the open element; reading goes on with the next topic
                 let goes_on = matches!(error, quick_xml::Error::IllFormed(_));
                 file.fault(line, format!("not well-formed XML: {error}"));
                 (fields, field) = (None, None);
@@ -312,11 +312,14 @@ fn read_xml(text: &str) -> ParsedTopics {
         }
     }
     let line = counter.line(reader.buffer_position());
-    file.fault(line, "the rest of the file is not read: too much is broken");
+    file.fault(
+        line,
+        "the rest of the file is not read: too many elements are broken",
+    );
     file
 }
 
-/// The character of an entity or a character reference. An unknown one is returned as it was written.
+/// The character of an entity or a character reference. An unknown one is returned as written.
 fn resolve(name: &str) -> String {
     let number = name
         .strip_prefix('#')
@@ -333,8 +336,8 @@ fn resolve(name: &str) -> String {
     }
 }
 
-/// A line of `queries.jsonl`: the id (number or string) and the title of a query are `qid` and `query` in TIREx, `_id` and `text` in BEIR,
-/// `query_id` and `text` where `ir_datasets` has exported them.
+/// A line of `queries.jsonl`. The id (number or string) and the title of a query are `qid` and `query` in TIREx, `_id` and `text` in BEIR, `query_id`
+/// and `text` in exports of `ir_datasets`.
 #[derive(serde::Deserialize)]
 struct QueryLine {
     qid: Option<serde_json::Value>,
@@ -354,7 +357,7 @@ struct QueryLine {
 }
 
 impl QueryLine {
-    /// The text of a part of the topic: `given`, or else what the metadata have under this name.
+    /// The text of a part of the topic: `given`, or else the metadata's text with this name.
     fn part(&self, given: &Option<String>, name: &str) -> Option<String> {
         let described = || self.metadata.get(name)?.as_str().map(str::to_owned);
         given.clone().or_else(described)
@@ -366,7 +369,10 @@ fn read_queries(text: &str) -> ParsedTopics {
     let mut file = ParsedTopics::default();
     for (n, line) in numbered_lines(text) {
         if file.faults.len() >= MAX_FAULTS {
-            file.fault(n, "the rest of the file is not read: too much is broken");
+            file.fault(
+                n,
+                "the rest of the file is not read: too many lines are broken",
+            );
             break;
         }
         let line: QueryLine = match serde_json::from_str(line) {

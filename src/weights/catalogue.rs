@@ -97,7 +97,7 @@ pub struct Entry {
     pub role: Role,
     /// Whether `riposte models fetch` without arguments downloads it.
     pub default: bool,
-    /// What riposte can do with the model and not without it.
+    /// What riposte can do only with this model.
     pub gives: String,
     pub licence: String,
     /// Where the model is described.
@@ -123,8 +123,8 @@ impl Catalogue {
             .context("cannot use the embedded models/models.toml")
     }
 
-    /// Parses the TOML of `models/models.toml`. Errors: a name that could lead out of its directory or that occurs twice, something
-    /// that is not a sha256 where one belongs, a file without a source, a model without a file.
+    /// Parses the TOML of `models/models.toml`. Errors: a name that could lead out of its directory or that occurs twice, a checksum that is not a
+    /// sha256, a file without a source, a model without a file.
     pub fn parse(toml: &str) -> Result<Catalogue> {
         let catalogue: Catalogue = toml::from_str(toml)?;
         let mut names = BTreeSet::new();
@@ -152,7 +152,7 @@ impl Catalogue {
         &self.entries
     }
 
-    /// The model of that name. Errors: there is none; the message lists all names.
+    /// The model with this name. Errors: there is none; the message lists all names.
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         self.entries
             .iter()
@@ -228,7 +228,7 @@ fn check_file(file: &ModelFile) -> Result<()> {
     Ok(())
 }
 
-/// Whether `name` is a single path component, visible, without characters that have a special meaning on some system or in a shell.
+/// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
 fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name

@@ -63,7 +63,7 @@ impl Progress {
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The right file was in the models directory.
+    /// The right file was already in the models directory.
     Installed,
     Fetched {
         bytes: u64,
@@ -127,8 +127,8 @@ impl fmt::Display for FetchReport {
 
 /// Downloads the files that are missing or wrong, of the models that `names` select (see [`super::Catalogue::select`]).
 ///
-/// A file that exists is kept if it has the checksum of the catalogue or of a previous download; a file of unknown origin is
-/// downloaded again. A download gets the file's name only after its size and sha256 were found right.
+/// A file that exists is kept if it has the checksum of the catalogue or of a previous download; a file of unknown origin is downloaded again. A
+/// download gets the file's name only after its size and sha256 have been checked.
 ///
 /// Errors: a name is unknown, or the models directory cannot be written. A source that fails is not an error; it is in the report.
 pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<FetchReport> {
@@ -256,7 +256,7 @@ impl Sources {
     }
 }
 
-/// Compares a complete download with the catalogue and with what its publisher sent along.
+/// Compares a complete download with the catalogue and with the checksum that its publisher sent.
 fn accept(
     part: &Path,
     file: &ModelFile,

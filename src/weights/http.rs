@@ -89,7 +89,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// Errors: as [`web::agent`].
+    /// Errors: those of [`web::agent`].
     pub fn new() -> Result<Web> {
         let agent = web::agent()?
             .timeout_recv_response(Some(STALL))
@@ -125,7 +125,7 @@ impl Web {
             let from = match answer.status() {
                 StatusCode::OK => 0,
                 StatusCode::PARTIAL_CONTENT if range_start(answer.headers()) == Some(had) => had,
-                // the part is at least as long as the file, so it cannot be its record
+                // the part is at least as long as the file, so it is not the beginning of the file
                 StatusCode::RANGE_NOT_SATISFIABLE if had > 0 => {
                     out.set_len(0).with_context(|| cannot_write(part))?;
                     continue;
@@ -166,11 +166,11 @@ impl Web {
                     .err()
                     .map_or("it ended early".into(), |e| e.to_string());
                 bail!(
-                    "the transfer broke off after {now} bytes ({why}); the next fetch goes on there"
+                    "the transfer broke off after {now} bytes ({why}); the next fetch continues there"
                 );
             }
         }
-        bail!("the transfer broke off {ATTEMPTS} times; the next fetch goes on where it stopped");
+        bail!("the transfer broke off {ATTEMPTS} times; the next fetch continues where it stopped");
     }
 
     /// Requests `url` from byte `had` on, and follows redirects. The response may have any other status.

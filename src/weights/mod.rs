@@ -1,8 +1,8 @@
 //! The models directory: which models are installed, whether their files are the right ones, and where to download them.
 //!
-//! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its
-//! first use. The layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each
-//! file's source and checksum) and `verified.toml` (the checksums computed so far, so that 600 MB need not be hashed at each start).
+//! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its first use. The
+//! layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each file's source and checksum) and
+//! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start).
 
 mod catalogue;
 mod fetch;
@@ -33,7 +33,7 @@ pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
-    /// The catalogue has it.
+    /// The catalogue contains it.
     Pinned,
     /// It was recorded at the download, and equals the checksum that the publisher sent along.
     Publisher,
@@ -109,7 +109,7 @@ impl Models {
         })
     }
 
-    /// A models directory with another catalogue than the one that is compiled in.
+    /// A models directory with a catalogue other than the one that is compiled in.
     pub fn with_catalogue(dir: &Path, catalogue: Catalogue) -> Models {
         Models {
             dir: dir.to_owned(),
@@ -168,7 +168,7 @@ impl Models {
     }
 }
 
-/// Whether there is no such file. A file that this user may not look at is not missing: without its model, results would differ.
+/// Whether the file does not exist. A file that this user cannot access is not missing: without its model, results would differ.
 fn is_missing(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(found) => !found.is_file(),
@@ -245,8 +245,8 @@ fn check_file(dir: &Path, file: &ModelFile) -> Result<CheckedFile> {
     })
 }
 
-/// The file's sha256: computed, unless `verified.toml` has it and the file has not changed since. The record only spares hashing a file
-/// that had the right sha256 when it was last hashed: what it says of another sha256 or of a file with other times is not believed.
+/// The file's sha256. It is taken from `verified.toml` only if the record has the expected sha256 and the file has not changed since; otherwise it is
+/// computed. So a wrong record can never reject a file, and a changed file is always hashed again.
 fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>) -> Result<String> {
     let record = dir.join(VERIFIED);
     let mut verified: VerifyRecord = read_record(&record).unwrap_or_default();

@@ -15,10 +15,10 @@ use zip::ZipArchive;
 
 use crate::disk::TemporaryDir;
 
-/// When pip is stopped. It has its own timeouts for an index that does not answer; this is for what they miss.
+/// Maximum running time of pip. Pip has timeouts for an index that does not answer; this limit is for all other cases.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// The packages downloaded so far, or the error of those that could not be; each is tried once.
+/// The packages downloaded so far, or the errors of those that could not be downloaded. Each is tried once.
 #[derive(Default)]
 pub(crate) struct Packages {
     downloads: BTreeMap<(String, String), std::result::Result<Download, String>>,
@@ -64,7 +64,7 @@ fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Resul
         .args(["--ignore-requires-python", "--retries", "1", "--dest"])
         .arg(&wanted);
     match archive_sha256 {
-        // given a hash, pip refuses other bytes before it runs any code of the package
+        // with a hash, pip refuses other bytes before it runs any code of the package
         Some(sha256) => {
             let list = dir.path().join("requirements.txt");
             fs::write(
@@ -137,7 +137,7 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
     )
 }
 
-/// Writes the archive's member of exactly that name to `to`. Paths inside the archive are never used as paths on disk.
+/// Writes the archive's member with exactly this name to `to`. Paths inside the archive are never used as paths on disk.
 fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
     let file = File::open(archive).context("cannot open it")?;
     let name = archive.to_string_lossy();

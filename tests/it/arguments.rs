@@ -109,7 +109,7 @@ fn a_broken_argument_is_named_with_its_line_and_the_others_are_read() {
             3,
             "key must be a string",
         ),
-        ("7, null", 2, "something that is no argument"),
+        ("7, null", 2, "something that is not an argument"),
     ] {
         let text = format!("{{\"arguments\": [{one},\n{broken},\n{last}]}}");
         let (arguments, faults) = read(text.as_bytes());

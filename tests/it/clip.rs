@@ -336,7 +336,7 @@ fn a_configuration_that_does_not_fit_is_refused() {
     assert!(said.contains("cutting texts to 1 tokens"), "{said}");
     let said = refused("preprocessor_config.json", "/crop_size/height", json!(33));
     assert!(
-        said.contains("33 × 32") && said.contains("config.json wants 32 × 32"),
+        said.contains("33 × 32") && said.contains("config.json requires 32 × 32"),
         "{said}"
     );
     let said = refused("preprocessor_config.json", "/resample", json!(0));

@@ -450,7 +450,7 @@ fn missing_topics_short_lists_and_overlap_are_reported_for_the_whole_run() {
     for what in [
         "warning: nothing for 1 topics: 2",
         "note: 2 lists with fewer than 10",
-        "note: 1 images stand in both lists",
+        "note: 1 images are in both lists",
     ] {
         assert!(
             whole.iter().any(|f| f.starts_with(what)),

@@ -459,7 +459,7 @@ fn several_approaches_and_parts_of_topics_are_for_any_collection() {
         ("rank -i nowhere -o out", "nowhere"),
         (
             "rank -i out -o x --topics in/queries.jsonl",
-            "out holds no documents: there is none of corpus.jsonl",
+            "out holds no documents: it contains none of corpus.jsonl",
         ),
         (
             "rank -i in -o out --approach chatnoir",

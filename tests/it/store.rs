@@ -377,7 +377,7 @@ fn a_store_that_is_cut_short_is_an_error_that_says_what_to_do() {
             message(Store::open_to_read(&path)),
         ] {
             assert!(
-                message.contains("e.sqlite is no evidence store"),
+                message.contains("e.sqlite is not an evidence store"),
                 "{message}"
             );
         }

@@ -198,7 +198,10 @@ fn a_broken_frame_is_one_error_after_the_documents_before_it() {
     let cut = frames[2][..frames[2].len() - 1].to_vec();
     for (last, what) in [
         (cut, "the stream ends within it"),
-        (b"no frame at all".to_vec(), "this is no stream of frames"),
+        (
+            b"no frame at all".to_vec(),
+            "this is not a stream of frames",
+        ),
         (vec![1], "the stream ends within the length of a header"),
     ] {
         let frames = [&frames[..2], &[last]].concat();

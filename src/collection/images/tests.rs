@@ -31,7 +31,7 @@ fn the_texts_of_a_document_have_a_common_bound() {
     assert!(
         faults[0]
             .what
-            .starts_with("more than the 2 bytes that are left")
+            .starts_with("more than the 2 bytes that remain")
     );
 }
 

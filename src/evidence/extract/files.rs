@@ -1,4 +1,4 @@
-//! Whether the files of a document are those from which its stored evidence was computed.
+//! Decides whether the files of a document are those from which its stored evidence was computed.
 
 use super::clock::Clock;
 use crate::collection::images::{Entry, FileState, Listing};
@@ -12,9 +12,9 @@ pub(super) struct Policy {
     pub rehash: bool,
 }
 
-/// The files of a document as they are now; `known` are those of last time. The contents are only read if the times do not say that they are
-/// the same. They are read before evidence is computed from them, so a change in the meantime is noticed by the next extraction. `None` if
-/// there is nothing to compare with, and nothing can be recorded.
+/// The present state of a document's files; `known` is their state at the last extraction. The contents are read unless the times prove that they are
+/// the same. They are read before evidence is computed from them, so the next extraction notices a change in the meantime. `None` if there is no
+/// known state and nothing can be recorded.
 pub(super) fn look(
     entry: &Entry,
     listing: &Listing,

@@ -1,4 +1,4 @@
-//! Documents whose images are embedded and whose evidence is written together.
+//! Groups of documents whose images are embedded together and whose evidence is written together.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,11 +18,11 @@ pub(super) type Digest = [u8; 32];
 /// The result for a document.
 pub(super) struct DocumentResult {
     pub(super) index: usize,
-    /// The new evidence; None if nothing was missing.
+    /// The new evidence; `None` if nothing was missing.
     pub(super) record: Option<Record>,
     /// The files, if they are to be recorded without new evidence.
     pub(super) files: Option<FileState>,
-    /// The digest of the image; None if it was not read, or if it has faults, which belong to this document alone.
+    /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
     pub(super) digest: Option<Digest>,
     /// The preprocessed image, if CLIP has to embed it.
     pub(super) pixels: Option<Pixels>,
@@ -32,7 +32,7 @@ pub(super) struct DocumentResult {
 }
 
 impl DocumentResult {
-    /// Nothing is computed of this document.
+    /// The result for a document of which nothing was computed.
     pub(super) fn nothing(index: usize) -> Self {
         DocumentResult {
             index,
@@ -46,7 +46,7 @@ impl DocumentResult {
     }
 }
 
-/// The groups of which some documents are done and others are not.
+/// The groups of which some documents are done, but not all.
 pub(super) struct Groups {
     documents: usize,
     open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,

@@ -1,4 +1,4 @@
-//! The evidence of one document alone, without a store: its files are a copy of those of a collection that is elsewhere.
+//! Computes the evidence of one document without a store. The document's files are a copy; the collection itself is elsewhere.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,16 +13,16 @@ use super::worker::Worker;
 use crate::collection::images::Entry;
 use crate::evidence::store::{PassedOver, Record};
 
-/// What is stored of a document.
+/// What a store would contain about the document.
 #[derive(Debug)]
 pub enum Single {
     Evidence(Box<Record>),
-    /// Another process has died in it.
+    /// A process has died while it computed the document.
     PassedOver(PassedOver),
 }
 
-/// Computes all evidence of one document or, if a process has `died` in it, says so. Faults name the document's directory as `shown`. The
-/// evidence is that which [`super::extract`] stores, apart from the times of the files, which are those of a copy.
+/// Computes all evidence of one document. If a process has `died` in it, the result says so instead. Faults name the document's directory as `shown`.
+/// The evidence is the same as [`super::extract`] stores, except that the times of the files are left out, because they are those of the copy.
 ///
 /// # Errors
 /// A model cannot be loaded or fails.
@@ -36,18 +36,18 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
         rehash: true,
     };
     let (entries, known_images) = (std::slice::from_ref(entry), Mutex::default());
-    // nothing is stored of the document, so no store is opened
+    // the document has no stored evidence, so the store is never opened
     let store = Path::new("");
     let mut worker = Worker::new(tools, &clock, entries, store, policy, &known_images)?;
     let record = worker.alone(0, None)?;
-    let mut record = record.with_context(|| format!("nothing is computed of {}", entry.id))?;
+    let mut record = record.with_context(|| format!("nothing was computed for {}", entry.id))?;
     if let Some(files) = &mut record.files {
         files.state.clear();
     }
     let (here, there) = (entry.dir.to_string_lossy(), shown.to_string_lossy());
     for fault in record.faults_mut() {
         if let Ok(inside) = fault.path.strip_prefix(&entry.dir) {
-            // joining nothing would add a slash
+            // joining an empty path would add a slash
             fault.path = if inside.as_os_str().is_empty() {
                 shown.to_owned()
             } else {

@@ -1,7 +1,7 @@
-//! Documents in which riposte may have died, and those in which it did.
+//! Finds documents in which riposte may have died, and records those in which it did.
 //!
-//! An extraction notes the documents at work. If its process ends without removing the notes, it was killed, or died of one of these
-//! documents: they are suspects. The caller lets another process [`attempt`] them, and [`pass_over`] records those of which it dies too.
+//! An extraction notes the documents that it works on. If its process ends without removing the notes, it was killed, or one of these documents made
+//! it die: they are suspects. The caller lets another process [`attempt`] them, and [`pass_over`] records those that make it die, too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -37,7 +37,8 @@ pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Res
     Ok(suspects)
 }
 
-/// Computes what the store at `evidence` lacks of the documents, one after the other, and stores nothing. `on_done` is called after each.
+/// Computes the missing evidence of the documents, one after the other, and stores nothing. The store at `evidence` decides what is missing.
+/// `on_done` is called after each document.
 ///
 /// # Errors
 /// The store cannot be read, a model fails, or `on_done` does.
@@ -88,7 +89,7 @@ pub fn pass_over(
     store.pass_over(&death(entry, &entry.dir, tools, how))
 }
 
-/// What is recorded of a document in which riposte dies. `shown` is its directory as a user is told.
+/// The record of a document in which riposte dies. `shown` is the directory that messages name.
 pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
     let listing = entry.list(&mut Vec::new());
     PassedOver {

@@ -68,13 +68,13 @@ impl<'a> Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Notes each document from now on before it is computed, as worker `number` (from 0).
+    /// Makes the worker note each document before it is computed, as worker `number` (from 0).
     pub(super) fn noting(mut self, at_work: Option<&'a AtWork>, number: usize) -> Self {
         self.at_work = at_work.map(|at_work| (at_work, number));
         self
     }
 
-    /// Computes what is missing of a document. If it is the last of its group, also computes the CLIP vectors of the group and returns the
+    /// Computes the missing evidence of a document. If it is the last of its group, also computes the CLIP vectors of the group and returns the
     /// group.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<'a> Worker<'a> {
         self.finish(outcome, groups)
     }
 
-    /// As [`Worker::work`], but computes nothing of this document.
+    /// Like [`Worker::work`], but computes nothing for this document.
     ///
     /// # Errors
     /// CLIP fails on the group.
@@ -102,18 +102,18 @@ impl<'a> Worker<'a> {
         self.finish(DocumentResult::nothing(index), groups)
     }
 
-    /// Computes what is missing of a document, and drops it.
+    /// Computes the missing evidence of a document, and discards it.
     ///
     /// # Errors
-    /// As for [`Worker::work`].
+    /// Those of [`Worker::work`].
     pub(super) fn attempt(&mut self, index: usize, held: Option<&StoredDocument>) -> Result<()> {
         self.alone(index, held).map(|_| ())
     }
 
-    /// Computes what is missing of a document, CLIP's vector too. None if nothing is.
+    /// Computes the missing evidence of a document, including CLIP's vector. `None` if nothing is missing.
     ///
     /// # Errors
-    /// As for [`Worker::work`].
+    /// Those of [`Worker::work`].
     pub(super) fn alone(
         &mut self,
         index: usize,
@@ -175,7 +175,7 @@ impl<'a> Worker<'a> {
                 Some(_) => {
                     producers.extend(stored.map(|s| (channel, s.clone())));
                 }
-                // a channel without its tool keeps what is stored, unless its inputs change
+                // a channel without its tool keeps its stored evidence, unless its inputs change
                 None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
                     producers.extend(stored.map(|s| (channel, s.clone())));
                 }
@@ -200,7 +200,7 @@ impl<'a> Worker<'a> {
             );
         }
         if let Some((at_work, number)) = self.at_work {
-            // a failed note does not stop the document from being computed
+            // if the note cannot be written, the document is computed all the same
             let _ = at_work.note(number, &entry.id, &listing.fingerprint);
         }
         // stored channels may be inputs of missing ones
@@ -294,7 +294,7 @@ impl<'a> Worker<'a> {
                         faults.push(fault(
                             FaultKind::Page,
                             &path,
-                            "not all of it is text; the rest was read",
+                            "parts of it are not text; the rest was read",
                         ));
                     }
                     guarded(|| Ok(page::read(&html, &source.xpaths, &document.url))).unwrap_or_else(
@@ -319,8 +319,8 @@ impl<'a> Worker<'a> {
         pages
     }
 
-    /// Computes what needs the decoded image: OCR, picture statistics and CLIP's input. If an image with the same bytes has been read before,
-    /// its evidence is copied.
+    /// Computes the evidence that needs the decoded image: OCR, picture statistics and CLIP's input. If an image with the same bytes has been read
+    /// before, its evidence is copied.
     fn image(
         &mut self,
         listing: &Listing,
@@ -464,7 +464,7 @@ impl<'a> Worker<'a> {
         if let (Some(producer), Some(model)) =
             (missing.remove(&Channel::Sentence), &self.tools.sentences)
         {
-            // main texts are compared with claims alone, and collections of claims give texts; elsewhere it would be work for nothing
+            // main texts are compared only with claims, and only collections of claims give texts; for other collections this would be useless work
             let is_embedded = |part| part != Part::Main || !given.is_empty();
             let embedded: Vec<_> = texts.iter().filter(|t| is_embedded(t.part)).collect();
             let values: Vec<&str> = embedded.iter().map(|t| t.value.as_str()).collect();
@@ -509,7 +509,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The backend of a reader, as it is stored; None if the reader names no network.
+/// The backend of a reader, as it is stored; `None` if the reader names no network.
 fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
     let backends = reader.backends();
     let numeric = backends.iter().map(backend::Backend::numeric).max()?;
@@ -558,7 +558,7 @@ fn decode_first(
         let decoded = bytes.and_then(|bytes| {
             let image = guarded(|| picture::decode(&bytes))?;
             if picture::is_cut_jpeg(&bytes) {
-                let what = "the file ends before the image: the part that is there is used";
+                let what = "the file ends before the image does: the part that it contains is used";
                 faults.push(fault(FaultKind::Image, path, what));
             }
             Ok(image)
@@ -575,7 +575,7 @@ fn decode_first(
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| format!("{error:#}")),
-        Err(_) => Err("a library gave up on it (the message is above)".into()),
+        Err(_) => Err("a library panicked on it (the message is above)".into()),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Backend {
     pub network: &'static str,
     /// Computes the network from its input on.
     pub convolutions: Runtime,
-    /// Computes the softmax over labels at the end; None if the network has no such layer.
+    /// Computes the softmax over labels at the end; `None` if the network has no such layer.
     pub output_layer: Option<Runtime>,
 }
 
@@ -86,7 +86,7 @@ pub fn describe(backends: &[Backend]) -> String {
     }
 }
 
-/// The backends of a reader's networks as they are stored with what it read: without reasons.
+/// The backends of a reader's networks in the form that is stored with the lines: without reasons.
 pub fn name(backends: &[Backend]) -> String {
     let names: Vec<String> = backends
         .iter()

@@ -10,8 +10,8 @@ pub struct TextBlock<'a> {
 }
 
 impl TextBlock<'_> {
-    /// The text of the block, line by line. A word that a hyphen breaks at the end of a line is joined to its rest, if that begins
-    /// with a lower-case letter, and stands on the line of its beginning.
+    /// The text of the block, line by line. If a hyphen breaks a word at the end of a line, and the rest begins with a lower-case letter, the whole
+    /// word is put on the line where it begins.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in self.lines {
@@ -33,7 +33,7 @@ impl TextBlock<'_> {
     }
 }
 
-/// Where the hyphen is, in bytes, if `text` ends with one that follows a letter.
+/// The position of the hyphen, in bytes, if `text` ends with one that follows a letter.
 fn broken_word(text: &str) -> Option<usize> {
     let beginning = text.strip_suffix(['-', '\u{ad}', '\u{2010}'])?;
     let is_word = beginning.ends_with(char::is_alphabetic);

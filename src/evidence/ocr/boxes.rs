@@ -1,5 +1,5 @@
-//! From a text map to boxes: the post-processing of DB (Liao et al., "Real-time
-//! Scene Text Detection with Differentiable Binarization", AAAI 2020).
+//! Turns a text map into boxes: the post-processing of DB (Liao et al., "Real-time Scene Text Detection with Differentiable Binarization", AAAI
+//! 2020).
 
 use rten_imageproc::{Point, min_area_rect};
 use rten_tensor::NdTensorView;
@@ -7,14 +7,14 @@ use rten_tensor::prelude::*;
 
 /// A pixel above this probability belongs to a text.
 const PIXEL_THRESHOLD: f32 = 0.3;
-/// A region is kept from this mean probability of its pixels on. (The mean over its rectangle, which
-/// RapidOCR takes, is too low for a line across a page that is bent by a pixel or two.)
+/// Minimum mean probability of a region's pixels. (RapidOCR takes the mean over the region's rectangle, which is too low for a line across a page
+/// that is bent by a pixel or two.)
 const REGION_THRESHOLD: f32 = 0.6;
-/// The detector learns texts shrunk by this ratio of area to perimeter: how far a box grows back.
+/// The detector has learned texts that are shrunk on each side by area · ratio / perimeter. Boxes grow back by as much.
 const UNCLIP_RATIO: f32 = 1.6;
-/// Shorter sides are specks, in pixels of the map, before growing.
+/// Minimum length of a region's shorter side before it grows, in pixels of the map. Smaller regions are specks.
 const MIN_SIDE: f32 = 3.0;
-/// Beyond so many texts a map is noise, and each costs a reading.
+/// Maximum number of boxes. A map with more of them is noise, and reading each box takes time.
 const MAX_BOXES: usize = 1000;
 
 /// A rectangle of any slant around one line of text; y points down.
@@ -22,11 +22,11 @@ const MAX_BOXES: usize = 1000;
 pub(super) struct TextBox {
     /// (x, y)
     pub centre: (f32, f32),
-    /// Unit vector in which the text runs.
+    /// Unit vector in the direction of the text.
     pub along: (f32, f32),
     /// Extent along `along`.
     pub width: f32,
-    /// Extent across.
+    /// Extent across `along`.
     pub height: f32,
 }
 
@@ -65,7 +65,7 @@ impl TextBox {
         }
     }
 
-    /// Grown on each side by area · ratio / perimeter (the "unclip" of DB).
+    /// The box, grown on each side by area · ratio / perimeter (the "unclip" of DB).
     fn unclipped(&self, ratio: f32) -> TextBox {
         let distance = self.width * self.height * ratio / (2.0 * (self.width + self.height));
         TextBox {
@@ -75,7 +75,7 @@ impl TextBox {
         }
     }
 
-    /// The smallest rectangle around `points` (x, y), its text running more to the right than down or up.
+    /// The smallest rectangle around `points` (x, y). Its text runs more to the right than up or down.
     fn around(points: &[(f32, f32)]) -> Option<TextBox> {
         let points: Vec<_> = points.iter().map(|&(x, y)| Point::from_yx(y, x)).collect();
         let rect = min_area_rect(&points)?;
@@ -117,7 +117,7 @@ pub(super) fn find(map: NdTensorView<f32, 2>) -> Vec<TextBox> {
         .collect()
 }
 
-/// Touching pixels (corners count) above the threshold.
+/// A group of pixels above the threshold that touch each other, at their corners too.
 struct Region {
     /// The corners (x, y) of the first and the last pixel of each row.
     outline: Vec<(f32, f32)>,
@@ -125,7 +125,7 @@ struct Region {
     mean: f32,
 }
 
-/// The regions of a map, from the top.
+/// The regions of a map, from top to bottom.
 fn regions(map: NdTensorView<f32, 2>) -> impl Iterator<Item = Region> {
     let [rows, columns] = map.shape();
     let numbers = map.to_contiguous();

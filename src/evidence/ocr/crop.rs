@@ -11,23 +11,22 @@ use crate::nn::conv::{BufferPool, FeatureMap};
 
 /// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;
-/// Pixels of the smallest and of the largest input of the detector.
+/// Minimum and maximum number of pixels of the detector's input.
 ///
-/// Of the words that tesseract and RapidOCR both read in 25 images of the crawl (1,474) and 36 of tweets (304), the reader
-/// finds .992 and .990 with (0.5, 1.2) million, .991 and .993 with (0.3, 0.9), .982 and .997 with (0.35, 0.8), and .865 and
-/// .990 with (0.25, 0.5).
+/// Smaller inputs make the reader miss words that tesseract and RapidOCR both read in images of the crawl. Larger ones cost time, and hardly
+/// find more of these words, in the crawl or in tweets.
 const DETECTOR_PIXELS: (f32, f32) = (0.3e6, 0.9e6);
-/// Greatest number of pixels of the detector's input with its padding, which makes a strip of 12,500,000 × 8 pixels 18 times as large.
+/// Maximum number of pixels of the detector's input with its padding. Padding makes a strip of 12,500,000 × 8 pixels 18 times as large.
 const MAX_PADDED_PIXELS: usize = 2 * DETECTOR_PIXELS.1 as usize;
-/// Greatest factor by which an image is enlarged: more shows nothing new.
+/// Maximum factor by which an image is enlarged. More enlargement shows nothing new.
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
 pub(super) const LINE_HEIGHT: usize = 48;
-/// Least width of a line image, in pixels; shorter ones are stretched to it. The recogniser divides widths by eight.
+/// Minimum width of a line image, in pixels; shorter ones are stretched to it. The recogniser divides widths by eight.
 const MIN_LINE_WIDTH: f32 = 8.0;
-/// Greatest width of a line image, in pixels; longer lines are compressed to it.
+/// Maximum width of a line image, in pixels; longer lines are compressed to it.
 const MAX_LINE_WIDTH: f32 = 4096.0;
-/// Greatest number of samples of the image, across and down each, for one pixel of a line image.
+/// Maximum number of samples of the image in each direction for one pixel of a line image.
 const MAX_SAMPLES: f32 = 4.0;
 
 /// The factor by which an image is resized before detection. `width` and `height` are in pixels and not zero.
@@ -48,14 +47,14 @@ pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     })
 }
 
-/// The first of decreasing scales, from `scale` on, at which there are at most `most` pixels. `pixels` are not more than that at scale 0.
+/// The first of decreasing scales, from `scale` on, at which there are at most `most` pixels. `pixels(0.0)` must not exceed `most`.
 pub(super) fn reduced_until(mut scale: f32, most: usize, pixels: impl Fn(f32) -> usize) -> f32 {
     loop {
         let pixels = pixels(scale);
         if pixels <= most {
             return scale;
         }
-        // the square root is too little where the shorter side is padded to a minimum: then at least 5 %
+        // the square root reduces too little if the shorter side is padded to a minimum, so each step reduces by at least 5 %
         scale *= (most as f32 / pixels as f32).sqrt().min(0.95);
     }
 }
@@ -97,7 +96,7 @@ pub(super) fn detector_input(
     Ok(input)
 }
 
-/// The image with these sides, by bilinear interpolation.
+/// The image, resized to these sides by bilinear interpolation.
 ///
 /// # Errors
 /// The image cannot be resized.
@@ -117,7 +116,7 @@ pub(super) fn resize(
     Ok(resized)
 }
 
-/// From [0, 255] to [-1, 1].
+/// Maps a value from [0, 255] to [-1, 1].
 fn normalised(value: f32) -> f32 {
     value / 127.5 - 1.0
 }
@@ -168,7 +167,7 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> F
     line
 }
 
-/// As [`pixel_at`], but faster. None where (x, y) does not have four pixels around it, which is rare.
+/// Like [`pixel_at`], but faster. `None` if (x, y) does not have four pixels around it, which is rare.
 #[inline]
 fn pixel_within(image: &RgbImage, x: f32, y: f32) -> Option<[f32; 3]> {
     let (x, y) = (x - 0.5, y - 0.5);
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(detector_scale(400, 9_000), 0.5);
     }
 
-    /// The scale before padding was bounded.
+    /// The scale without the bound on padded pixels.
     fn unbounded_scale(width: u32, height: u32) -> f32 {
         let area = width as f32 * height as f32;
         if area < 0.3e6 {

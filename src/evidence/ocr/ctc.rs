@@ -1,5 +1,4 @@
-//! From a recogniser's output to characters (connectionist temporal classification,
-//! Graves et al. 2006, best-path decoding).
+//! Turns a recogniser's output into characters (connectionist temporal classification, Graves et al. 2006, best-path decoding).
 
 use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
@@ -7,18 +6,18 @@ use rten_tensor::prelude::*;
 /// Label 0 is "no character here"; label i > 0 is `alphabet[i - 1]`.
 pub(super) const BLANK: usize = 0;
 
-/// What was read in the image of a line.
+/// The text that was read in the image of a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     pub text: String,
-    /// The mean probability of the characters, in [0, 1]; 0 of an empty text.
+    /// The mean probability of the characters, in [0, 1]; 0 for an empty text.
     pub confidence: f32,
     /// Where each character of the text is: its centre as a share of the width of the image, in [0, 1].
     pub places: Vec<f32>,
 }
 
 impl Reading {
-    /// Without blanks at both ends.
+    /// The reading without blanks at both ends.
     pub fn trimmed(mut self) -> Self {
         let blanks = |text: &str, trimmed: &str| text.chars().count() - trimmed.chars().count();
         let before = blanks(&self.text, self.text.trim_start());
@@ -31,9 +30,9 @@ impl Reading {
 
 /// The text of one line.
 ///
-/// `probabilities` is (step, label), each in [0, 1]. Of a run of steps with the same label, the first
-/// counts. A label beyond the alphabet is passed over. A gap between two characters in which the space
-/// reaches `word_gap` parts words, even if blank is likelier; best-path decoding alone is `word_gap` > 1.
+/// `probabilities` is (step, label), each in [0, 1]. Of consecutive steps with the same label, the first counts. A label beyond the alphabet is
+/// ignored. A gap between two characters separates words if the probability of the space reaches `word_gap` in it, even if blank is more likely. With
+/// `word_gap` > 1, this is plain best-path decoding.
 pub(super) fn decode(
     probabilities: NdTensorView<f32, 2>,
     alphabet: &[String],
@@ -79,7 +78,7 @@ pub(super) fn decode(
     }
 }
 
-/// The largest number, or -∞; NaN is passed over. In lanes, which the compiler makes vectors of.
+/// The largest number, or -∞; NaN is ignored. The lanes let the compiler use vector instructions.
 fn largest(numbers: &[f32]) -> f32 {
     let more = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; 16];

@@ -17,17 +17,17 @@ use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, crop, is_legible};
 use crate::nn::conv::{FeatureMap, NumericMode};
 
-/// Must be increased with every change after which the same models read an image differently.
+/// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 2;
 /// The characters of the published recogniser, in the order of its labels from 1 on (ocrs' `DEFAULT_ALPHABET`).
 const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Lines with a lower mean probability are dropped as noise.
 const MIN_CONFIDENCE: f32 = 0.5;
 
-/// Greatest number of pixels of an image as the engine keeps it, in two copies of four bytes a pixel. The largest image of the real crawl
-/// has 21 million.
+/// Maximum number of pixels of an image that the engine gets. It keeps two copies of the image, with four bytes per pixel. All images of the real
+/// crawl are smaller.
 const MAX_PIXELS: usize = 30_000_000;
-/// The engine pads smaller sides to those of the detector's input, which are up to this, in pixels.
+/// The engine pads smaller sides to the size of the detector's input, which is at most this, in pixels.
 const PADDED_SIDE: usize = 800;
 
 /// The recogniser finds spaces itself: words are not separated at gaps, only where the best path has a space.
@@ -46,7 +46,7 @@ pub struct OcrsReader {
 }
 
 impl OcrsReader {
-    /// The producer of a reader of the models with this sha.
+    /// The producer of a reader that uses the models with this sha.
     pub fn producer_of(sha: &str) -> String {
         format!("ocrs code {CODE_VERSION} {sha}")
     }
@@ -55,15 +55,15 @@ impl OcrsReader {
     /// contents in [`TextReader::producer`].
     ///
     /// # Errors
-    /// A file cannot be read, is no model, or is a model whose input is not one grey image.
+    /// A file cannot be read, is not a model, or is a model whose input is not one grey image.
     pub fn load(detection: &Path, recognition: &Path, sha: &str) -> Result<OcrsReader> {
         Self::load_with(detection, recognition, sha, NumericMode::Auto)
     }
 
-    /// As [`OcrsReader::load`], in the numbers that `mode` allows.
+    /// Like [`OcrsReader::load`], in the numbers that `mode` allows.
     ///
     /// # Errors
-    /// As for [`OcrsReader::load`].
+    /// Those of [`OcrsReader::load`].
     pub fn load_with(
         detection: &Path,
         recognition: &Path,
@@ -76,7 +76,7 @@ impl OcrsReader {
         let recogniser = Network::load("recogniser", recognition, mode)?;
         expect_grey(recogniser.model())
             .with_context(|| format!("{} is not an ocrs recogniser", recognition.display()))?;
-        // The engine needs a copy of the recogniser (ten megabytes), from which it takes the height of lines.
+        // The engine needs a copy of the recogniser, from which it takes the height of lines.
         let engine = OcrEngine::new(OcrEngineParams {
             detection_model: Some(detector),
             recognition_model: Some(load_model(read(recognition)?, recognition)?),
@@ -134,7 +134,7 @@ impl OcrsReader {
             };
             // (height, width), grey, in [-0.5, 0.5]
             let line_image = self.engine.prepare_recognition_input(&input, &line)?;
-            // what is wrong with one line must not take the others with it
+            // an error in one line must not lose the other lines
             let reading = match self.read_line(line_image, core).context("reading a line") {
                 Ok(reading) => reading,
                 Err(error) => {
@@ -209,7 +209,7 @@ fn reduced(image: &RgbImage, scale: f32) -> Result<RgbImage> {
     RgbImage::from_raw(width as u32, height as u32, values).context("pixels were lost")
 }
 
-/// The corners of the smallest upright rectangle around a line's words, clipped to the image; None if nothing of it is within the image.
+/// The corners of the smallest upright rectangle around a line's words, clipped to the image; `None` if it is outside the image.
 fn corners_of(words: &[RotatedRect], image: &RgbImage) -> Option<[(f32, f32); 4]> {
     let around = bounding_rect(words.iter())?.bounding_rect();
     let (width, height) = (image.width() as f32, image.height() as f32);

@@ -1,12 +1,11 @@
 //! Reading order: groups lines into blocks, and orders blocks and lines.
 //!
-//! The method is the recursive XY-cut (Nagy and Seth, "Hierarchical representation of optically scanned documents", ICPR 1984) on the
-//! boxes of lines instead of pixels (Ha, Haralick and Phillips, "Recursive X-Y cut using bounding boxes of connected components",
-//! ICDAR 1995). The plain method cuts at the widest gap, so that it reads a list across its columns where the rows are farther apart
-//! than the columns. Here white space decides, as in Breuel, "Two geometric algorithms for layout analysis" (DAS 2002): a region is first
-//! cut into columns; where none go through all of it, the largest band of rows that has columns is cut out, so that headings above and below
-//! it are read before and after. Where boxes interlock and no cut is possible, they are ordered by the rules of Breuel, "High performance
-//! document layout analysis" (SDIUT 2003).
+//! The method is the recursive XY-cut (Nagy and Seth, "Hierarchical representation of optically scanned documents", ICPR 1984) on the boxes of lines
+//! instead of pixels (Ha, Haralick and Phillips, "Recursive X-Y cut using bounding boxes of connected components", ICDAR 1995). The plain method cuts
+//! at the widest gap, so it reads a list across its columns if the rows are farther apart than the columns. Here white space decides, as in Breuel,
+//! "Two geometric algorithms for layout analysis" (DAS 2002): a region is first cut into columns. If no columns go through all of it, the largest
+//! band of rows that has columns is cut out, so that headings above it are read before it, and notes below it after it. If boxes interlock and no cut
+//! is possible, they are ordered by the rules of Breuel, "High performance document layout analysis" (SDIUT 2003).
 
 mod columns;
 mod fragment;
@@ -109,7 +108,7 @@ impl Piece {
         self.size <= ratio * other.size && other.size <= ratio * self.size
     }
 
-    /// The piece of both.
+    /// Both pieces as one.
     fn joined(&self, other: &Piece) -> Piece {
         let width = |piece: &Piece| (piece.right - piece.left).max(f32::MIN_POSITIVE);
         let (a, b) = (width(self), width(other));
@@ -125,12 +124,12 @@ impl Piece {
     }
 }
 
-/// What is read next.
+/// One step in reading order.
 enum Step {
     Piece(Piece),
     /// The next piece begins a new block.
     Break,
-    /// The rows of a table, a block of its own.
+    /// The rows of a table, which is a separate block.
     Table(Vec<Piece>),
 }
 
@@ -227,7 +226,7 @@ fn direction(lines: &[ReadLine]) -> (f32, f32) {
     (angle.cos() as f32, angle.sin() as f32)
 }
 
-/// The blocks of what is read: divided at breaks, at gaps, and where the size of the letters changes.
+/// The blocks of the text: divided at breaks, at gaps, and where the size of the letters changes.
 fn blocks_of(steps: Vec<Step>) -> Vec<Vec<Piece>> {
     let mut blocks = Vec::new();
     let mut run: Vec<Piece> = Vec::new();
@@ -277,7 +276,7 @@ fn paragraphs(run: Vec<Piece>, blocks: &mut Vec<Vec<Piece>>) {
     }
 }
 
-/// The lower median; 0 of nothing.
+/// The lower median; 0 if there are no numbers.
 fn median(numbers: &mut [f32]) -> f32 {
     numbers.sort_by(f32::total_cmp);
     let middle = numbers.len().saturating_sub(1) / 2;

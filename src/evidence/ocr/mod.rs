@@ -27,7 +27,7 @@ use image::RgbImage;
 
 use backend::Backend;
 
-/// The shorter side of the smallest image in which text is looked for, in pixels: lower letters cannot be read, even enlarged.
+/// Minimum length of the shorter side of an image in which text is searched for, in pixels. Smaller letters cannot be read, even enlarged.
 const MIN_SIDE: u32 = 8;
 
 /// Whether an image is large enough for legible text.
@@ -50,12 +50,12 @@ pub struct OcrLine {
 
 /// Reads the text in images.
 ///
-/// Threads share a reader. Each call of `read` works on one core, so that as many images are read at a time as threads call it.
+/// Threads share a reader. Each call of `read` works on one core, so each thread that calls it reads one image at a time.
 pub trait TextReader: Send + Sync {
-    /// The reader's name, its code version and the sha256 of its models. It is stored with the lines; if it changes, images are read anew.
+    /// The reader's name, its code version and the sha256 of its models. It is stored with the lines; if it changes, images are read again.
     fn producer(&self) -> String;
 
-    /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read anew.
+    /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read again.
     fn backends(&self) -> &[Backend];
 
     /// The lines of one image (8-bit RGB, upright), block by block in reading order; empty if there is no text, or if a side has fewer than 8

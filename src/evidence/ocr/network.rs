@@ -16,16 +16,16 @@ use crate::nn::onnx;
 
 /// A network with one input and one output.
 ///
-/// The convolution runtime ([`crate::nn::conv`]) computes its beginning as far as it knows the operators, the convolutions just before its output
-/// layer, and that layer; rten computes the rest, and all of a network that the convolution runtime refuses.
+/// The convolution runtime ([`crate::nn::conv`]) computes the network's beginning as far as it knows the operators, the convolutions just before the
+/// output layer, and that layer. rten computes the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
     model: Model,
     parts: Option<Parts>,
     /// The output layer.
     classifier: Option<Classifier>,
-    /// What rten computes.
+    /// The part that rten computes.
     rest: Rest,
-    /// The labels that are kept of those that the network predicts; None if all are.
+    /// The labels that are kept of those that the network predicts; `None` if all are.
     kept: Option<Vec<usize>>,
     backend: Backend,
 }
@@ -45,17 +45,16 @@ impl Network {
     /// reading.
     ///
     /// # Errors
-    /// The file cannot be read, or is no model. A model that the convolution runtime refuses is no error:
-    /// [`Network::backend`] has the reason.
+    /// The file cannot be read, or is not a model. A model that the convolution runtime refuses is not an error: [`Network::backend`] has the reason.
     pub(super) fn load(name: &'static str, path: &Path, mode: NumericMode) -> Result<Network> {
         Self::load_keeping(name, path, mode, |_| Ok(None))
     }
 
-    /// As [`Network::load`]. Of the labels on the last axis of the output, those that `kept` returns are kept, in that order, and
-    /// their probabilities divided by their sum; all if it returns None.
+    /// Like [`Network::load`], but keeps only some labels on the last axis of the output: those that `kept` returns, in that order. Their
+    /// probabilities are divided by their sum. All labels are kept if `kept` returns `None`.
     ///
     /// # Errors
-    /// As for [`Network::load`], or those of `kept`.
+    /// Those of [`Network::load`], and those of `kept`.
     pub(super) fn load_keeping(
         name: &'static str,
         path: &Path,
@@ -93,17 +92,17 @@ impl Network {
         Ok(network)
     }
 
-    /// Computes these parts by the convolution runtime from now on.
+    /// Makes the convolution runtime compute these parts from now on.
     ///
     /// # Errors
     /// rten cannot compute what is left: it may have fused the operators that write and read a tensor at the border of two parts, and then it can
-    /// neither take nor return that tensor. A trial run shows it.
+    /// neither take nor return that tensor. A trial run finds this out.
     fn adopt(&mut self, parts: Part<Parts>, classifier: Option<Classifier>) -> Part<()> {
         let resolved = parts.and_then(|parts| {
             let takes = self.nodes(&parts.outputs[..parts.handed_over])?;
             let gives = match parts.rest.as_slice() {
                 [] => Vec::new(),
-                // whatever an output is called, rten knows it as such
+                // rten knows the outputs of the model, whatever their names are
                 _ if classifier.is_none() => self.model.output_ids().to_vec(),
                 rest => self.nodes(rest)?,
             };
@@ -139,7 +138,7 @@ impl Network {
         }
     }
 
-    /// The nodes of these names.
+    /// The nodes with these names.
     ///
     /// # Errors
     /// rten does not know one of them.
@@ -160,8 +159,8 @@ impl Network {
         &self.backend
     }
 
-    /// Computes the network's output for an image on `core`: (1, channels, height, width), or the shape into which the network's
-    /// last layers bring that.
+    /// Computes the network's output for an image on `core`. Its shape is (1, channels, height, width), or the shape that the network's last layers
+    /// give.
     pub(super) fn run(&self, image: FeatureMap, core: &mut Core) -> Result<Tensor<f32>> {
         let mut maps = match &self.parts {
             None => vec![image],
@@ -249,8 +248,8 @@ fn map_of(tensor: TensorView<f32>, stride: usize, pool: &mut BufferPool) -> Resu
     Ok(map)
 }
 
-/// The probabilities (1, steps, kept) of the labels `kept`, divided by their sum at each step, from those of all labels,
-/// (1, steps, labels). A label that does not exist has probability 0.
+/// The probabilities (1, steps, kept) of the labels `kept`, taken from those of all labels, (1, steps, labels), and divided by their sum at each
+/// step. A label that does not exist has probability 0.
 ///
 /// # Errors
 /// The output has another number of axes.
@@ -273,7 +272,7 @@ fn keep(output: Tensor<f32>, kept: &[usize]) -> Result<Tensor<f32>> {
 
 /// Compiles a model for the convolution runtime: the parts before its output layer, and the output layer if it has one.
 ///
-/// A damaged file may break an assertion in there; that is a refusal like any other, and rten decides whether it is a model.
+/// A damaged file may break an assertion of the compiler. That is a refusal like any other, and rten decides whether the file is a model.
 fn compile_guarded(
     bytes: &[u8],
     mode: NumericMode,
@@ -306,7 +305,7 @@ fn attempt(path: &Path) -> String {
 
 /// Loads a model in the ONNX or the rten format, with weights packed for speed. `path` is named in errors.
 pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
-    // rten checks what it loads, but a damaged graph may still break an assertion in it
+    // rten checks the bytes, but a damaged graph may still break an assertion in it
     catch_unwind(AssertUnwindSafe(|| {
         ModelOptions::with_all_ops()
             .prepack_weights(true)
@@ -317,7 +316,7 @@ pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
     .with_context(|| attempt(path))
 }
 
-/// What a reader uses on one core: a thread of rten's, and buffers.
+/// What a reader uses on one core: a thread for rten, and buffers.
 ///
 /// By default rten runs a model on one thread pool for the whole process, with a thread for each core. One image on each core is faster than
 /// one image on all cores, so each `read` borrows a pool of one thread.
@@ -335,15 +334,15 @@ impl Core {
     }
 }
 
-/// The cores that are not in use. There are as many as there were `read`s at a time.
+/// The idle cores. There are as many cores as there were simultaneous calls of `read`.
 #[derive(Default)]
 pub(super) struct Cores(Mutex<Vec<Core>>);
 
 impl Cores {
-    /// Does `work` on a core that nothing else uses meanwhile.
+    /// Does `work` on a core that nothing else uses at the same time.
     ///
     /// # Errors
-    /// Those of the work. A panic in it is an error too: it concerns one image.
+    /// Those of the work. A panic in it is an error too, because it concerns only one image.
     pub(super) fn run<T: Send>(
         &self,
         work: impl FnOnce(&mut Core) -> Result<T> + Send,
@@ -409,8 +408,8 @@ mod tests {
         image
     }
 
-    /// The networks of tests/reference/convnet.py: one that is computed here to its end, one whose end rten computes, and one of which rten
-    /// computes the middle.
+    /// The networks of tests/reference/convnet.py: one that the convolution runtime computes to its end, one whose end rten computes, and one whose
+    /// middle rten computes.
     #[test]
     fn networks_compute_what_onnxruntime_computes() {
         let values = std::fs::read_to_string(reference("convnet.json")).unwrap();

@@ -17,34 +17,32 @@ use super::network::{Core, Cores, Network};
 use super::{OcrLine, Script, TextReader, is_legible};
 use crate::nn::conv::NumericMode;
 
-/// Must be increased with every change after which the same models read an image differently.
+/// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 4;
 /// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 ///
-/// The bound was chosen with all characters. Among the Latin ones alone, probabilities are slightly higher, because they share those of the
-/// characters that are left out: on 61 images, three more lines of one to six letters are kept, and one wrongly read Chinese character is dropped.
+/// The bound was chosen with all characters. With only the Latin ones, probabilities are slightly higher, because these get the probabilities of the
+/// omitted characters. That rarely changes which lines are kept.
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;
-/// Greatest total width of the line images that are read of one image, in pixels: about 600 to 800 words. The largest lines are read
-/// first, so that on a page of denser print the smallest are left out.
+/// Maximum total width of the line images that are read from one image, in pixels: about 600 to 800 words. The largest lines are read first, so on a
+/// page of denser print the smallest are left out.
 ///
-/// Reading takes about 0.2 s of one core for 10,000 pixels. The median of 25 images of the crawl has 5,000, the most have 74,000; with a
-/// bound of 60,000, two of them lose 155 of their 1,343 words.
+/// The time for reading is proportional to this width. All sample images of the crawl are below the bound.
 const MAX_WIDTH: usize = 80_000;
 
 /// A gap between characters separates two words if the space has at least this probability in it.
 ///
-/// PP-OCRv4 was trained mostly on Chinese and underestimates spaces: between English words it gives them a probability of .02 to
-/// .4, within words less. The best path alone joins words: on the 25 sample images its word recall is .66, and .92 with this
-/// threshold; thresholds from .01 to .05 give .90 to .93.
+/// PP-OCRv4 was trained mostly on Chinese and underestimates spaces. Between English words it gives them low probabilities, within words still lower
+/// ones. The best path by itself therefore joins words. Thresholds from .01 to .05 give about the same word recall.
 const WORD_GAP: f32 = 0.02;
 
 /// The PP-OCRv4 detector and recogniser. The recogniser's file contains its alphabet.
 pub struct PpOcr {
     detector: Network,
     recogniser: Network,
-    /// The characters of the labels from 1 on, of those that are kept.
+    /// The characters of the kept labels, from label 1 on.
     alphabet: Vec<String>,
     producer: String,
     backends: [Backend; 2],
@@ -52,24 +50,24 @@ pub struct PpOcr {
 }
 
 impl PpOcr {
-    /// The producer of a reader of texts in `script` with the models of this sha.
+    /// The producer of a reader of texts in `script` that uses the models with this sha.
     pub fn producer_of(sha: &str, script: Script) -> String {
         format!("ppocr-v4 code {CODE_VERSION} {script} {sha}")
     }
 
-    /// Loads detector and recogniser, for texts in Latin script and with int8 products where the machine has instructions for them. `sha` identifies the
+    /// Loads detector and recogniser, for texts in Latin script and with int8 products if the machine has instructions for them. `sha` identifies the
     /// contents of both files in [`TextReader::producer`].
     ///
     /// # Errors
-    /// A file cannot be read, is no model, or its input and output have not the shapes of a detector or of a recogniser.
+    /// A file cannot be read, is not a model, or its input or output does not have the shape that a detector or a recogniser has.
     pub fn load(det: &Path, rec: &Path, sha: &str) -> Result<PpOcr> {
         Self::load_with(det, rec, sha, NumericMode::Auto, Script::Latin)
     }
 
-    /// As [`PpOcr::load`], in the numbers that `mode` allows, and for texts in `script`.
+    /// Like [`PpOcr::load`], in the numbers that `mode` allows, and for texts in `script`.
     ///
     /// # Errors
-    /// As for [`PpOcr::load`].
+    /// Those of [`PpOcr::load`].
     pub fn load_with(
         det: &Path,
         rec: &Path,
@@ -127,7 +125,7 @@ impl PpOcr {
         Ok(found.iter().map(|text| text.scaled(1.0 / scale)).collect())
     }
 
-    /// Reads each box. A tall one is read in three directions, of which the one with the highest confidence counts.
+    /// Reads each box. A tall box is read in three directions, and the reading with the highest confidence counts.
     fn recognise(
         &self,
         image: &RgbImage,
@@ -161,7 +159,7 @@ impl PpOcr {
                     y.clamp(0.0, image.height() as f32),
                 )
             });
-            // what is wrong with one line must not take the others with it
+            // an error in one line must not lose the other lines
             let reading = match self.read_line(image, text, core) {
                 Ok(reading) => reading,
                 Err(error) => {
@@ -221,8 +219,8 @@ impl TextReader for PpOcr {
     }
 }
 
-/// Checks that a model's input has `input` axes, of which the second is 3 colours, and its output `output` axes. Returns the
-/// output's shape, if the model declares it.
+/// Checks that a model's input has `input` axes, of which the second has the 3 colours, and its output `output` axes. Returns the output's shape, if
+/// the model declares it.
 fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec<Dimension>>> {
     let (&[takes], &[gives]) = (model.input_ids(), model.output_ids()) else {
         bail!(
@@ -283,7 +281,7 @@ mod tests {
         let (latin, all) = (load(Script::Latin), load(Script::All));
         assert_eq!(latin.alphabet.concat(), "etéo ");
         assert_eq!(all.alphabet.concat(), "e汉té，o∶ⅡЯ ");
-        // what one of them has read is not taken for what the other reads
+        // the text of one reader is not taken for the text of the other
         assert_ne!(latin.producer(), all.producer());
         let line = || crop::line(&RgbImage::new(90, 30), &text(), &mut Default::default());
         for reader in [&latin, &all] {

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The script of the texts that are read.
 ///
-/// PP-OCRv4's recogniser knows 6,624 characters, of which 6,280 are Chinese and 171 occur in Latin texts. With these alone its output layer
-/// has a fortieth of the columns, and no letter of a Latin text is taken for a Chinese one or for its own full-width form.
+/// PP-OCRv4's recogniser knows 6,624 characters, of which 6,280 are Chinese and 171 occur in Latin texts. With only the latter, its output layer has
+/// a fortieth of the columns, and no letter of a Latin text is taken for a Chinese character or for its full-width form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Script {
     /// Latin letters, digits, punctuation and signs.
@@ -38,12 +38,12 @@ impl fmt::Display for Script {
 
 /// Whether a character occurs in texts in Latin script.
 ///
-/// Left out are signs of other scripts that look like those of Latin ones: full-width forms, Roman numerals of one sign, phonetic letters,
-/// the ratio sign and lines of tables. So are Greek and Cyrillic: PP-OCRv4 knows ten and six of their letters, which spell no word, and sees
-/// them in Latin letters. Arrows, bullets and stars are kept, because nothing else would be read in their place but letters.
+/// Signs of other scripts that look like Latin ones are left out: full-width forms, Roman numerals of one sign, phonetic letters, the ratio sign and
+/// lines of tables. Greek and Cyrillic are left out, too: PP-OCRv4 knows ten and six of their letters, which spell no word, and sees them in Latin
+/// letters. Arrows, bullets and stars are kept, because otherwise letters would be read in their place.
 fn is_latin(character: char) -> bool {
     match character {
-        // a double vertical line, taken for two letters; a reference mark of East Asian texts
+        // a double vertical line, which would be taken for two letters; a reference mark of East Asian texts
         '\u{2016}' | '\u{203b}' => false,
         ' '..='~'
         // accented letters, signs, currencies

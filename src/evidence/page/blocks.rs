@@ -11,7 +11,7 @@ use super::elements::{is_clutter, is_filler, is_hidden, is_inline, is_textless};
 use super::text::word_count;
 use super::tree::{attribute, element, name, normalised};
 
-/// Words taken on each side of the image.
+/// The number of words taken on each side of the image.
 pub const NEAR_WORDS: usize = 60;
 /// The maximum number of words of the main text: more than any article has, fewer than a book or a log file.
 pub const MAIN_WORDS: usize = 10_000;
@@ -71,7 +71,7 @@ pub(crate) struct Blocks {
     image_scope: Scope,
 }
 
-/// What applies to text directly in an open element.
+/// The properties of text directly in an open element.
 #[derive(Clone, Copy, Default)]
 struct Context {
     link: bool,
@@ -391,7 +391,7 @@ impl Block {
 }
 
 impl Context {
-    /// The context in a child element. `keep` prevents that it is treated as clutter.
+    /// The context in a child element. With `keep`, the element is never treated as clutter.
     fn within(self, element: &Element, keep: bool, articles: &mut usize) -> Context {
         let mut inner = self;
         match element.name() {

@@ -10,7 +10,8 @@ use super::text::of_html;
 use super::tree::{attribute, child, element, name, normalised, parse};
 use super::url::{ImageUrl, percent_decoded};
 
-/// Maximum number of XPaths of a page that are tried, the first ones. Each may pass all elements of the page; the real crawl has two or three.
+/// Maximum number of XPaths that are tried for a page, from the first one on. Each can visit all elements of the page. Pages of the real crawl have
+/// two or three.
 const MAX_XPATHS: usize = 100;
 
 /// How the image's element was found in its page.
@@ -45,7 +46,7 @@ impl FoundBy {
     }
 }
 
-/// What the image's element says. All texts are empty if it was not found.
+/// The texts of the image's element, and its position. All texts are empty if it was not found.
 #[derive(Default)]
 pub(crate) struct ImageElement {
     pub found: FoundBy,
@@ -79,9 +80,9 @@ impl Candidate {
 
 /// Finds the image's element.
 ///
-/// Of the elements that the XPaths lead to, one that names the image is preferred, then one in the body. If none of them names it, an
-/// element with the image's URL is taken, if there is any: XPaths were made after scripts ran, so they may belong to another tree. A
-/// `meta` has no position in the text; its position is that of an element in the body that shows the same file.
+/// Of the elements that the XPaths lead to, one that names the image is preferred, then one in the body. If none of them names it, an element with
+/// the image's URL is taken, if there is any: XPaths were made after scripts ran, so they may belong to another tree. A `meta` has no position in the
+/// text; its position is that of an element in the body that shows the same file.
 pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageElement {
     let by_xpath = xpaths
         .iter()
@@ -154,8 +155,8 @@ pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageEleme
     image
 }
 
-/// The element at an XPath as browsers write it: `/HTML[1]/BODY[1]/DIV[2]/IMG[1]`, in upper or lower case. A step without `[n]` means the
-/// first such element. The path may begin with `//*[@id="x"]` or `id("x")`, and steps may be like `svg:image` or `*[name()='svg']`.
+/// The element at an XPath as browsers write it: `/HTML[1]/BODY[1]/DIV[2]/IMG[1]`, in upper or lower case. A step without `[n]` means the first such
+/// element. The path may begin with `//*[@id="x"]` or `id("x")`, and steps may have the form `svg:image` or `*[name()='svg']`.
 fn resolve(tree: &Tree<Node>, xpath: &str, url: &ImageUrl) -> Option<Candidate> {
     let xpath = xpath.trim();
     let by_id = ["//*[@id=", "//*[@ID=", "id("]

@@ -13,7 +13,7 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use scraper::node::Element;
 use scraper::{Html, HtmlTreeSink, Node};
 
-/// The number of bytes of a page that are read. The pages of the collections have up to 1 MB.
+/// The maximum number of bytes of a page that are read. All pages of the collections are shorter.
 const MAX_BYTES: usize = 64 << 20;
 /// The maximum depth of the tree. The tags of deeper elements are left out, as in browsers (Blink: 512). Without a limit, the tree builder
 /// takes quadratic time, because it walks over all open elements for most tags.
@@ -45,7 +45,7 @@ pub fn parse(html: &str) -> Tree<Node> {
     tokenizer.sink.builder.sink.0.into_inner().tree
 }
 
-/// Removes from each tag what follows [`MAX_ATTRIBUTES`] attributes. Text after a `<` in a script may be cut the same way.
+/// Cuts each tag after [`MAX_ATTRIBUTES`] attributes. Text after a `<` in a script may be cut the same way.
 fn bound_attributes(html: &str) -> Cow<'_, str> {
     let bytes = html.as_bytes();
     let mut out = String::new();
@@ -97,9 +97,9 @@ fn bound_attributes(html: &str) -> Cow<'_, str> {
 /// Passes tokens on to the tree builder, except tags below [`MAX_DEPTH`] and everything after [`MAX_NODES`].
 struct BoundedSink {
     builder: TreeBuilder<NodeId, HtmlTreeSink>,
-    /// The number of start tags minus that of end tags: an upper bound of the depth.
+    /// The number of start tags minus the number of end tags: an upper bound of the depth.
     open: Cell<usize>,
-    /// The number of start tags left out whose end tags have not come yet.
+    /// The number of left-out start tags whose end tags have not come yet.
     dropped: Cell<usize>,
 }
 

@@ -2,8 +2,8 @@
 
 use scraper::node::Element;
 
-/// Shorter file names, without extension, are common ("image.jpg", "largepreview.png"). If several elements have such a name, it does
-/// not identify the image.
+/// The minimum length of a distinctive file name, without extension. Shorter names are common ("image.jpg", "largepreview.png"), so they do not
+/// identify the image if several elements have them.
 const DISTINCTIVE_NAME: usize = 16;
 
 /// Attributes that contain an image's URL, besides all `data-` attributes (lazy loading, galleries).

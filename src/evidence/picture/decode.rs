@@ -1,4 +1,4 @@
-//! Decodes image files, and names what is not an image.
+//! Decodes image files, and describes files that are not images.
 
 use std::io::Cursor;
 
@@ -6,13 +6,13 @@ use anyhow::{Context, Result, bail};
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, RgbaImage};
 
-// Together, these bounds keep the decoding of one file below 1.2 GB: its bytes (at most twice 101 MB) and its pixels, of which decoders
-// have two copies of 400 MB at most, or of a progressive JPEG 900 MB of coefficients and pixels (with four components 1.1 GB).
+// Together, these bounds keep the decoding of one file below 1.2 GB: the file's bytes (at most twice 101 MB) and its pixels. Decoders hold at most
+// two copies of the pixels, of 400 MB each. For a progressive JPEG they hold 900 MB of coefficients and pixels (with four components 1.1 GB).
 
-/// The maximum number of pixels. The largest image of the real crawl has 21 million.
+/// The maximum number of pixels. All images of the real crawl are far smaller.
 const MAX_PIXELS: u64 = 100_000_000;
 
-/// The maximum number of pixels of an animation, of which decoders hold the canvas, a frame and the result at a time.
+/// The maximum number of pixels of an animation. Decoders hold the canvas, a frame and the result at the same time.
 const MAX_ANIMATED_PIXELS: u64 = MAX_PIXELS / 2;
 
 /// The maximum number of bytes of the decoded pixels: 100 million pixels of 8-bit RGBA, or 50 million of 16-bit RGBA.
@@ -21,11 +21,11 @@ const MAX_DECODED_BYTES: u64 = 400_000_000;
 /// The number of bytes that a decoder may allocate besides the pixels that it returns (TIFF: a copy of the pixels, too).
 const MAX_ALLOCATION: u64 = 512 << 20;
 
-/// The maximum size of a file, in bytes. The largest image of the real crawl has 60 MB. The JPEG decoder copies the file.
+/// The maximum size of a file, in bytes. All images of the real crawl are smaller. The JPEG decoder copies the file.
 const MAX_FILE_BYTES: usize = 96 << 20;
 
-/// The maximum size of an icon file, in bytes. A PNG image in an icon is decoded without a bound on its metadata, which may be
-/// compressed to a thousandth. An icon with all usual sizes has less than 0.5 MB.
+/// The maximum size of an icon file, in bytes. A PNG image in an icon is decoded without a bound on its metadata, which can be compressed to a
+/// thousandth. An icon with all usual sizes is smaller.
 const MAX_ICON_BYTES: usize = 1 << 20;
 
 /// A decoded image.
@@ -107,10 +107,9 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedImage> {
     })
 }
 
-/// Decodes by libwebp, which gives the same pixels as the image crate in less than half of the time. `None` if it cannot; the image crate
-/// may be able to.
+/// Decodes with libwebp, which gives the same pixels as the image crate in less time. `None` if it cannot; the image crate may be able to.
 fn webp_pixels(bytes: &[u8], width: u32, height: u32) -> Option<DynamicImage> {
-    // libwebp allocates what the file declares to it, which must be what was checked
+    // libwebp allocates what the file declares to it, so this must be the size that was checked
     let declared = webp::BitstreamFeatures::new(bytes)?;
     if (declared.width(), declared.height()) != (width, height) {
         return None;
@@ -141,7 +140,7 @@ fn name_of(format: ImageFormat) -> Option<&'static str> {
     })
 }
 
-/// Describes bytes that are not an image by how they begin: what servers send instead of one.
+/// Describes bytes that are not an image by their beginning. Servers send such files instead of images.
 fn not_an_image(bytes: &[u8]) -> String {
     let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)).to_lowercase();
     let start = start.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);

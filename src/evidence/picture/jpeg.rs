@@ -1,12 +1,11 @@
-//! JPEG files that were cut off. Their decoder fills what is missing with grey and reports nothing.
+//! Recognises JPEG files that were cut off. Their decoder fills the missing part with grey and reports nothing.
 
 /// The marker that begins the compressed pixels (SOS).
 const PIXELS: u8 = 0xda;
 /// The marker that ends the image (EOI).
 const END: u8 = 0xd9;
 
-/// Whether the bytes are a JPEG file that ends before the image does. Previews inside the file, which have ends of their own, lie before the
-/// pixels.
+/// Whether the bytes are a JPEG file that ends before the image does. Previews inside the file have their own end markers, but precede the pixels.
 pub(crate) fn is_cut_jpeg(bytes: &[u8]) -> bool {
     let Some(mut rest) = bytes.strip_prefix(b"\xff\xd8") else {
         return false;
@@ -54,7 +53,7 @@ mod tests {
         for length in 2..bytes.len() {
             assert!(is_cut_jpeg(&bytes[..length]), "{length} bytes");
         }
-        // a preview in a segment, with an end of its own
+        // a preview in a segment, with its own end marker
         let preview = [&bytes[..2], b"\xff\xe1\x00\x06\xff\xd9ab", &bytes[2..]].concat();
         assert!(!is_cut_jpeg(&preview));
         assert!(is_cut_jpeg(&preview[..preview.len() / 2]));

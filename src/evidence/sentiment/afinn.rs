@@ -55,7 +55,7 @@ impl Afinn {
         Ok(Afinn { entries })
     }
 
-    /// The valence of a text: the longest entry at each position, without overlaps, ignoring case.
+    /// The valence of a text. At each position the longest entry counts, without overlaps and ignoring case.
     pub fn valence(&self, text: &str) -> Valence {
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ").to_lowercase();

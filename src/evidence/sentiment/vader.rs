@@ -33,7 +33,7 @@ const DAMPENERS: &str = "almost barely hardly kinda kindof kind-of less little m
 /// Dampeners of two words. They count only if they begin two or three words before a word of the lexicon.
 const DAMPENING_PAIRS: [[&str; 2]; 3] = [["just", "enough"], ["kind", "of"], ["sort", "of"]];
 
-/// Phrases with a valence of their own.
+/// Phrases that have a valence as a whole.
 const IDIOMS: [(&[&str], f64); 9] = [
     (&["the", "shit"], 3.0),
     (&["the", "bomb"], 3.0),
@@ -46,7 +46,7 @@ const IDIOMS: [(&[&str], f64); 9] = [
     (&["beating", "heart"], 3.5),
 ];
 
-/// What the word lists contain about a word.
+/// What the word lists say about a word.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     /// The mean valence in the lexicon, in [-4, 4].

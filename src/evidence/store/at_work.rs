@@ -1,7 +1,7 @@
-//! The documents that an extraction works on, noted in the lock file beside the store.
+//! Notes the documents that an extraction works on in the lock file beside the store.
 //!
-//! A process that is killed, or dies of a document, leaves its notes behind, and the next extraction knows which documents it may have
-//! died of. The lock file holds a line of fixed length for each worker. The notes need not survive a power cut, so nothing is flushed.
+//! A process that is killed, or that a document makes die, leaves its notes behind, so the next extraction knows which documents it may have died of.
+//! The lock file holds a line of fixed length for each worker. The notes need not survive a power cut, so nothing is flushed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,7 +33,7 @@ impl AtWork {
         Ok(AtWork(file))
     }
 
-    /// Notes what a worker (numbers from 0) works on now. What it worked on before is done.
+    /// Notes the document that a worker (from 0) begins. It replaces the worker's previous note, because that document is done.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -63,7 +63,7 @@ impl AtWork {
         Ok(())
     }
 
-    /// Removes all notes: the extraction has ended in order.
+    /// Removes all notes, because the extraction has ended in order.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -72,7 +72,7 @@ impl AtWork {
     }
 }
 
-/// The notes in a lock file, each document once. What is no note is left out.
+/// The notes in a lock file, each document once. Lines that are not notes are ignored.
 pub(super) fn notes(file: &File) -> io::Result<Vec<Note>> {
     // no machine has more workers than this leaves room for
     const MOST: u64 = 1 << 24;

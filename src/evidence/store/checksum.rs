@@ -1,9 +1,9 @@
-//! Checksums of what is stored about each document, verified whenever it is read.
+//! Checksums of the stored rows of each document. They are verified whenever the rows are read.
 //!
-//! SQLite's own checks do not see changed values, and a flipped bit in an interior page of a table makes rows vanish. So the table
-//! `checksum` has a row for each document and table, over all values of the document's rows in that table, in the order of the primary key.
-//! A document without a row in a table has a checksum for it, too. When rows change, triggers delete their checksum. riposte then writes the
-//! new one, but an older riposte or `sqlite3` does not: rows without a checksum are read unverified, and the next extraction adds it.
+//! SQLite's own checks do not see changed values, and a flipped bit in an interior page of a table makes rows vanish. So the table `checksum` has a
+//! row for each document and table, over all values of the document's rows in that table, in the order of the primary key. A document without a row
+//! in a table has a checksum for it, too. When rows change, triggers delete their checksum. riposte then writes the new one, but an older riposte or
+//! `sqlite3` does not: rows without a checksum are read unverified, and the next extraction adds the checksum.
 
 use std::fmt;
 
@@ -100,7 +100,7 @@ pub(super) const TABLES: [&Table; 14] = [
 /// Greater than the id of any document.
 pub(super) const LAST: &str = "\u{10FFFF}";
 
-/// The table of the checksums, and the triggers that delete those of changed rows.
+/// The table of the checksums, and the triggers that delete the checksums of changed rows.
 pub(super) fn schema() -> String {
     let mut sql = include_str!("checksum.sql").to_owned();
     for Table { name, .. } in TABLES {
@@ -119,7 +119,7 @@ pub(super) fn schema() -> String {
     sql
 }
 
-/// The error for stored rows of a document that do not have their checksum.
+/// The error for stored rows of a document that do not match their checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
     pub document: String,
@@ -132,7 +132,7 @@ impl fmt::Display for DamagedRecord {
         let DamagedRecord { document, table } = self;
         write!(
             f,
-            "the record of {document} in the table {table} is damaged: `riposte extract` with this evidence file computes it anew"
+            "the record of {document} in the table {table} is damaged: `riposte extract` with this evidence file computes it again"
         )
     }
 }
@@ -144,7 +144,7 @@ pub fn is_damaged_record(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<DamagedRecord>())
 }
 
-/// A hash over the values of rows. It has to detect damage, not forgery, so 64 bits of it are kept.
+/// A hash over the values of rows. It detects damage, not forgery, so 64 bits suffice.
 #[derive(Default)]
 struct RowHash(Sha256);
 
@@ -199,8 +199,8 @@ impl<'s> Checksums<'s> {
         Ok(())
     }
 
-    /// Passes over the documents before `until`, all that are left if that is `None`. They have no row, so their checksums must be that of
-    /// no row: for each other one, calls `damaged`.
+    /// Skips the documents before `until`, or all that are left if it is `None`. They have no rows, so their checksum must be that of no rows;
+    /// `damaged` is called for each one that has another checksum.
     fn pass(
         &mut self,
         until: Option<&str>,
@@ -233,7 +233,7 @@ impl<'s> Checksums<'s> {
     }
 }
 
-/// The text of a value. Damaged text may be no UTF-8.
+/// The text of a value. Damaged text may not be UTF-8.
 pub(super) fn text(value: ValueRef) -> String {
     match value {
         ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -241,7 +241,7 @@ pub(super) fn text(value: ValueRef) -> String {
     }
 }
 
-/// Reads the rows of the documents from `first` to `last`, and compares those of each document with its checksum.
+/// Reads the rows of the documents from `first` to `last`, and compares the rows of each document with its checksum.
 ///
 /// # Errors
 /// The rows of a document are damaged ([`DamagedRecord`]), perhaps after `each` has read them, or SQLite fails.
@@ -257,7 +257,7 @@ pub(super) fn read(
     })
 }
 
-/// As [`read`], but calls `damaged` with each document whose rows are damaged.
+/// Like [`read`], but calls `damaged` with each document whose rows are damaged.
 pub(super) fn scan(
     c: &Connection,
     table: &Table,
@@ -302,7 +302,7 @@ pub(super) fn scan(
         }
         match each(row) {
             Err(error @ rusqlite::Error::SqliteFailure(..)) => return Err(error.into()),
-            // a value of another type, or text that is no UTF-8
+            // a value of another type, or text that is not UTF-8
             Err(_) => damaged(document.clone())?,
             Ok(()) => {}
         }
@@ -315,7 +315,7 @@ pub(super) fn scan(
     sums.pass(None, damaged)
 }
 
-/// The checksums that a document lacks, over the rows that are stored now, each with the name of its table.
+/// The missing checksums of a document, computed from the rows that are stored now, each with the name of its table.
 pub(super) fn lacking(c: &Connection, document: &str) -> Result<Vec<(&'static str, i64)>> {
     let stored: Vec<String> = c
         .prepare_cached("SELECT of_table FROM checksum WHERE document = ?")?
@@ -349,7 +349,7 @@ pub(super) fn put(c: &Connection, document: &str, sums: &[(&str, i64)]) -> Resul
     Ok(())
 }
 
-/// Stores the checksums that a document lacks.
+/// Stores the missing checksums of a document.
 pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
     put(c, document, &lacking(c, document)?)
 }

@@ -1,4 +1,4 @@
-//! The tables of evidence as Parquet files.
+//! Exports the tables of evidence as Parquet files.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::disk::TemporaryDir;
 /// Number of rows between two reports of progress.
 const REPORTED: u64 = 1024;
 
-/// How far an export has come.
+/// The progress of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportProgress {
     /// The table that is being written.
@@ -68,7 +68,7 @@ impl Store {
         }
         let draft = TemporaryDir::new(dir).with_context(writing)?;
         let mut failed = None;
-        // in one transaction, so that the files are of the same state of the store
+        // in one transaction, so that all files have the same state of the store
         let exported = self.reading(|c| {
             let total = count_rows(c)?;
             ensure!(total > 0, "there is nothing to export: it is empty");
@@ -112,7 +112,7 @@ fn count_rows(c: &Connection) -> Result<u64> {
     Ok(rows.cast_unsigned())
 }
 
-/// Writes a table into a directory. An error of writing goes to `failed`, because the error that is returned is about the store.
+/// Writes a table into a directory. A failure to write goes to `failed`, because the returned error is about the store.
 fn write_table(
     c: &Connection,
     table: &Table,
@@ -143,7 +143,8 @@ fn abort(failed: &mut Option<Error>, error: Error) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT), None)
 }
 
-/// The columns of a table, in the order in which they are read. Their types are those of a new store: a store of an older build may lack the table.
+/// The columns of a table, in the order in which they are read. Their types come from a new store, because a store of an older build may lack the
+/// table.
 fn columns(c: &Connection, table: &Table) -> Result<Vec<Column>> {
     let new = Connection::open_in_memory()?;
     new.execute_batch(&(SCHEMA.to_owned() + &tables::added()))?;

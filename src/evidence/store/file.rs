@@ -1,4 +1,4 @@
-//! The file of an evidence store: whether it is whole and can be written, and what a user can do if not.
+//! Checks the file of an evidence store: whether it is complete and can be written, and what a user can do if not.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ impl std::error::Error for Malformed {}
 pub(super) fn beyond_repair(path: &Path, why: &str) -> Error {
     let path = path.display();
     Error::new(Malformed(format!(
-        "the evidence store {path} is damaged ({why}): delete it, and the next run computes the evidence anew; `riposte merge NEW {path}` first saves what can be read of it"
+        "the evidence store {path} is damaged ({why}): delete it, and the next run computes the evidence again; `riposte merge NEW {path}` first saves what can be read of it"
     )))
 }
 
@@ -38,7 +38,7 @@ pub(super) fn is_malformed(error: &Error) -> bool {
         || sqlite_codes(error).any(|code| code.code == ErrorCode::DatabaseCorrupt)
 }
 
-/// Whether a file cannot be read before a transaction in its journal is rolled back: its writer died.
+/// Whether a transaction in the file's journal must be rolled back before the file can be read, because its writer died.
 pub(super) fn needs_recovery(error: &Error) -> bool {
     sqlite_codes(error).any(|code| code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
@@ -53,7 +53,7 @@ pub(super) fn explain(error: Error, path: &Path, doing: &str) -> Error {
     let is_unknown = |code: &rusqlite::ffi::Error| code.code == ErrorCode::NotADatabase;
     if sqlite_codes(&error).any(is_unknown) {
         anyhow!(
-            "{} is no evidence store, or one whose beginning is damaged: name another file with --evidence, or delete this one if nothing else is in it",
+            "{} is not an evidence store, or its beginning is damaged: name another file with --evidence, or delete this one if nothing else is in it",
             path.display()
         )
     } else if sqlite_codes(&error).any(|code| code.code == ErrorCode::DatabaseCorrupt) {
@@ -77,7 +77,10 @@ pub(super) fn check(c: &Connection, path: &Path) -> Result<()> {
     }
     let encoding: String = c.pragma_query_value(None, "encoding", |row| row.get(0))?;
     if encoding != "UTF-8" {
-        bail!(beyond_repair(path, "its texts are not said to be UTF-8"));
+        bail!(beyond_repair(
+            path,
+            "its texts are not declared to be UTF-8"
+        ));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::checksum::TABLES;
 use super::file::{is_malformed, read_only_uri};
 use super::{Store, checksum};
 
-/// What was copied.
+/// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// The number of documents that were copied.
@@ -24,21 +24,21 @@ pub struct Merged {
     pub lost: usize,
 }
 
-/// Tables with what is stored about a document beside its evidence. Stores of earlier versions lack some of them.
+/// Tables that have data about a document besides its evidence. Stores of earlier versions lack some of them.
 pub(super) const BESIDE: [&str; 2] = ["checksum", "file_state"];
 
 impl Store {
-    /// Copies the documents that another store has and this one lacks, or of which it has fewer channels. The stores are of shards of
-    /// one collection. Of a damaged store, what can be read is copied document by document. The other store is not written.
+    /// Copies from another store the documents that this one lacks, or of which it has fewer channels. Both stores are shards of one collection. From
+    /// a damaged store, each readable document is copied separately. The other store is not written.
     ///
     /// # Errors
-    /// This store cannot be written, or the other one is no evidence store.
+    /// This store cannot be written, or the other file is not an evidence store.
     pub fn merge(&mut self, other: &Path) -> Result<Merged> {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
         let merge = |connection: &mut Connection| -> Result<Merged> {
             let uri = read_only_uri(other)?;
-            // reads the file, so it fails if that is too short
+            // this reads the file, so it fails if the file is too short
             let attached = connection.execute("ATTACH DATABASE ? AS shard", [uri]);
             let merged = match attached {
                 Ok(_) => {
@@ -69,7 +69,7 @@ fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool
     .exists([table])
 }
 
-/// Copies all documents that are wanted, in one transaction.
+/// Copies all documents that are missing here, in one transaction.
 fn merge_all(connection: &mut Connection) -> Result<Merged> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
@@ -111,12 +111,12 @@ fn merge_all(connection: &mut Connection) -> Result<Merged> {
     })
 }
 
-/// Copies the documents of a damaged store that this one lacks, those that can be read and agree with their checksums. The damaged store has a
-/// connection of its own, so that its errors do not end the transaction.
+/// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
+/// separate connection, so that its errors do not end the transaction.
 fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let shard = Connection::open_with_flags(other, flags)?;
-    // otherwise SQLite reads nothing of a file that is too short
+    // without this, SQLite reads nothing from a file that is too short
     shard.pragma_update(None, "writable_schema", true)?;
     let mut tables: Vec<&str> = Vec::new();
     for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
@@ -155,7 +155,7 @@ fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
     Ok(merged)
 }
 
-/// The ids of a damaged store: from the first and from the last one up to where the list cannot be read.
+/// The ids in a damaged store. They are read from the first and from the last one, up to where the list cannot be read.
 fn readable_ids(shard: &Connection) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for table in ["document", "checksum"] {

@@ -15,11 +15,11 @@ use rusqlite::types::ValueRef;
 
 use super::rows::vector_of;
 
-/// A row group is written once it has this many rows, or values of this many bytes: what is in memory does not grow with the table.
+/// A row group is written when it has this many rows or this many bytes of values, so that memory does not grow with the table.
 const MAX_ROWS: usize = 1 << 16;
 const MAX_BYTES: usize = 16 << 20;
 
-/// Each number of a vector has two levels beside it until it is written.
+/// The bytes that each number of a vector takes until it is written: the number and its two levels.
 const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
 
 /// A column of a table: its name, and its type as SQLite has it.
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// Its name for other programs.
+    /// The name of the type for other programs.
     pub(super) fn word(self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -67,7 +67,7 @@ impl Kind {
 }
 
 impl Column {
-    /// Its line in the schema of a file.
+    /// The line of the column in the schema of a file.
     fn field(&self) -> String {
         let name = &self.name;
         let repetition = if self.nullable {
@@ -86,7 +86,7 @@ impl Column {
     }
 }
 
-/// The values of a column that the next row group gets.
+/// The values of a column for the next row group.
 enum Values {
     Text(Vec<ByteArray>),
     Integers(Vec<i64>),
@@ -99,9 +99,10 @@ enum Values {
 struct Buffer {
     values: Values,
     nullable: bool,
-    /// For each value, or number of a vector: 1, or 0 for null and for an empty vector. Unused where there is neither.
+    /// The definition level of each value, or of each number of a vector: 1, but 0 for null and for an empty vector. Unused for columns that have
+    /// neither.
     definition: Vec<i16>,
-    /// For each number of a vector: 0 for the first, 1 for the others.
+    /// The repetition level of each number of a vector: 0 for the first, 1 for the others.
     repetition: Vec<i16>,
 }
 
@@ -120,7 +121,7 @@ impl Buffer {
         }
     }
 
-    /// Adds a value. Returns how many bytes it takes. Errors: it is of another type.
+    /// Adds a value. Returns how many bytes it takes. Errors: the value has another type.
     fn push(&mut self, value: ValueRef) -> rusqlite::Result<usize> {
         if self.nullable {
             let is_null = value == ValueRef::Null;
@@ -210,7 +211,7 @@ impl TableFile {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_statistics_enabled(EnabledStatistics::Chunk);
         for column in columns.iter().filter(|column| column.kind == Kind::Vector) {
-            // numbers of vectors rarely repeat, and nobody looks for one of them
+            // numbers of vectors rarely repeat, and nobody searches for one of them
             let path = [column.name.as_str(), "list", "element"];
             let path = ColumnPath::from(path.map(str::to_owned).to_vec());
             properties = properties
@@ -264,7 +265,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes what is left, and ends the file.
+    /// Writes the remaining rows, and ends the file.
     ///
     /// # Errors
     /// The file cannot be written.

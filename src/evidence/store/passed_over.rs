@@ -13,7 +13,7 @@ use crate::trec::{DocId, Fault, FaultKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {
     pub document: DocId,
-    /// That of the document's files when riposte died in it.
+    /// The fingerprint of the document's files when riposte died in it.
     pub fingerprint: String,
     /// A hash over the names and contents of these files.
     pub content: String,
@@ -21,12 +21,12 @@ pub struct PassedOver {
     pub producers: String,
     /// The directory of the document.
     pub path: PathBuf,
-    /// How riposte died, and what is done about it.
+    /// The message to the user: how riposte died, and how to try the document again.
     pub what: String,
 }
 
 impl PassedOver {
-    /// What a user is told.
+    /// The fault that a user sees.
     pub(crate) fn fault(&self) -> Fault {
         Fault {
             kind: FaultKind::Died,
@@ -61,7 +61,7 @@ impl Store {
         })
     }
 
-    /// Records that riposte died in a document. Evidence of other files than those in which it died is removed.
+    /// Records that riposte died in a document. Its evidence is removed if it was computed from other files.
     ///
     /// # Errors
     /// The store cannot be written.

@@ -1,4 +1,4 @@
--- Documents in which riposte died, and of which nothing is computed as long as the files and the producers are those with which it died.
+-- Documents in which riposte died. Nothing is computed of them as long as the files and the producers are the same as when it died.
 -- The triggers remove a document when evidence of it is stored.
 CREATE TABLE IF NOT EXISTS passed_over (
     document TEXT PRIMARY KEY,

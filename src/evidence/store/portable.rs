@@ -1,4 +1,4 @@
-//! All that is stored of one document, apart from a store: for a program that keeps it elsewhere and merges it into a store later.
+//! Converts everything that is stored about one document to JSON. Another program keeps it, and later merges it into a store.
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -25,7 +25,7 @@ pub(super) struct Layout {
     pub columns: Vec<Column>,
 }
 
-/// The tables with what is stored of a document. Checksums and file states come after the evidence, because writing evidence removes them.
+/// The tables that have rows about a document. Checksums and file states come after the evidence, because writing evidence removes them.
 ///
 /// # Errors
 /// SQLite fails.
@@ -64,7 +64,7 @@ fn empty() -> Result<Connection> {
 }
 
 impl Store {
-    /// All rows of a document, as [`Scratch::evidence`] gives them.
+    /// All rows of a document, in the form that [`Scratch::evidence`] returns.
     ///
     /// # Errors
     /// SQLite fails.
@@ -73,7 +73,7 @@ impl Store {
     }
 }
 
-/// The names of the tables with what is stored of a document.
+/// The names of the tables that have rows about a document.
 fn names() -> Vec<&'static str> {
     let names = TABLES.iter().map(|table| table.name);
     names.chain(BESIDE).chain([PASSED_OVER]).collect()
@@ -89,7 +89,7 @@ fn json_rows(c: &Connection, document: &str) -> Result<serde_json::Value> {
     Ok(tables.collect::<Map<_, _>>().into())
 }
 
-/// A store in memory which is empty again after each document: so the rows of a document are those that a store would have, checksums too.
+/// A store in memory that is empty again after each document. So the rows of a document are the same as in a store on disk, including checksums.
 #[derive(Debug)]
 pub struct Scratch {
     connection: Connection,
@@ -129,7 +129,7 @@ impl Scratch {
         self.rows(&record.document, |c| write_record(c, record))
     }
 
-    /// As [`Scratch::evidence`], of a document in which riposte died.
+    /// Like [`Scratch::evidence`], for a document in which riposte died.
     ///
     /// # Errors
     /// SQLite fails.
@@ -144,7 +144,7 @@ impl Scratch {
         document: &str,
         write: impl FnOnce(&Connection) -> Result<()>,
     ) -> Result<serde_json::Value> {
-        // dropped without a commit, so it leaves nothing
+        // the transaction is dropped without a commit, so the store is empty again
         let transaction = self.connection.transaction()?;
         write(&transaction)?;
         json_rows(&transaction, document)

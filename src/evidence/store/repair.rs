@@ -1,4 +1,4 @@
-//! Finds damaged records, and removes them so that they are computed anew.
+//! Finds damaged records, and removes them so that they are computed again.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,20 +13,20 @@ use super::file::{beyond_repair, explain};
 use super::rows::{clear, tables};
 use crate::evidence::Channel;
 
-/// Number of documents whose records a thread verifies at once.
+/// Number of documents whose records a thread verifies in one batch.
 const BATCH: usize = 512;
 
 /// Number of documents whose checksums are added in one transaction.
 const ADDED: usize = 4096;
 
-/// Number of documents whose checksums a thread computes at once.
+/// Number of documents whose checksums a thread computes in one batch.
 const CHUNK: usize = 128;
 
 /// Number of damaged records that are named in an error.
 const NAMED: usize = 3;
 
 impl Store {
-    /// Adds checksums to documents that lack some: of earlier versions of riposte, or changed by hand.
+    /// Adds checksums to documents that lack some, because an earlier version of riposte wrote them or somebody changed them by hand.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -70,7 +70,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// The damaged records of all documents, those of documents that have vanished included.
+    /// The damaged records of all documents, including documents that have vanished.
     ///
     /// # Errors
     /// The store cannot be read, or is damaged in a way that hides which records are.
@@ -102,7 +102,7 @@ impl Store {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The channels of any document.
+    /// All channels that any document has.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -118,10 +118,10 @@ impl Store {
         })
     }
 
-    /// Removes damaged records, so that the next extraction computes [`DamagedRecord::channels`] anew.
+    /// Removes damaged records, so that the next extraction computes [`DamagedRecord::channels`] again.
     ///
     /// # Errors
-    /// The store cannot be read or written, or is damaged in a way that removing records does not mend.
+    /// The store cannot be read or written, or removing records does not mend its damage.
     pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
         self.writing(|c| damaged.iter().try_for_each(|record| remove(c, record)))?;
         let left = self.damaged_records()?;
@@ -134,7 +134,7 @@ impl Store {
 }
 
 impl DamagedRecord {
-    /// The channels that have to be computed anew: that of the record, and those that are computed from it.
+    /// The channels that have to be computed again: that of the record, and those that are computed from it.
     pub(crate) fn channels(&self) -> Vec<Channel> {
         let of_table = |channel: &Channel| tables(*channel).contains(&self.table);
         match Channel::ALL.into_iter().find(of_table) {
@@ -163,7 +163,7 @@ fn verify(path: &Path, first: &str, next: Option<&str>) -> Result<Vec<DamagedRec
         }
         Ok(())
     })?;
-    // the range of the query has both ends
+    // the range of the query includes `next`
     found.retain(|record| next.is_none_or(|next| record.document.as_str() < next));
     found.dedup();
     Ok(found)

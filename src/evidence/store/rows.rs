@@ -42,7 +42,7 @@ pub(super) fn clear(c: &Connection, document: &str, channel: Channel) -> rusqlit
     Ok(())
 }
 
-/// Writes a record, and the checksums of what it changes.
+/// Writes a record, and the checksums of the rows that it changes.
 pub(super) fn write_record(c: &Connection, record: &Record) -> Result<()> {
     write_rows(c, record)?;
     checksum::add(c, &record.document)
@@ -122,7 +122,7 @@ fn write_rows(c: &Connection, record: &Record) -> Result<()> {
     Ok(write_values(c, id, record)?)
 }
 
-/// The producer and the faults of a channel, if the record has it.
+/// The producer and the faults of a channel, if the record has the channel.
 fn made(record: &Record, channel: Channel) -> Option<(&str, &[Fault])> {
     fn of<T>(made: &Option<ChannelOutput<T>>) -> Option<(&str, &[Fault])> {
         made.as_ref()
@@ -276,18 +276,18 @@ fn write_values(c: &Connection, id: &str, record: &Record) -> rusqlite::Result<(
     Ok(())
 }
 
-/// What is read of a document besides its words and its picture statistics.
+/// The evidence that is read of a document besides its words and its picture statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceFields {
     pub rankings: bool,
     pub clip: bool,
     pub sentences: bool,
-    /// VADER's and AFINN's.
+    /// The values of VADER and AFINN.
     pub sentiment: bool,
 }
 
 impl EvidenceFields {
-    /// All of it.
+    /// All evidence.
     pub const ALL: EvidenceFields = EvidenceFields {
         rankings: true,
         clip: true,
@@ -416,7 +416,7 @@ pub(super) fn rank_of(row: &rusqlite::Row) -> rusqlite::Result<CrawlRank> {
     })
 }
 
-/// The lines of text in a document's image. Lines that an earlier build stored without blocks are a block each.
+/// The lines of text in a document's image. If an earlier build stored lines without blocks, each line becomes a block.
 fn ocr_lines(c: &Connection, key: &str) -> Result<Vec<OcrLine>> {
     let mut lines = Vec::new();
     checksum::read(c, &checksum::OCR_LINE, (key, key), |row| {

@@ -1,5 +1,5 @@
-//! Copies evidence from a directory of Parquet files, as `riposte-spark` writes it: a row for each document, with a list of the rows of each
-//! table (docs/scale.md).
+//! Copies evidence from a directory of Parquet files that `riposte-spark` has written. They have a row for each document, with a list of the rows of
+//! each table (docs/scale.md).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::collection::parquet::{each_row, files};
 /// The column with the id of the document.
 const ID: &str = "id";
 
-/// The column with the number of the run that has computed the document. Of several rows of a document, that of the latest run counts.
+/// The column with the number of the run that has computed the document. If a document has several rows, the one of the latest run counts.
 const RUN: &str = "run";
 
 impl Store {
-    /// Copies the documents of all Parquet files in a directory that this store lacks, or of which it has fewer channels. All rows are compared
+    /// Copies from all Parquet files in a directory the documents that this store lacks, or of which it has fewer channels. All rows are compared
     /// with their checksums. After an error, nothing is copied.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ fn tables(mut document: Document, layouts: &[Layout]) -> Result<Tables> {
         };
         let rows = rows.elements().iter().map(|row| match row {
             Field::Group(row) => values(row, columns, id),
-            _ => bail!("what is listed is no row"),
+            _ => bail!("an element of the list is not a row"),
         });
         let rows: Result<Vec<Values>> = rows.collect();
         tables.push((
@@ -123,7 +123,7 @@ fn tables(mut document: Document, layouts: &[Layout]) -> Result<Tables> {
 fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
     ensure!(
         row.len() == columns.len(),
-        "a row has {} columns, and this version of riposte knows {}",
+        "a row has {} columns, but this version of riposte knows {}",
         row.len(),
         columns.len()
     );
@@ -144,7 +144,7 @@ fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
     let values: Values = columns.iter().map(value).collect::<Result<_>>()?;
     ensure!(
         values.first() == Some(&Value::Text(id.to_owned())),
-        "a row is of another document"
+        "a row belongs to another document"
     );
     Ok(values)
 }
@@ -161,7 +161,7 @@ fn sum_of(tables: &Tables) -> i64 {
     checksum_of(&rows.collect::<Vec<_>>())
 }
 
-/// Copies the rows of a document, if the store does not have as many channels of it. Returns whether it was copied.
+/// Copies the rows of a document, unless the store has at least as many channels of it. Returns whether it was copied.
 fn copy(c: &Connection, id: &str, tables: Tables) -> Result<bool> {
     let rows_of = |wanted: &str| {
         let table = tables.iter().find(|(name, _)| *name == wanted);
@@ -175,7 +175,7 @@ fn copy(c: &Connection, id: &str, tables: Tables) -> Result<bool> {
         let others = tables.iter().filter(|(name, _)| *name != PASSED_OVER);
         let count: usize = others.map(|(_, rows)| rows.len()).sum();
         let [values] = rows_of(PASSED_OVER) else {
-            bail!("{id}: neither its evidence nor a death is recorded");
+            bail!("{id}: there is neither evidence nor a record that riposte died in it");
         };
         ensure!(count == 0, "{id}: parts of its evidence are missing");
         if !is_stored {

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-/// Must be increased when the tables change.
+/// The version of the tables. It must be increased when they change.
 pub(super) const SCHEMA_VERSION: i64 = 1;
 
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
@@ -20,8 +20,8 @@ const ADDED: [&str; 6] = [
 /// The tables from which the words of a document are read, whose changes delete its hash in `text_hash`.
 const WORDS: [&str; 3] = ["page", "ocr_line", "given_text"];
 
-/// The same tables and the checksums, empty and for one connection. A store of an older build that is opened for reading is read as
-/// if it had them.
+/// Empty stand-ins for the tables of [`ADDED`] and for the checksums, for one connection. With them, a store of an older build that is opened for
+/// reading is read as if it had the tables.
 const STAND_INS: [(&str, &str); 7] = [
     ("text_hash", "document, hash"),
     ("backend", "document, channel, backend, numeric"),
@@ -35,7 +35,8 @@ const STAND_INS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The commands that add what stores of older builds lack, apart from the checksums. They change nothing in a store that has it.
+/// The commands that add the tables and triggers that stores of older builds lack, apart from the checksums. They change nothing in a store that has
+/// them.
 pub(super) fn added() -> String {
     let mut commands = ADDED.concat();
     for table in WORDS {
@@ -53,7 +54,7 @@ pub(super) fn added() -> String {
     commands
 }
 
-/// Adds empty tables, for this connection only, in the place of those that a store of an older build lacks.
+/// Adds empty tables, only for this connection, in place of those that a store of an older build lacks.
 pub(super) fn add_stand_ins(connection: &Connection) -> rusqlite::Result<()> {
     for (name, columns) in STAND_INS {
         let exists = connection

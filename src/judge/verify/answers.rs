@@ -11,7 +11,7 @@ const ARGUMENTS: [u32; 27] = [
     5, 4, 7, 5, 2, 4, 7, 3, 4, 4, 4, 2, 4, 3, 6, 4, 7, 4, 4, 5, 7, 5, 8, 7, 8, 2, 6,
 ];
 
-/// The only topic of 2025 whose arguments do not begin with 1: it has only its fourth one.
+/// The only topic of 2025 whose arguments do not begin with 1: it has only argument 4.
 const ONE_ARGUMENT: u32 = 9;
 
 const KEYS: &str =
@@ -22,7 +22,7 @@ const KEYS: &str =
 pub struct AnswerRules {
     /// The last rank that counts.
     depth: u32,
-    /// Whether each rank up to that must be given.
+    /// Whether each rank up to `depth` must be given.
     is_full: bool,
     arguments: Option<BTreeSet<TopicId>>,
     images: Option<HashSet<DocId>>,
@@ -182,7 +182,7 @@ fn check_results(
             findings.warning(Rule::Rank, what, hint);
         }
     }
-    // where a list may be shorter, it must have no gap
+    // a list that may be shorter must still have no gap
     let last = if rules.is_full {
         rules.depth
     } else {

@@ -266,8 +266,7 @@ impl<'a> ImageCheck<'a> {
             }
         }
         if both > 0 {
-            let what =
-                format!("{both} images stand in both lists of a topic, in {of_topics} topics");
+            let what = format!("{both} images are in both lists of a topic, in {of_topics} topics");
             let hint = "allowed: an image may be both";
             findings.add_for_run(Severity::Note, Rule::BothLists, what, hint);
         }
@@ -293,7 +292,7 @@ fn is_fixed_point(text: &str) -> bool {
     !whole.is_empty() && digits(whole) && digits(fraction)
 }
 
-/// Whether an id is "I" and lower-case hexadecimal digits, of which there is one of the numbers in `digits`.
+/// Whether an id is "I" followed by lower-case hexadecimal digits. Their number must be one of `digits`.
 fn looks_like_an_image(id: &str, digits: &[usize]) -> bool {
     id.strip_prefix('I').is_some_and(|hash| {
         digits.contains(&hash.len()) && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

@@ -1,4 +1,4 @@
-//! What a run is, as its lines say.
+//! Recognises the task and the year of a run from its lines.
 
 use crate::trec::run::{is_json, read_answer};
 use crate::trec::{ObjectStance, TextTask};
@@ -18,8 +18,8 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Goes by what most lines say: by their second field and the form of the documents' ids. A run of which nothing can be read is held to be
-    /// one of images.
+    /// Decides by the majority of lines, from their second fields and the form of the documents' ids. A run of which no line can be read counts as an
+    /// image run.
     pub fn of_run(run: &[u8]) -> Kind {
         let text = String::from_utf8_lossy(run);
         if is_json(&text) {
@@ -53,7 +53,7 @@ impl Kind {
                 _ => early += 1,
             }
         }
-        // a passage without a stance has Q0, as any document has
+        // a passage without a stance has Q0, like any other document
         if passages > 0 {
             passages += std::mem::take(&mut others);
         }
@@ -67,7 +67,7 @@ impl Kind {
         let task = most.and_then(|(_, task)| task);
         let edition = match task {
             None if late > early => 2023,
-            // 2022 has topics of both years before it, and stances
+            // 2022 has topics of both earlier years, and stances
             Some(TextTask::Comparative) if early == 0 && !has_stances => 2021,
             _ => 2022,
         };
@@ -92,14 +92,14 @@ fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether an id has the form of one of an image: I and 16 or 24 hexadecimal digits.
+/// Whether an id has the form of an image's id: I and 16 or 24 hexadecimal digits.
 fn is_image(id: &str) -> bool {
     let digits = id.strip_prefix('I');
     digits.is_some_and(|digits| digits.len() >= 16 && is_hexadecimal(digits))
 }
 
-/// Whether an id has the form of one in args.me: of an argument (`S96f2396e-Aaf079b43`, in version 1 `10113b57-2019-04-18T18:28:52Z-00001-000`), or
-/// of sentences in one, as runs of 2022 name them (`S96f2396e-Aaf079b43__PREMISE__1,…`).
+/// Whether an id has the form of those in args.me: of an argument (`S96f2396e-Aaf079b43`, in version 1 `10113b57-2019-04-18T18:28:52Z-00001-000`), or
+/// of sentences in an argument, as runs of 2022 name them (`S96f2396e-Aaf079b43__PREMISE__1,…`).
 fn is_argument(id: &str) -> bool {
     let first = id.split("__").next().unwrap_or(id);
     let Some((debate, argument)) = first.split_once('-') else {

@@ -99,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Whether no finding is an error. What TIRA alone refuses is not an error.
+/// Whether no finding is an error. A run that only TIRA refuses is valid.
 pub fn is_valid(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.severity != Severity::Error)
 }
@@ -159,7 +159,7 @@ impl Findings {
         if let Some(at) = text.find("\r\n") {
             let line = 1 + text[..at].matches('\n').count() as u64;
             let what = "lines end with CR LF".to_owned();
-            let hint = "end them with LF alone: awk reads the CR as part of the tag";
+            let hint = "end them with LF only: awk reads the CR as part of the tag";
             self.add(line, Severity::Warning, Rule::LineEnds, what, hint);
         }
         text

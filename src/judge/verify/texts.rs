@@ -20,7 +20,7 @@ const COMPARATIVE_2022: [u32; 50] = [
 pub struct TextRules {
     task: TextTask,
     year: u32,
-    /// `None` allows any.
+    /// `None` allows any topic.
     topics: Option<BTreeSet<TopicId>>,
     docs: Option<HashSet<DocId>>,
 }
@@ -42,7 +42,7 @@ impl TextRules {
             (TextTask::Comparative, 2020) => (1..=50).collect(),
             (_, 2021) => (51..=100).collect(),
             (TextTask::Comparative, _) => COMPARATIVE_2022.to_vec(),
-            // the fifty topics of 2022 are taken from both years before; only the topics file says which
+            // the fifty topics of 2022 are taken from both earlier years; only the topics file says which
             (TextTask::Controversial, _) => (1..=100).collect(),
         };
         TextRules {
@@ -86,9 +86,9 @@ impl TextRules {
 /// Checks a text run (`topic Q0|stance doc rank score tag`). The findings are in the order of lines; those about the whole run come
 /// last.
 ///
-/// The organisers have not published a verifier for these tasks. Errors are what the task's page demands: six fields, a topic of the
-/// edition, a known document (if documents are given), a permitted second column, a whole rank, the first 0 or 1, a number as
-/// score, at most 1,000 documents per topic, one tag. Warnings are what evaluators interpret differently.
+/// The organisers have not published a verifier for these tasks. Errors are what the task's page demands: six fields, a topic of the edition, a known
+/// document (if documents are given), a permitted second column, a whole number as rank (the first 0 or 1), a number as score, at most 1,000
+/// documents per topic, one tag. Warnings are what evaluators interpret differently.
 pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
@@ -252,7 +252,7 @@ fn check_results(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) 
         findings.line = this.line;
         if this.rank == before.rank {
             let what = format!("rank {} again, as on line {}", this.rank, before.line);
-            let hint = "the organisers' nDCG goes by ranks; give each one once";
+            let hint = "the organisers' nDCG uses ranks; give each one once";
             findings.warning(Rule::Rank, what, hint);
         } else if this.rank - before.rank > 1 {
             let what = format!(
@@ -268,7 +268,7 @@ fn check_results(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) 
                 "score {} at rank {}, above {} at rank {}",
                 this.score, this.rank, before.score, before.rank
             );
-            let hint = "the organisers' nDCG goes by ranks, trec_eval by scores";
+            let hint = "the organisers' nDCG uses ranks, trec_eval uses scores";
             findings.warning(Rule::Order, what, hint);
         } else {
             let line = this.line;

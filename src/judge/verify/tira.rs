@@ -1,4 +1,4 @@
-//! What TIRA's own check of a run refuses, besides the rules of a task: `RunFormat` in `check_format` of the Python package `tira` 0.0.207.
+//! Finds what TIRA's check of a run refuses in addition to a task's rules: `RunFormat` in `check_format` of the Python package `tira` 0.0.207.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use super::{Finding, Findings, Rule, Severity};
 /// TIRA takes a run with fewer lines or fewer topics for a mistake.
 const MIN_LINES: usize = 5;
 const MIN_TOPICS: usize = 3;
-/// Bytes of the largest run that it accepts.
+/// Maximum size of a run that TIRA accepts, in bytes.
 const MAX_BYTES: usize = 75 << 20;
 
 /// What TIRA refuses in a run; empty if it accepts the run. TIRA ignores the second column, so it refuses an image under both stances of a
@@ -39,17 +39,16 @@ pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
             continue;
         };
         if rank.parse::<i64>().is_err() {
-            let what = format!("the rank {rank:?} is no whole number");
+            let what = format!("the rank {rank:?} is not a whole number");
             refuse(Some(number), Rule::Rank, what, "");
         }
         if score.parse::<f64>().is_err() {
-            let what = format!("the score {score:?} is no number");
+            let what = format!("the score {score:?} is not a number");
             refuse(Some(number), Rule::Score, what, "");
         }
         if !documents.entry(topic).or_default().insert(document) {
-            let what = format!("{document} stands twice for topic {topic}");
-            let hint =
-                "the second column does not count there, so that no image may have both stances";
+            let what = format!("{document} is listed twice for topic {topic}");
+            let hint = "TIRA ignores the second column, so no image may have both stances";
             refuse(Some(number), Rule::Repeated, what, hint);
         }
     }
@@ -112,10 +111,10 @@ mod tests {
         assert_eq!(
             begin,
             [
-                "line 6: refused by TIRA: Ia stands twice for topic 3",
+                "line 6: refused by TIRA: Ia is listed twice for topic 3",
                 "line 7: refused by TIRA: 0 columns",
-                "line 8: refused by TIRA: the rank \"first\" is no whole number",
-                "line 9: refused by TIRA: the score \"high\" is no number",
+                "line 8: refused by TIRA: the rank \"first\" is not a whole number",
+                "line 9: refused by TIRA: the score \"high\" is not a number",
             ]
         );
     }

@@ -1,5 +1,5 @@
-//! What ChatNoir answers. The form of 2020 to 2022 (its Java server) and the present one differ in the ids of documents and in the fields that they
-//! have besides; both are read.
+//! Reads ChatNoir's answers, in the format of 2020 to 2022 (its Java server) and in the present one. The two formats differ in the ids of documents
+//! and in the optional fields.
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -14,7 +14,7 @@ use serde_json::Value;
 pub struct Answer {
     #[serde(default)]
     pub meta: Meta,
-    /// The best first.
+    /// The results, the best first.
     #[serde(rename = "results")]
     pub hits: Vec<Hit>,
     /// Number of results that could not be read. ChatNoir's own answer has no such field.
@@ -22,14 +22,14 @@ pub struct Answer {
     pub broken: usize,
 }
 
-/// What an answer says of itself.
+/// What an answer says about the search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// Number of documents that match, on all pages.
     #[serde(default)]
     pub total_results: Option<u64>,
-    /// The indexes that were searched. These are not always those that were asked for: the server leaves out an index to which the key gives
-    /// no access, and searches its default index if none is left.
+    /// The indexes that were searched. They can differ from the requested ones: the server leaves out an index to which the key gives no access, and
+    /// searches its default index if none is left.
     #[serde(default)]
     pub indices: Vec<String>,
 }
@@ -109,7 +109,7 @@ impl Serialize for Uuid {
     }
 }
 
-/// An id of an unknown form is as good as none: documents are told apart by it, but not named.
+/// An id in an unknown format is ignored, because ids only tell documents apart and do not name them.
 fn uuid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::Error> {
     let text: Option<String> = Option::deserialize(deserializer)?;
     Ok(text.as_deref().and_then(Uuid::parse))
@@ -169,7 +169,7 @@ impl Answer {
         Ok(Answer { meta, hits, broken })
     }
 
-    /// Checks that the indexes were searched that were asked for.
+    /// Checks that the requested indexes were searched.
     ///
     /// # Errors
     /// Another index was searched, or one was left out.

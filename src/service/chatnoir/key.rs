@@ -11,14 +11,14 @@ use anyhow::{Context, Result, bail, ensure};
 /// The environment variable with the key.
 const VARIABLE: &str = "CHATNOIR_API_KEY";
 
-/// Keys are shorter: those of the service have some twenty characters, and signed tokens some hundred.
+/// Maximum length of a key in bytes. The service's keys and signed tokens are much shorter.
 const MAX_BYTES: u64 = 4096;
 
 /// A key, or a token made from one.
 pub struct Key(String);
 
 impl Key {
-    /// The key in this file or, if none is named, in the environment variable `CHATNOIR_API_KEY`. `None` if there is none.
+    /// The key in this file or, without a file, in the environment variable `CHATNOIR_API_KEY`. `None` if there is none.
     ///
     /// # Errors
     /// The file cannot be read, or the text is not a key.
@@ -28,7 +28,7 @@ impl Key {
                 Ok(text) if text.trim().is_empty() => Ok(None),
                 Ok(text) => Key::new(&text).context(VARIABLE).map(Some),
                 Err(env::VarError::NotPresent) => Ok(None),
-                Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not a text"),
+                Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not valid UTF-8"),
             };
         };
         let reading = || format!("cannot read the key in {}", path.display());
@@ -44,11 +44,11 @@ impl Key {
         Key::new(&text).with_context(reading).map(Some)
     }
 
-    /// White space around the key is removed.
+    /// Checks a key. White space around it is removed.
     ///
     /// # Errors
-    /// The text is empty, or has other characters than visible ASCII without quotation marks and backslashes, which JSON escapes: so a key looks the
-    /// same in every message ([`Key::hidden_in`]).
+    /// The text is empty, or has characters other than visible ASCII. Quotation marks and backslashes are not allowed either: JSON would escape them,
+    /// but a key must look the same in every message ([`Key::hidden_in`]).
     pub fn new(text: &str) -> Result<Key> {
         let key = text.trim();
         ensure!(!key.is_empty(), "there is no key in it");
@@ -61,12 +61,12 @@ impl Key {
         Ok(Key(key.to_owned()))
     }
 
-    /// The key itself, for the service alone.
+    /// The key itself. It is only for requests to the service.
     pub(super) fn secret(&self) -> &str {
         &self.0
     }
 
-    /// The text with dots instead of the key: a service may repeat in a message what it was sent.
+    /// The text with dots in place of the key: a service may repeat in a message what it was sent.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "…")
     }

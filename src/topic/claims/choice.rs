@@ -82,7 +82,7 @@ pub(super) fn is_choice(clause: &Clause) -> bool {
     }
 }
 
-/// "A is better than B" and the reverse, for a title that names two objects, with the comparative that it asks for.
+/// "A is better than B" and the reverse, for a title that names two objects. The comparative comes from the title.
 ///
 /// `clause` is the yes-no question, if the title is one.
 pub(super) fn comparison(
@@ -216,7 +216,7 @@ fn agreeing(phrase: &[Word], plural: bool) -> Vec<Word> {
     phrase
 }
 
-/// An object as the subject of a sentence: with its article in the title; a verb as its "-ing" form.
+/// An object as the subject of a sentence: with the article that it has in the title; a verb becomes its "-ing" form.
 fn phrase(title: &[Word], object: &str) -> Vec<Word> {
     let mut words = read(object);
     let first = words
@@ -234,7 +234,7 @@ fn phrase(title: &[Word], object: &str) -> Vec<Word> {
             .first()
             .is_some_and(|word| word.tag == "MD" || word.tag.starts_with("VB"))
         && before.is_some_and(follows_pronoun);
-    // the words with the tags that they have in the title
+    // the words get the tags that they have in the title
     for word in &mut words {
         if let Some(same) = title.iter().find(|of_title| of_title.lower == word.lower) {
             word.tag = same.tag;
@@ -275,7 +275,7 @@ const SIDES: [[&str; 2]; 7] = [
     ["benefits", "dangers"],
 ];
 
-/// The claims about a subject whose two sides are asked for: that its advantages outweigh the disadvantages, and the reverse.
+/// The claims about a subject for a title that asks for its two sides: that its advantages outweigh the disadvantages, and the reverse.
 pub(super) fn weighed(words: &[Word]) -> Option<[String; 2]> {
     let (at, sides) = words.windows(3).enumerate().find_map(|(at, window)| {
         let joins = window[1].is(&["and", "or", "vs", "&"]);

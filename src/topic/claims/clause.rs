@@ -4,7 +4,7 @@ use super::nouns::{article, head, is_plural, is_uncountable};
 use super::verbs::{past, plural, third_person};
 use super::words::{Word, capitalised, uncapitalised};
 
-/// What the finite verb of a clause is.
+/// The kind of the finite verb of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// "should", "can".
@@ -12,27 +12,27 @@ pub(super) enum Kind {
     Be,
     /// "have" with a participle.
     Have,
-    /// "do" with a verb in its base form, also where a statement has the verb alone ("causes" is "does cause").
+    /// "do" with a verb in its base form. A statement with only a main verb is read like this, too ("causes" as "does cause").
     Do,
 }
 
-/// A clause with its finite verb parted from its subject and from the rest.
+/// A clause, with its finite verb separated from its subject and from the rest.
 #[derive(Clone, Debug)]
 pub(super) struct Clause {
-    /// What stands before the subject ("In a democracy,"); often empty.
+    /// The words before the subject ("In a democracy,"); often empty.
     pub before: Vec<Word>,
     /// Empty in an imperative.
     pub subject: Vec<Word>,
     /// The finite verb in the form that agrees with the subject: "do", "does" or "did" with [`Kind::Do`].
     pub finite: Word,
     pub kind: Kind,
-    /// Adverbs and "not", the verb, and what follows it.
+    /// Adverbs and "not", the verb, and the words after it.
     pub rest: Vec<Word>,
-    /// Whether it was a question, where "any" means some.
+    /// Whether the clause was a question. In questions, "any" means "some".
     pub is_asked: bool,
 }
 
-/// Adverbs before which a negation does not stand: "clearly does not", "is probably not".
+/// Adverbs that stay before a negation: "clearly does not", "is probably not".
 const OF_SENTENCES: [&str; 10] = [
     "certainly",
     "clearly",
@@ -64,7 +64,7 @@ impl Clause {
         at.min(self.rest.len())
     }
 
-    /// Whether `rest` has these words at a place.
+    /// Whether `rest` has these words at position `at`.
     fn is_at(&self, at: usize, words: &[&str]) -> bool {
         let found = self.rest.get(at..at + words.len());
         found.is_some_and(|found| found.iter().zip(words).all(|(word, is)| word.lower == *is))
@@ -102,7 +102,7 @@ impl Clause {
         words
     }
 
-    /// Whether the word at a place of `rest` is a verb that is coordinated with the one at `verb` ("cause cancer and kill people").
+    /// Whether the word at position `at` of `rest` is a verb coordinated with the one at `verb` ("cause cancer and kill people").
     fn is_second_verb(&self, verb: usize, at: usize) -> bool {
         let Some(between) = self.rest.get(verb + 1..at) else {
             return false;
@@ -120,7 +120,7 @@ impl Clause {
         joined && is_base && !is_inside
     }
 
-    /// The negation of the clause; `None` if it is not clear what would negate it.
+    /// The negation of the clause; `None` if it is not clear how to negate it.
     pub fn negated(&self) -> Option<Vec<Word>> {
         // "can and should"
         let has_two_verbs = self.finite.text.contains(' ');
@@ -140,7 +140,7 @@ impl Clause {
             .or_else(|| Some(self.with_not()))
     }
 
-    /// The clause with other words in place of some of `rest`.
+    /// The clause with other words in place of `count` words of `rest`.
     fn with_rest(&self, start: usize, count: usize, words: &[Word]) -> Clause {
         let mut clause = self.clone();
         let end = (start + count).min(clause.rest.len());
@@ -154,7 +154,7 @@ impl Clause {
         [Word::new(text, "RB")]
     }
 
-    /// Without the negation at its verb.
+    /// The clause without the negation at its verb.
     fn without_negation(&self) -> Option<Vec<Word>> {
         let adverbs = self.adverbs();
         for at in 0..adverbs {
@@ -200,21 +200,21 @@ impl Clause {
         None
     }
 
-    /// "may", the opposite of "must not".
+    /// Replaces "must" by "may", which is the opposite of "must not".
     fn permit(&mut self) {
         if self.finite.is(&["must"]) {
             self.finite = self.finite.replaced("may");
         }
     }
 
-    /// Whether "never" says what must not be, and not how often something is.
+    /// Whether "never" forbids something; otherwise it says how often something happens.
     fn is_deontic(&self) -> bool {
         self.finite
             .is(&["should", "must", "shall", "ought", "will", "would"])
             || self.subject.is_empty()
     }
 
-    /// "any" as "some", where neither a question nor a negation licenses it any more.
+    /// Replaces "any" by "some", after the question or negation that allowed "any" is gone.
     pub fn assert_indefinites(&mut self) {
         let chooses_freely = self.chooses_freely();
         // "any better"
@@ -250,7 +250,7 @@ impl Clause {
         self.rest.retain(|word| !word.text.is_empty());
     }
 
-    /// Whether "any" at the beginning of the subject means each one: "any child can", and not "any children can".
+    /// Whether "any" at the beginning of the subject means each one: "any child can", but not "any children can".
     fn chooses_freely(&self) -> bool {
         let permits = self.finite.is(&["can", "could", "may", "might", "should"]);
         if self.is_asked && !permits {
@@ -266,7 +266,7 @@ impl Clause {
         }
     }
 
-    /// "is needed any more" without its negation: "is still needed".
+    /// Replaces "any more" by "still" after the negation is gone: "is still needed".
     fn drop_any_more(&mut self, at: usize) {
         let count = if self.rest.last().is_some_and(|word| word.is(&["anymore"])) {
             1
@@ -279,7 +279,7 @@ impl Clause {
         self.rest.insert(at, Word::new("still", "RB"));
     }
 
-    /// Puts another word in place of the one that begins the subject, if it is this one.
+    /// Replaces the first word of the subject by `new` if it is `old`.
     fn replace_quantifier(&mut self, old: &str, new: &str) {
         if let Some(first) = self.subject.first_mut()
             && first.lower == old
@@ -288,7 +288,7 @@ impl Clause {
         }
     }
 
-    /// With the opposite of the quantifier that begins the subject.
+    /// The clause with the opposite of the quantifier that begins the subject.
     fn with_other_subject(&self) -> Option<Vec<Word>> {
         let first = self.subject.first()?;
         let second = self.subject.get(1);
@@ -347,7 +347,7 @@ impl Clause {
         Some(clause.stated())
     }
 
-    /// "All museums" as "Not all museums".
+    /// Turns "All museums" into "Not all museums".
     fn negate_subject(&mut self) {
         let capital = self
             .subject
@@ -358,7 +358,7 @@ impl Clause {
         self.subject = subject;
     }
 
-    /// A subject in the plural, with its verb ("No animal is" becomes "Some animals are").
+    /// Puts the subject and its verb into the plural ("No animal is" becomes "Some animals are").
     fn make_plural(&mut self) {
         if is_plural(&self.subject) {
             return;
@@ -381,7 +381,7 @@ impl Clause {
         self.finite = self.finite.replaced(finite);
     }
 
-    /// The verb in the singular.
+    /// Puts the verb into the singular.
     fn make_singular(&mut self) {
         let finite = match self.finite.lower.as_str() {
             "are" => "is",
@@ -393,7 +393,7 @@ impl Clause {
         self.finite = self.finite.replaced(finite);
     }
 
-    /// With the opposite of an adverb at the verb.
+    /// The clause with the opposite of an adverb at its verb.
     fn with_other_adverb(&self) -> Option<Vec<Word>> {
         let mut clause = self.clone();
         clause.rest = self.rest.clone();
@@ -427,7 +427,7 @@ impl Clause {
         None
     }
 
-    /// The place behind the verb: behind "be" or a participle after an auxiliary.
+    /// The position after the verb: after "be", or after a participle that follows an auxiliary.
     fn behind_verb(&self) -> usize {
         let mut at = self.adverbs();
         if self.kind != Kind::Be {
@@ -439,7 +439,7 @@ impl Clause {
         at
     }
 
-    /// Without the "no" behind its verb: "have no right" as "have a right".
+    /// The clause without the "no" after its verb: "have no right" becomes "have a right".
     fn without_no(&self) -> Option<Vec<Word>> {
         let at = self.behind_verb();
         let word = self.rest.get(at)?;
@@ -460,7 +460,7 @@ impl Clause {
         Some(self.with_rest(at, 1, &words).stated())
     }
 
-    /// "there is a God" as "there is no God".
+    /// Turns "there is a God" into "there is no God".
     fn without_existence(&self) -> Option<Vec<Word>> {
         let [there] = self.subject.as_slice() else {
             return None;
@@ -493,7 +493,7 @@ impl Clause {
         Some(clause.stated())
     }
 
-    /// With "not" at the verb.
+    /// The clause with "not" at its verb.
     fn with_not(&self) -> Vec<Word> {
         let [not] = Self::adverb("not");
         let mut words = self.before.clone();
@@ -514,7 +514,7 @@ impl Clause {
         let (adverbs, rest) = self.rest.split_at(kept.min(self.rest.len()));
         match self.finite.lower.as_str() {
             "can" if kept == 0 => words.push(self.finite.replaced("cannot")),
-            // "must not" forbids; what is no duty does not have to be done
+            // "must not" forbids; the opposite of a duty is "does not have to"
             "must" => {
                 let often = rest.iter().take_while(|word| word.is_adverb()).count();
                 let (often, rest) = rest.split_at(often);
@@ -545,7 +545,7 @@ impl Clause {
     }
 }
 
-/// A word with a capital if another one has it.
+/// The word, with a capital if `other` has one.
 fn like(other: &Word, word: &str) -> String {
     let mut letters = word.chars();
     match letters.next() {

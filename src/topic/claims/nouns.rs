@@ -1,4 +1,4 @@
-//! The number of noun phrases, and their articles.
+//! The grammatical number of noun phrases, and their articles.
 
 use super::words::Word;
 
@@ -43,7 +43,7 @@ const UNCOUNTABLE_ENDINGS: [&str; 9] = [
     "ness", "ism", "ance", "ence", "dom", "ship", "ing", "ery", "icity",
 ];
 
-/// The place of the noun that a phrase is about: the last one before a preposition, a relative clause or a participle.
+/// The position of the noun that a phrase is about: the last one before a preposition, a relative clause or a participle.
 pub(super) fn head(phrase: &[Word]) -> Option<usize> {
     let end = phrase.iter().enumerate().skip(1).find(|(_, word)| {
         matches!(
@@ -86,7 +86,7 @@ pub(super) fn is_uncountable(noun: &str) -> bool {
     UNCOUNTABLE.contains(&noun) || UNCOUNTABLE_ENDINGS.iter().any(|end| noun.ends_with(end))
 }
 
-/// The article of a noun phrase that had "no" before it; none in the plural, and before what cannot be counted.
+/// The article of a noun phrase that had "no" before it; `None` in the plural and for uncountable nouns.
 pub(super) fn article(phrase: &[Word]) -> Option<&'static str> {
     let first = phrase.first()?;
     if first.tag == "JJR" || first.tag == "RBR" || first.is(&["different", "such", "other"]) {

@@ -1,4 +1,4 @@
-//! Words before the question or statement itself: "This house would …", "Why should …", "Do you think that …".
+//! Reads the words before the question or statement itself: "This house would …", "Why should …", "Do you think that …".
 
 use super::clause::{Clause, Kind};
 use super::question::{self, auxiliary};
@@ -25,7 +25,7 @@ fn begins(words: &[Word], with: &[&str]) -> bool {
             .all(|(word, with)| word.lower == *with)
 }
 
-/// What a title asks, without the words before it.
+/// Reads what a title asks, without the words before it.
 pub(super) fn read(words: &[Word]) -> Asked {
     let words = without_or_not(words);
     if let Some(statement) = motion(words) {
@@ -85,7 +85,7 @@ fn plain(words: &[Word]) -> Option<Clause> {
     (!imperative).then(|| question::clause(&verb, kind, rest))
 }
 
-/// The statement behind "Do you think"; `None` if what follows is not a statement ("Do you believe in God?").
+/// The statement after "Do you think"; `None` if the words there are not a statement ("Do you believe in God?").
 fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
     let rest = match rest {
         [that, rest @ ..] if that.is(&["that"]) => rest,
@@ -95,7 +95,7 @@ fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
     statement::clause(&rest).map(|_| rest)
 }
 
-/// Without "or not" at the end.
+/// The words without "or not" at the end.
 fn without_or_not(words: &[Word]) -> &[Word] {
     match words {
         [rest @ .., or, not] if or.lower == "or" && not.is(&["not", "no"]) => match rest {
@@ -212,12 +212,12 @@ fn with_question_word(words: &[Word]) -> Option<Asked> {
     })
 }
 
-/// An adjective that a question asks for the degree of: "How dangerous is …".
+/// Whether this is an adjective whose degree a question asks for: "How dangerous is …".
 fn is_degree(word: &Word) -> bool {
     word.is_adjective() && !word.is(&["much", "many", "long", "old", "big", "far"])
 }
 
-/// A question behind a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
+/// A question after a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
 fn behind_heading(words: &[Word]) -> Option<Asked> {
     let mark = words
         .iter()

@@ -39,7 +39,7 @@ pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, Kind, usize)> {
     Some((Word::new(text, tag), kind, count))
 }
 
-/// The clause that a yes-no question asks about. `auxiliary` is its first word, `words` are those behind it.
+/// The clause that a yes-no question asks about. `auxiliary` is the first word of the question, `words` are the others.
 pub(super) fn clause(auxiliary: &Word, kind: Kind, words: &[Word]) -> Clause {
     let form = match kind {
         Kind::Modal | Kind::Do => Form::Base,
@@ -82,7 +82,7 @@ pub(super) fn clause(auxiliary: &Word, kind: Kind, words: &[Word]) -> Clause {
     }
 }
 
-/// Whether a pronoun is a whole subject.
+/// Whether the words begin with a pronoun that is the whole subject.
 fn is_pronoun(words: &[Word]) -> bool {
     words.first().is_some_and(|word| {
         matches!(word.tag, "PRP" | "EX") && !word.is(&["them", "us", "me", "him"])
@@ -90,10 +90,10 @@ fn is_pronoun(words: &[Word]) -> bool {
     })
 }
 
-/// The words of `words` as they are tagged when the auxiliary stands before the one at `at`, as in the statement.
+/// The words, tagged as in the statement: the auxiliary is put before the word at position `at`.
 fn as_statement(auxiliary: &Word, words: &[Word], at: usize) -> Vec<Word> {
     let mut statement = words.to_vec();
-    // "do" says less about what follows than "will"
+    // "will" tells the tagger more about the next word than "do"
     let auxiliary = match auxiliary.lower.as_str() {
         "do" | "does" | "did" => Word::new("will", "MD"),
         _ => auxiliary.clone(),
@@ -106,13 +106,13 @@ fn as_statement(auxiliary: &Word, words: &[Word], at: usize) -> Vec<Word> {
 
 use super::statement::PREPOSITIONS;
 
-/// Verbs that have a verb in its base form behind them.
+/// Verbs that are followed by a verb in its base form.
 const CAUSATIVES: [&str; 12] = [
     "let", "make", "help", "have", "see", "watch", "ensure", "require", "demand", "go", "come",
     "dare",
 ];
 
-/// The place of the first word behind the subject, by the main verb.
+/// The position of the first word after the subject, which the main verb determines.
 fn verb(auxiliary: &Word, words: &[Word], form: Form) -> Option<usize> {
     if is_pronoun(words) {
         return Some(1);
@@ -132,7 +132,7 @@ fn verb(auxiliary: &Word, words: &[Word], form: Form) -> Option<usize> {
         at += 1;
     }
     let (_, mut start) = best?;
-    // "effectively replace": adverbs go with the verb
+    // "effectively replace": adverbs belong to the verb
     while start > 1
         && words
             .get(start - 1)
@@ -143,7 +143,7 @@ fn verb(auxiliary: &Word, words: &[Word], form: Form) -> Option<usize> {
     Some(start)
 }
 
-/// How well a word does as the main verb; `None` if it cannot be one.
+/// How well a word fits as the main verb; `None` if it cannot be one.
 fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option<i32> {
     let word = words.get(at)?;
     let last = words.get(at - 1)?;
@@ -207,7 +207,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option
     if next.is_some_and(is_verb) && !word.is(&CAUSATIVES) {
         score -= 10;
     }
-    // what cannot end a subject
+    // some words rarely end a subject
     let of_the = at >= 2
         && words
             .get(at - 2)
@@ -221,11 +221,11 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option
     };
     score -= cost(last.tag).max(statement.get(at - 1).map_or(0, |last| cost(last.tag)));
     let preference = (tagger::verb_preference(lower) / 25).clamp(-4, 4);
-    // the first of several, so that verbs of subordinate clauses lose
+    // an earlier verb is preferred, so that verbs of subordinate clauses lose
     Some(2 * score - at as i32 + preference)
 }
 
-/// The place of the first word of the predicate of an "is" question.
+/// The position of the first word of the predicate of an "is" question.
 fn predicate(auxiliary: &Word, words: &[Word]) -> Option<usize> {
     if is_pronoun(words) {
         return Some(1);
@@ -239,7 +239,7 @@ fn predicate(auxiliary: &Word, words: &[Word]) -> Option<usize> {
         if let Some(end) = relative_clause(words, at) {
             at = end;
             relative = end;
-            // what follows "who are" belongs to it
+            // the words after "who are" belong to the relative clause
             if words
                 .get(end - 1)
                 .is_some_and(|word| word.is(&["is", "are", "was", "were"]))
@@ -259,7 +259,7 @@ fn predicate(auxiliary: &Word, words: &[Word]) -> Option<usize> {
     best.map(|(_, at)| at)
 }
 
-/// Whether the participle before a place ends a compound noun: "video gaming", and not "platforms doing".
+/// Whether the participle before position `at` ends a compound noun: "video gaming", but not "platforms doing".
 fn ends_compound(words: &[Word], at: usize) -> bool {
     let before = at.checked_sub(2).and_then(|before| words.get(before));
     before.is_some_and(|word| matches!(word.tag, "JJ" | "NN" | "VBN" | "NNP"))

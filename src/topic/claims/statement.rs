@@ -5,12 +5,12 @@ use super::nouns::{head, is_plural};
 use super::verbs::{base_of_past, base_of_third_person};
 use super::words::{Word, read, text};
 
-/// Words that open a clause at the beginning of a sentence, which ends with a comma.
+/// Words that open a clause at the beginning of a sentence. A comma ends the clause.
 const OPENINGS: [&str; 9] = [
     "if", "when", "although", "because", "while", "since", "unless", "though", "whereas",
 ];
 
-/// The clause that a statement is; `None` if it has no finite verb, or several main clauses.
+/// Reads a statement as a clause; `None` if it has no finite verb, or several main clauses.
 pub(super) fn clause(words: &[Word]) -> Option<Clause> {
     let start = subject_start(words)?;
     let (before, main) = words.split_at(start);
@@ -23,7 +23,7 @@ pub(super) fn clause(words: &[Word]) -> Option<Clause> {
     }
     let (subject, rest) = main.split_at(at);
     let (finite, rest) = rest.split_first()?;
-    // "often rely", "also is": these adverbs go with the verb
+    // "often rely", "also is": these adverbs belong to the verb
     let adverbs = subject
         .iter()
         .rev()
@@ -36,7 +36,7 @@ pub(super) fn clause(words: &[Word]) -> Option<Clause> {
     clause_of(before, subject, adverbs, finite, rest)
 }
 
-/// Adverbs that stand before the verb they go with; others end a subject ("time outdoors").
+/// Whether an adverb can be in front of the verb that it belongs to. Other adverbs end a subject ("time outdoors").
 fn is_mid_adverb(word: &Word) -> bool {
     word.is_adverb() && word.lower.ends_with("ly") && !word.is(&["early", "daily", "only"])
         || word.is(&[
@@ -103,7 +103,7 @@ fn clause_of(
         "'m" => (Word::new("am", "VBP"), Kind::Be),
         "'ve" => (Word::new("have", "VBP"), Kind::Have),
         "is" | "are" | "was" | "were" | "am" => (finite.clone(), Kind::Be),
-        // "it be used" as "it should be used"
+        // "it be used" means "it should be used"
         "be" => {
             rest.insert(place, finite.clone());
             (Word::new("should", "MD"), Kind::Modal)
@@ -140,7 +140,7 @@ fn clause_of(
     })
 }
 
-/// Verbs that begin demands, where the tagger takes them for names.
+/// Verbs that begin demands. The tagger takes them for names there.
 const DEMANDS: [&str; 13] = [
     "ban",
     "abolish",
@@ -192,7 +192,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
             Some(clause(main))
         }
         [verb, second, ..] if verb.tag == "VB" && !verb.is(&["let"]) => {
-            // "Travel is fun" has a verb behind the word that looks like one
+            // "Travel is fun": a verb follows the word that looks like one
             let is_object = !second.is_finite() && second.tag != "VB";
             let breaks = |word: &Word| matches!(word.tag, "WDT" | "WP" | "IN" | "," | "CC" | "PRP");
             let has_finite = (2..main.len())
@@ -212,8 +212,8 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
     }
 }
 
-/// The place of the subject's first word: behind a clause with "if", a phrase with a preposition, or a heading; `None` if a clause with "if" has
-/// no end.
+/// The position of the subject's first word: after a clause with "if", a phrase with a preposition, or a heading; `None` if a clause with "if" has no
+/// end.
 fn subject_start(words: &[Word]) -> Option<usize> {
     let first = words.first()?;
     let comma = words.iter().position(|word| word.text == ",");
@@ -230,7 +230,7 @@ fn subject_start(words: &[Word]) -> Option<usize> {
     Some(if start < words.len() { start } else { 0 })
 }
 
-/// The place of the finite verb of the main clause: the first word that is certainly one or, if there is none, the most likely one.
+/// The position of the finite verb of the main clause: the first word that certainly is one or, if none is certain, the most likely one.
 pub(super) fn finite(words: &[Word]) -> Option<usize> {
     let mut likely: Option<(i32, usize)> = None;
     let mut at = 1;
@@ -251,11 +251,11 @@ pub(super) fn finite(words: &[Word]) -> Option<usize> {
     likely.map(|(_, at)| at)
 }
 
-/// How likely a word is to be a finite verb at least, if it is certain.
+/// A word with at least this likelihood is certainly a finite verb.
 const CERTAIN: i32 = 8;
 
-/// How likely the word at a place is to be the finite verb, by its tag, by whether "will" can stand before it, and by whether it agrees with
-/// what stands before it; `None` if the word cannot be a finite verb.
+/// How likely the word at position `at` is to be the finite verb. This depends on its tag, on whether "will" can precede it, and on whether it agrees
+/// with the words before it. `None` if the word cannot be a finite verb.
 fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     let (last, word) = (words.get(at - 1)?, words.get(at)?);
     let subject = words.get(..at)?;
@@ -322,7 +322,7 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     if !agrees(subject, word) {
         score -= 8;
     }
-    // "represents mankind": what was taken for a verb is the object of this one
+    // "represents mankind": the next word was taken for a verb, but is the object of this one
     let has_object = next.is_some_and(|next| next.is_finite() && !next.is_third_person())
         && future.get(at + 2).is_some_and(Word::is_noun)
         && word.is_third_person();
@@ -339,7 +339,7 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     if word.tag == "NNS" && comes_next && follows.is_some() && follows_will(words, at + 1) {
         score -= 4;
     }
-    // "food chains contribute": the noun before the verb
+    // "food chains contribute": this word is the noun before the verb
     let is_verb = |next: Option<&Word>| {
         next.is_some_and(|next| matches!(next.tag, "VB" | "VBP" | "VBZ" | "MD"))
     };
@@ -363,14 +363,14 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     }))
 }
 
-/// Prepositions of five letters or more, which the tagger may take for verbs.
+/// Prepositions of five letters or more, which the tagger can take for verbs.
 pub(super) const PREPOSITIONS: [&str; 22] = [
     "about", "above", "across", "after", "against", "along", "among", "around", "before", "behind",
     "below", "between", "beyond", "during", "inside", "outside", "through", "towards", "toward",
     "under", "until", "without",
 ];
 
-/// Whether a subject cannot end as these words do: a preposition, an article or an adjective is its last word.
+/// Whether the last word cannot end a subject because it is a preposition, an article or an adjective.
 fn cannot_end_subject(subject: &[Word]) -> bool {
     let [before @ .., last] = subject else {
         return true;
@@ -407,7 +407,7 @@ fn cannot_end_subject(subject: &[Word]) -> bool {
     }
 }
 
-/// Whether the number of a verb is that of the subject, as far as their forms tell.
+/// Whether the verb agrees with the subject in number, as far as their forms show.
 fn agrees(subject: &[Word], verb: &Word) -> bool {
     let third = verb.is_third_person();
     let base = matches!(verb.tag, "VBP" | "VB" | "NN" | "IN" | "JJ") && !third;
@@ -454,7 +454,7 @@ fn is_auxiliary(word: &Word) -> bool {
             ])
 }
 
-/// The words with the tags that they have in this order.
+/// Tags the words again, in this order.
 pub(super) fn tagged_again(words: Vec<Word>) -> Vec<Word> {
     let tagged = read(&text(&words));
     if tagged.len() == words.len() {
@@ -464,8 +464,8 @@ pub(super) fn tagged_again(words: Vec<Word>) -> Vec<Word> {
     }
 }
 
-/// The end of the verbs of a relative clause that begins at a word ("who have completed" in "felons who have completed their sentence");
-/// `None` if none begins there.
+/// The end of the verbs of a relative clause that begins at position `at` ("who have completed" in "felons who have completed their sentence");
+/// `None` if no relative clause begins there.
 pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
     let word = words.get(at)?;
     let last = at.checked_sub(1).and_then(|at| words.get(at))?;
@@ -514,7 +514,7 @@ pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Whether a word is a verb where "will" stands before it.
+/// Whether a word is tagged as a verb when "will" precedes it.
 fn follows_will(words: &[Word], at: usize) -> bool {
     let (before, after) = words.split_at(at.min(words.len()));
     let [verb, rest @ ..] = after else {
@@ -530,7 +530,7 @@ fn follows_will(words: &[Word], at: usize) -> bool {
     tagged.get(at + 1).is_some_and(|word| word.tag == "VB")
 }
 
-/// Whether a main clause with its own subject follows, so that negating the first verb does not negate the whole.
+/// Whether a main clause with its own subject follows. Then negating the first verb does not negate the whole sentence.
 fn is_followed_by_another_clause(rest: &[Word]) -> bool {
     let mut at = 0;
     while let Some(word) = rest.get(at) {

@@ -1,6 +1,6 @@
 //! The forms of English verbs and nouns: "cause", "causes", "caused"; "child", "children".
 
-/// The base form and the past form of verbs that do not form it with "-ed".
+/// The base form and the past form of verbs whose past form does not end in "-ed".
 const IRREGULAR: &[(&str, &str)] = &[
     ("arise", "arose"),
     ("be", "was"),
@@ -119,7 +119,7 @@ fn is_vowel(c: char) -> bool {
     matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
 }
 
-/// The last characters of a word, the last one first.
+/// The last three characters of a word, the last one first.
 fn ending(word: &str) -> [char; 3] {
     let mut last = word.chars().rev();
     std::array::from_fn(|_| last.next().unwrap_or(' '))
@@ -261,7 +261,7 @@ pub(super) fn base_of_past(form: &str) -> Option<String> {
     })
 }
 
-/// Whether the base of a verb is its stem before "-ed" with an "e": "caus", "cause".
+/// Whether the base form of a verb is its stem before "-ed" with an "e" added: "caus", "cause".
 fn lacks_e(stem: &str, [last, before, second]: [char; 3]) -> bool {
     let syllables = stem.chars().filter(|c| is_vowel(*c)).count();
     if matches!(last, 'v' | 'c' | 'u' | 'e' | 'i') {

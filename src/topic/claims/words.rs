@@ -1,4 +1,4 @@
-//! A sentence as words with parts of speech that can be put into another order.
+//! A sentence as a list of words with parts of speech. The words can be put into another order.
 
 use crate::topic::tagger;
 
@@ -9,12 +9,12 @@ pub(super) struct Word {
     pub lower: String,
     /// The name of its part of speech.
     pub tag: &'static str,
-    /// Whether white space stands before it.
+    /// Whether white space precedes the word.
     pub spaced: bool,
 }
 
 impl Word {
-    /// A word that is put into a sentence.
+    /// A new word, to be put into a sentence.
     pub fn new(text: &str, tag: &'static str) -> Self {
         Word {
             text: text.to_owned(),
@@ -82,7 +82,7 @@ const ENDINGS: [&str; 8] = [
     "ed", "made", "free", "friendly", "born", "grown", "neutral", "wide",
 ];
 
-/// Verbs that are taken for adverbs.
+/// Verbs that the tagger takes for adverbs.
 const VERBS_WITH_LY: [&str; 7] = ["rely", "apply", "supply", "comply", "imply", "reply", "fly"];
 
 /// Whether nearly all words have capitals, except articles, prepositions and conjunctions.
@@ -103,7 +103,7 @@ pub(super) fn is_headline(text: &str) -> bool {
     all > 2 && 8 * capitals > 7 * all
 }
 
-/// A text with capitals at the words that a claim is made with.
+/// Gives capitals to the words that were added to make a claim from a headline.
 pub(super) fn in_headline_case(text: &str) -> String {
     if text.starts_with("it is not true") {
         return text.to_owned();
@@ -149,8 +149,7 @@ pub(super) fn in_headline_case(text: &str) -> String {
     words.collect::<Vec<String>>().join(" ")
 }
 
-/// The words of a text with their parts of speech. A text with capitals at nearly all words, as headlines have them, is tagged as if it had
-/// none.
+/// The words of a text with their parts of speech. If nearly all words have capitals, as in a headline, the text is tagged in small letters.
 pub(super) fn read(text: &str) -> Vec<Word> {
     let small = is_headline(text).then(|| text.to_ascii_lowercase());
     let mut words: Vec<Word> = Vec::new();
@@ -178,7 +177,7 @@ pub(super) fn read(text: &str) -> Vec<Word> {
                 joins = is_hyphen;
             }
             _ => {
-                // "free will", "a must": nouns behind adjectives and articles
+                // "free will", "a must": nouns after adjectives and articles
                 let is_noun = tagged.tag.name() == "MD"
                     && words
                         .last()
@@ -218,7 +217,7 @@ pub(super) fn text<'a>(words: impl IntoIterator<Item = &'a Word>) -> String {
     text
 }
 
-/// A text that begins with a small letter, unless its first word is a name, "I", or has more capitals.
+/// The words with a small letter at the beginning, unless the first word is a name, "I", or has more capitals.
 pub(super) fn uncapitalised(words: &[Word]) -> Vec<Word> {
     let mut words = words.to_vec();
     if let Some(first) = words.first_mut() {

@@ -3,8 +3,8 @@
 //! All lists but [`WEIGHING`] are features of the stance towards two objects; its learned weights (`models/own/object-stance.toml`) belong
 //! to exactly these words.
 
-/// Words that weigh one thing against another. Their number says how much a passage compares, which is one of the opinions by which
-/// passages are re-ranked. It mixes words that the lists below keep apart.
+/// Words that weigh one thing against another. Their number shows how much a passage compares, which is one of the opinions by which passages are
+/// re-ranked. This list mixes words that the lists below separate.
 pub(crate) const WEIGHING: &[&str] = &[
     "better",
     "worse",
@@ -36,7 +36,7 @@ pub(crate) const WEIGHING: &[&str] = &[
     "cons",
 ];
 
-/// Comparatives that praise what they are said of.
+/// Comparatives that praise the object that they describe.
 pub(crate) const BETTER: &[&str] = &[
     "better",
     "faster",
@@ -66,7 +66,7 @@ pub(crate) const BETTER: &[&str] = &[
     "bigger",
 ];
 
-/// Comparatives that find fault with what they are said of.
+/// Comparatives that criticise the object that they describe.
 pub(crate) const WORSE: &[&str] = &[
     "worse", "slower", "harder", "inferior", "weaker", "poorer", "heavier", "uglier", "costlier",
     "dumber", "noisier", "riskier", "louder", "bulkier", "buggier",
@@ -75,7 +75,7 @@ pub(crate) const WORSE: &[&str] = &[
 /// Comparatives that are followed by "to" instead of "than".
 pub(crate) const TAKES_TO: &[&str] = &["superior", "inferior", "preferable"];
 
-/// Qualities of which more is worse although VADER has no valence for the word: "more expensive than".
+/// Qualities of which more is worse, but for which VADER has no valence: "more expensive than".
 pub(crate) const UNWANTED: &[&str] = &["expensive", "difficult", "complex", "complicated", "prone"];
 
 /// Verbs that say outright which object the writer chooses.
@@ -98,7 +98,7 @@ pub(crate) const PREFER: &[&str] = &[
     "stick",
 ];
 
-/// Verbs that may say which object the writer chooses; they count less than those of [`PREFER`].
+/// Verbs that can express which object the writer chooses. They count less than the verbs of [`PREFER`].
 pub(crate) const CHOOSE: &[&str] = &[
     "pick", "picked", "loved", "buy", "use", "get", "try", "go", "enjoy",
 ];
@@ -187,8 +187,8 @@ pub(crate) const CLAUSE_BREAKS: &[&str] = &[
     "or",
 ];
 
-/// Words that name no object: "to load up a class" is about loading and classes. The list belongs to the stance towards objects, where
-/// it is also a feature; the stop lists of retrieval are in `index::stop_words`.
+/// Words that do not name an object: "to load up a class" is about loading and classes. The list belongs to the stance towards objects, where it is
+/// also a feature; the stop lists of retrieval are in `index::stop_words`.
 pub(crate) const OBJECT_STOP_WORDS: &[&str] = &[
     "the", "a", "an", "to", "in", "of", "with", "at", "for", "do", "it", "my", "your", "and", "or",
     "on", "is", "be", "by", "from", "as", "having", "have", "no", "not", "without", "one", "that",

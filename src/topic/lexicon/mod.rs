@@ -1,8 +1,8 @@
 //! Word lists about opinion and comparison.
 //!
-//! The lists were written for riposte; no published source is recorded for them. Words are in lower case. Learned weights depend on the
-//! features that are counted with these lists: a changed list needs `make train`. For the same reason lists that overlap are not merged
-//! unless their union is all that is used.
+//! The lists were written for riposte; no published source is recorded for them. Words are in lower case. Learned weights depend on the features that
+//! are counted with these lists, so a changed list needs `make train`. For the same reason, overlapping lists are merged only if nothing uses one of
+//! them without the other.
 //!
 //! Lists that belong to one method stay with it: VADER's in `evidence::sentiment`, those of writing quality in `score::quality`, stop
 //! lists of retrieval in `index::stop_words`, and the grammar of claims in [`super::claims`].

@@ -76,10 +76,10 @@ pub(crate) fn negates(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
 }
 
-/// Words that, beside [`NEGATIONS`], turn a topic against its subject: "Should we imprison fewer people?".
+/// Words that, besides [`NEGATIONS`], turn a topic against its subject: "Should we imprison fewer people?".
 pub(crate) const REDUCTIONS: &[&str] = &["fewer", "less"];
 
-/// Words that, beside [`negates`], negate a comparison or a choice: "neither is better".
+/// Words that, besides those of [`negates`], negate a comparison or a choice: "neither is better".
 pub(crate) const NEGATIVE_WORDS: &[&str] =
     &["nothing", "none", "neither", "nor", "cannot", "hardly"];
 
@@ -183,9 +183,9 @@ pub(crate) const OPPOSE: &[&str] = &[
     "death",
 ];
 
-/// Words by which the text in a picture states, demands or asks something, so that the picture argues. Approval and rejection
-/// count alike here. The list overlaps with [`SUPPORT`] and [`OPPOSE`] and contains neither: the learned weights of images
-/// (`models/own/images.toml`) belong to exactly these words.
+/// Words with which the text in a picture states, demands or asks something, so that the picture argues. Approval and rejection count equally here.
+/// The list overlaps with [`SUPPORT`] and [`OPPOSE`] and contains neither: the learned weights of images (`models/own/images.toml`) belong to exactly
+/// these words.
 pub(crate) const CLAIM_WORDS: &[&str] = &[
     "should",
     "must",
@@ -241,5 +241,5 @@ pub(crate) const CLAIM_WORDS: &[&str] = &[
     "raise",
 ];
 
-/// Words by which writers speak of themselves: a passage of opinion more often than one of facts.
+/// Words with which writers refer to themselves. They are more frequent in passages of opinion than in passages of facts.
 pub(crate) const FIRST_PERSON: &[&str] = &["i", "i'm", "i've", "i'd", "my", "me"];

@@ -1,14 +1,14 @@
-//! What the tagger looks at: a word, its form, its neighbours and the tags before it, each as a number.
+//! The features from which the tagger decides: a word, its form, its neighbours and the tags before it, each as a number.
 
 use super::Tag;
 
 /// Number of features of a word.
 pub const FEATURES: usize = 27;
 
-/// A feature: the hash of what is looked at and of what was seen there.
+/// A feature: the hash of a template, which says what is looked at, and of the value that was seen.
 pub type Feature = u32;
 
-/// The hashes of the parts of a word. Letters are in lower case, digits are all the same, and so are the apostrophes.
+/// The hashes of the parts of a word. Letters are in lower case, all digits are the same, and so are all apostrophes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     word: u32,
@@ -20,7 +20,7 @@ pub struct Form {
     shape: u32,
 }
 
-/// What stands before the first and after the last word of a sentence.
+/// The form that stands for the places before the first and after the last word of a sentence.
 const OUTSIDE: Form = Form {
     word: 1,
     prefixes: [1; 3],
@@ -63,7 +63,7 @@ impl Form {
             };
             run = if kind == last { run + 1 } else { 1 };
             last = kind;
-            // a run of a kind counts as two of it at most
+            // a run of characters of one kind counts as at most two
             if run <= 2 && shape_length < SHAPE {
                 shape = step(shape, kind);
                 shape_length += 1;
@@ -126,7 +126,7 @@ fn mix(template: u32, a: u32, b: u32) -> Feature {
     hash ^ (hash >> 16)
 }
 
-/// The features of a word by itself, whatever stands beside it: the same ones that [`features`] has of it.
+/// The features of a word by itself, which do not depend on its neighbours. [`features`] gives the same ones.
 pub fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
     let parts = [word.word]
         .into_iter()

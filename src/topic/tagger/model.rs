@@ -1,8 +1,8 @@
 //! The weights of the tagger, and their file.
 //!
-//! The file begins with lines of text, up to an empty line: what it is, its data, its licence, its figures. Then follows, compressed by
-//! deflate: the number of features as four bytes; the differences between the features, which are sorted (LEB128); for each feature the
-//! number of its weights (a byte); the tags of all weights (a byte each, a place in [`TAGS`]); the weights (a signed byte each).
+//! The file begins with lines of text, up to an empty line: what it is, its data, its licence, its figures. The rest is compressed with deflate: the
+//! number of features as four bytes; the differences between the features, which are sorted (LEB128); for each feature the number of its weights (one
+//! byte); the tags of all weights (one byte each, an index into [`TAGS`]); the weights (one signed byte each).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -18,8 +18,8 @@ use super::{TAGS, Tag};
 /// Maximum size of the uncompressed weights in bytes.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// The learned weights: of each feature for the tags that it speaks for or against. A word that always has the same tag is a feature too,
-/// with one weight for that tag.
+/// The learned weights: each feature has one for every tag that it speaks for or against. A word that always has the same tag is a feature too, with
+/// one weight for that tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// A hash table with open addressing. Its length is a power of two, and at least half of it is empty.
@@ -32,7 +32,7 @@ pub struct Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Slot {
     feature: Feature,
-    /// The first of its weights.
+    /// The index of the first of its weights.
     start: u32,
     count: u32,
 }
@@ -68,7 +68,7 @@ impl Model {
         Ok(model)
     }
 
-    /// The weights of a feature; none if it is unknown.
+    /// The weights of a feature; empty if it is unknown.
     fn weights(&self, feature: Feature) -> &[(Tag, i8)] {
         let mask = self.slots.len() - 1;
         let mut at = feature as usize & mask;
@@ -105,7 +105,7 @@ impl Model {
         tags
     }
 
-    /// The tag with the highest sum of weights, the first of equal ones.
+    /// The tag with the highest sum of weights; of equal ones, the first.
     fn best(&self, sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> Tag {
         let mut scores = [0_i32; TAGS.len()];
         for feature in features(sentence, at, before) {
@@ -124,7 +124,7 @@ impl Model {
         Tag(best as u8)
     }
 
-    /// How much a word by itself speaks for one tag rather than for the best of others.
+    /// How much more a word by itself speaks for one tag than for the best of others.
     pub fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
         let mut scores = [0_i32; TAGS.len()];
         for feature in own_features(word) {
@@ -141,7 +141,7 @@ impl Model {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// The bytes are no weight file, or are damaged.
+    /// The bytes are not a weight file, or are damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let head = bytes.windows(2).position(|pair| pair == b"\n\n");
         let packed = head.and_then(|end| bytes.get(end + 2..));
@@ -169,7 +169,7 @@ fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>> {
     let total = counts.iter().map(|count| usize::from(*count)).sum();
     let tags = take(body, total)?;
     let weights = take(body, total)?;
-    ensure!(body.is_empty(), "there are bytes behind the end");
+    ensure!(body.is_empty(), "there are bytes after the end");
     let mut pairs = tags.iter().zip(weights).map(|(tag, weight)| {
         ensure!(usize::from(*tag) < TAGS.len(), "there is no tag {tag}");
         Ok((Tag(*tag), weight.cast_signed()))
@@ -202,10 +202,10 @@ fn read_number(body: &mut &[u8]) -> Result<u32> {
     bail!("a number is too long")
 }
 
-/// The weight file. `head` consists of whole lines, none of them empty.
+/// Encodes the weight file. `head` consists of whole lines, none of them empty.
 ///
 /// # Errors
-/// A feature has more weights than a byte counts.
+/// A feature has more weights than one byte can count.
 pub fn encode(head: &str, learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Vec<u8>> {
     let mut body = u32::try_from(learned.len())?.to_le_bytes().to_vec();
     let mut last = 0;

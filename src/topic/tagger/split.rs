@@ -1,6 +1,6 @@
-//! Words as the Penn Treebank splits them.
+//! Splits texts into words as the Penn Treebank does.
 
-/// Abbreviations that keep their full stop before another word, in lower case and without it.
+/// Abbreviations that keep their full stop before another word, in lower case and without the full stop.
 const ABBREVIATIONS: [&str; 46] = [
     "adm", "apr", "aug", "ave", "bros", "capt", "cf", "co", "col", "corp", "dec", "dept", "dr",
     "est", "etc", "feb", "fig", "fri", "ft", "gen", "gov", "hon", "inc", "jan", "jr", "lt", "ltd",
@@ -26,16 +26,16 @@ const JOINED: [(&str, usize); 7] = [
     ("whaddya", 4),
 ];
 
-/// What follows the apostrophe of a contraction or a possessive.
+/// The ends of contractions and possessives, without their apostrophe.
 const AFTER_APOSTROPHE: [&str; 6] = ["d", "ll", "m", "re", "s", "ve"];
 
-/// A word or mark: its byte offsets, the end exclusive.
+/// The byte offsets of a word or mark; the end is exclusive.
 pub type Span = (usize, usize);
 
-/// The words and marks of a text in their order. What is no white space belongs to one of them.
+/// The words and marks of a text in order. Each character that is not white space belongs to one of them.
 ///
-/// Punctuation is apart, a run of the same mark is one. Contractions and possessives are two words ("do" "n't", "cat" "'s", "can"
-/// "not"), compounds with a hyphen three, unless they begin with a prefix. Numbers, abbreviations, addresses and smileys are whole.
+/// Punctuation marks are separate; a run of the same mark is one. Contractions and possessives are two words ("do" "n't", "cat" "'s", "can" "not"),
+/// compounds with a hyphen are three, unless they begin with a prefix. Numbers, abbreviations, addresses and smileys are not split.
 pub fn split(text: &str) -> Vec<Span> {
     let mut spans = Vec::with_capacity(text.len() / 5);
     let mut start = None;
@@ -55,13 +55,13 @@ pub fn split(text: &str) -> Vec<Span> {
     spans
 }
 
-/// Letters, digits, accents that are characters of their own, and what is invisible.
+/// Letters, digits, accents that are separate characters, and invisible characters.
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric()
         || matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200d}' | '\u{feff}')
 }
 
-/// Whether a word, without regard to case, is on a list of short words. Long words are not read.
+/// Whether a word, without regard to case, is on a list of short words. Long words are not compared.
 fn is_one_of(list: &[&str], word: &str) -> bool {
     word.len() <= 8 && list.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
@@ -70,7 +70,7 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '’')
 }
 
-/// Splits what stands between white space.
+/// Splits the text between two white spaces.
 fn split_chunk(text: &str, (start, end): Span, spans: &mut Vec<Span>) {
     let chunk = text.get(start..end).unwrap_or_default();
     let mut add = |from: usize, to: usize| {
@@ -92,7 +92,7 @@ fn split_chunk(text: &str, (start, end): Span, spans: &mut Vec<Span>) {
         add(0, chunk.len());
         return;
     }
-    // what precedes and follows the word
+    // the marks before and after the word
     let mut from = 0;
     while let Some(to) = leading_mark(chunk, from) {
         add(from, to);
@@ -115,7 +115,7 @@ fn split_chunk(text: &str, (start, end): Span, spans: &mut Vec<Span>) {
     }
 }
 
-/// The end of the run of one mark that begins at `from`; none if no mark does.
+/// The end of the run of one mark that begins at `from`; `None` if no mark begins there.
 fn leading_mark(chunk: &str, from: usize) -> Option<usize> {
     let rest = chunk.get(from..)?;
     let mut chars = rest.chars();
@@ -124,7 +124,7 @@ fn leading_mark(chunk: &str, from: usize) -> Option<usize> {
         return None;
     }
     let after = chars.next();
-    // "'s", "'90s" and "n't" alone, ".5", "+1", "-3", "@name" and "#1" are words
+    // "'s", "'90s" and "n't" by themselves, ".5", "+1", "-3", "@name" and "#1" are words
     if is_apostrophe(mark) {
         let ending = rest.get(mark.len_utf8()..).unwrap_or_default();
         if is_one_of(&AFTER_APOSTROPHE, ending) || after.is_some_and(|c| c.is_ascii_digit()) {
@@ -144,7 +144,7 @@ fn leading_mark(chunk: &str, from: usize) -> Option<usize> {
     Some(from + run)
 }
 
-/// The start of the run of one mark that ends at `to`, not before `from`; none if no mark does.
+/// The start of the run of one mark that ends at `to`, not before `from`; `None` if no mark ends there.
 fn trailing_mark(chunk: &str, from: usize, to: usize) -> Option<usize> {
     let rest = chunk.get(from..to)?;
     let mark = rest.chars().next_back()?;
@@ -168,7 +168,7 @@ fn trailing_mark(chunk: &str, from: usize, to: usize) -> Option<usize> {
     Some(to - run)
 }
 
-/// Whether a full stop after this belongs to it.
+/// Whether a full stop after this word belongs to it.
 fn is_abbreviation(word: &str) -> bool {
     if word.len() > 12 {
         return false;
@@ -187,7 +187,7 @@ fn is_abbreviation(word: &str) -> bool {
     word.contains('.') && word.split('.').all(of_letters) || is_one_of(&ABBREVIATIONS, word)
 }
 
-/// Whether this is an address of the Web or of mail.
+/// Whether this is a web or mail address.
 fn is_address(word: &str) -> bool {
     const ENDS: [&str; 6] = [".com", ".org", ".net", ".edu", ".gov", ".co.uk"];
     word.contains("://")
@@ -201,7 +201,7 @@ fn is_address(word: &str) -> bool {
             .any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
-/// Whether this is a smiley: eyes, perhaps a nose, a mouth.
+/// Whether this is a smiley: eyes, possibly a nose, and a mouth.
 fn is_smiley(chunk: &str) -> bool {
     let bytes = match chunk.as_bytes() {
         [eyes, mouth] => [*eyes, b'-', *mouth],
@@ -216,7 +216,7 @@ fn is_smiley(chunk: &str) -> bool {
 
 /// The length of the first of two words that are written as one.
 fn joined(word: &str) -> Option<usize> {
-    // most words are shorter or longer
+    // most words have other lengths
     if !(5..=7).contains(&word.len()) {
         return None;
     }
@@ -261,21 +261,21 @@ fn split_inside(chunk: &str, (from, to): Span, add: &mut impl FnMut(usize, usize
     split_clitic(chunk, (start, to), add);
 }
 
-/// A mark in a chunk.
+/// A mark inside a chunk.
 struct Mark<'a> {
     mark: char,
     /// Whether it is repeated.
     is_run: bool,
     before: Option<char>,
     after: Option<char>,
-    /// What precedes it, from the last split on.
+    /// The text before it, from the last split on.
     part: &'a str,
-    /// Whether there is a full stop in that.
+    /// Whether `part` contains a full stop.
     has_point: bool,
 }
 
 impl Mark<'_> {
-    /// Whether it separates words.
+    /// Whether the mark separates words.
     fn splits(&self) -> bool {
         let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let between_digits = digit(self.before) && digit(self.after);
@@ -310,7 +310,7 @@ fn split_clitic(chunk: &str, (from, to): Span, add: &mut impl FnMut(usize, usize
     add(from + first, to);
 }
 
-/// The length of what precedes the contraction or possessive that a word ends in; none if that is nothing.
+/// The length of the text before the contraction or possessive that a word ends in; `None` if there is no such text.
 fn clitic(word: &str) -> Option<usize> {
     let (at, apostrophe) = word
         .char_indices()

@@ -34,7 +34,7 @@ fn the_premises_of_2024_are_read() {
     assert_eq!(topics[0].title, "Photo ids block voters");
     assert_eq!(topics[1].argument, Some(ArgumentParts::default()));
     assert_eq!(topics[1].conveyed(), "x");
-    // outside of an argument, these elements mean nothing
+    // outside an argument, these elements mean nothing
     let topic = "<topic><number>1</number><title>t</title><premise>p</premise></topic>";
     assert_eq!(parse(topic).unwrap()[0].argument, None);
 }

@@ -3,13 +3,13 @@
 use super::fragment::Fragment;
 use super::{Piece, Step, median, table, tangle};
 
-/// Least width of the white space between two columns, in line heights. (Narrower gaps on a line have been joined.)
+/// Minimum width of the white space between two columns, in line heights. (Narrower gaps on a line have been joined.)
 const COLUMN_GAP: f32 = 0.3;
-/// Columns stand beside each other on at least this share of the lower one's height; otherwise they are staggered lines.
+/// Two columns are beside each other if they share at least this part of the lower one's height; otherwise they are staggered lines.
 const BESIDE: f32 = 0.3;
-/// A band ends at a gap that is larger than these, in line heights and in median gaps of the region: a figure is there.
+/// A band ends at a gap that is larger than these, in line heights and in median gaps of the region, because a figure is in the gap.
 const FIGURE_GAP: (f32, f32) = (5.0, 2.5);
-/// A line above or below a band that only one column has does not belong to it if the gap is larger, in line heights and in median gaps…
+/// A line in only one column, above or below a band, does not belong to it if the gap is larger than these, in line heights and in median gaps…
 const APART: (f32, f32) = (1.2, 1.5);
 /// …or if the gap and the ratio of sizes are larger than these.
 const APART_IN_SIZE: (f32, f32) = (0.5, 1.2);
@@ -70,7 +70,7 @@ fn side_by_side(
     }
     divided.retain(|column| !column.is_empty());
     if divided.len() < 2 {
-        // coordinates that are no numbers belong to no column
+        // pieces whose coordinates are NaN belong to no column
         let pieces = tangle::ordered(divided.into_iter().flatten().collect());
         steps.extend(pieces.into_iter().map(Step::Piece));
         return;
@@ -91,7 +91,7 @@ fn side_by_side(
     }
 }
 
-/// The pieces in groups from top to bottom, with white space from left to right between them.
+/// Groups of pieces from top to bottom, with white space between them across the full width.
 fn strata(mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     pieces.sort_by(|a, b| a.top.total_cmp(&b.top).then(a.left.total_cmp(&b.left)));
     let mut strata: Vec<Vec<Piece>> = Vec::new();
@@ -110,14 +110,14 @@ fn strata(mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
 /// Columns between which there is white space from top to bottom.
 #[derive(Clone, Debug)]
 struct Columns {
-    /// Left and right end of each, from the left.
+    /// The left and the right end of each column, from the left.
     spans: Vec<(f32, f32)>,
-    /// Least width of the white space.
+    /// Minimum width of the white space.
     gap: f32,
 }
 
 impl Columns {
-    /// No columns, for pieces such as these.
+    /// No columns yet. The size of the pieces decides the minimum width of the white space.
     fn new<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> Self {
         Columns {
             spans: Vec::new(),
@@ -156,7 +156,7 @@ fn usual_size<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> f32 {
     median(&mut sizes)
 }
 
-/// Some strata, and the columns in them.
+/// A range of strata, and the columns in them.
 struct Band {
     from: usize,
     to: usize,
@@ -211,7 +211,7 @@ fn band(strata: &[Vec<Piece>]) -> Option<Band> {
     best.map(|(_, band)| band)
 }
 
-/// The band of these strata without headings above and notes below it. None if what is left has no columns.
+/// The band of these strata without headings above and notes below it. `None` if the rest has no columns.
 fn trimmed(
     strata: &[Vec<Piece>],
     mut from: usize,
@@ -227,7 +227,7 @@ fn trimmed(
             return None;
         }
         let usual_gap = median(&mut gaps(within));
-        // whether only one column, which is not the `usual` one, has this stratum, and the stratum is apart from its neighbour
+        // whether only one column other than the `usual` one has this stratum, and the stratum is apart from its neighbour
         let is_apart = |stratum: &[Piece], gap: f32, usual: usize| {
             let mut of: Vec<usize> = stratum.iter().map(|piece| columns.of(piece)).collect();
             of.dedup();
@@ -245,7 +245,7 @@ fn trimmed(
     }
 }
 
-/// The columns of a band, less those that do not stand beside the one before: they are a part of it.
+/// The columns of a band. A column that is not beside the one before it is merged with that one.
 fn beside(strata: &[Vec<Piece>], none: &Columns) -> Columns {
     let mut columns = none.clone();
     let pieces = || strata.iter().flatten();

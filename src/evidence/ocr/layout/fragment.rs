@@ -1,4 +1,4 @@
-//! Parts of lines: a detector may find one line where two columns are close to each other.
+//! Divides lines into parts, because a detector may find one line where two columns are close to each other.
 
 use super::{MARGIN, ReadLine};
 use crate::evidence::ocr::OcrLine;
@@ -12,10 +12,10 @@ const WIDE_SPACE: f32 = 0.4;
 pub(super) struct Fragment {
     /// The index of the line.
     pub line: usize,
-    /// Its corners, as those of the line.
+    /// The corners of the fragment, in the same order as those of a line.
     pub corners: [(f32, f32); 4],
     pub text: String,
-    /// How many parts of the line come before it, and whether it is the last one.
+    /// The number of parts of the line before it, and whether it is the last one.
     number: usize,
     is_last: bool,
 }
@@ -26,8 +26,8 @@ pub(super) fn whole_lines(lines: &[ReadLine]) -> Vec<Fragment> {
     lines.map(|(at, line)| whole(at, line)).collect()
 }
 
-/// The fragments of all lines. For each crossing, given as a line and the ends of a part of it as shares of its length, the line is also
-/// divided at the space nearest to the middle of that part, if there is one in it.
+/// The fragments of all lines. A crossing is a line and a part of it, whose ends are shares of the line's length. The line is also divided at the
+/// space in this part that is nearest to its middle, if there is one.
 pub(super) fn of_lines(lines: &[ReadLine], crossings: &[(usize, (f32, f32))]) -> Vec<Fragment> {
     let parts = |(at, line)| {
         let own = crossings.iter().filter(|(line, _)| *line == at);
@@ -37,7 +37,7 @@ pub(super) fn of_lines(lines: &[ReadLine], crossings: &[(usize, (f32, f32))]) ->
     lines.iter().enumerate().flat_map(parts).collect()
 }
 
-/// The place of the space that is nearest to the middle of a part of a line.
+/// The position of the space that is nearest to the middle of a part of a line.
 fn space_in(read: &ReadLine, (from, to): (f32, f32)) -> Option<f32> {
     let distance = |place: &f32| (place - (from + to) / 2.0).abs();
     (read.line.text.chars())
@@ -47,7 +47,7 @@ fn space_in(read: &ReadLine, (from, to): (f32, f32)) -> Option<f32> {
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// The parts of a line between wide spaces, and those with one of these places.
+/// The parts of a line, divided at wide spaces and at these positions.
 fn of_line(index: usize, read: &ReadLine, spaces: &[f32]) -> Vec<Fragment> {
     let (length, height) = read.sides();
     let characters: Vec<(char, f32)> = (read.line.text.chars())
@@ -105,7 +105,7 @@ fn whole(index: usize, read: &ReadLine) -> Fragment {
     }
 }
 
-/// The corners of a part of a rectangle, of which the ends are shares of its length.
+/// The corners of a part of a rectangle. The ends of the part are shares of the rectangle's length.
 fn part([a, b, c, d]: [(f32, f32); 4], (from, to): (f32, f32)) -> [(f32, f32); 4] {
     let between = |a: (f32, f32), b: (f32, f32), share: f32| {
         let share = share.clamp(0.0, 1.0);
@@ -119,7 +119,7 @@ fn part([a, b, c, d]: [(f32, f32); 4], (from, to): (f32, f32)) -> [(f32, f32); 4
     ]
 }
 
-/// The lines of fragments that are read one after the other. Neighbouring parts of one line are put together again.
+/// The lines of fragments in reading order. Neighbouring parts of one line are put together again.
 pub(super) fn to_lines<'a>(
     fragments: impl Iterator<Item = &'a Fragment>,
     lines: &[ReadLine],

@@ -1,27 +1,28 @@
-//! Joins the boxes of one line of text, and leaves those apart that a gutter separates.
+//! Joins the boxes of one line of text, but not those that a gutter separates.
 
 use super::{MARGIN, Piece};
 
-/// Boxes on one row that are nearer, in line heights, are one line of text, unless a gutter separates them.
+/// Boxes on one row that are nearer than this, in line heights, are one line of text, unless a gutter separates them.
 const WORD_GAP: f32 = 1.0;
-/// Least width of a gutter, in line heights. Between justified columns it may be no wider than the gap between two words.
+/// Minimum width of a gutter, in line heights. Between justified columns it may be no wider than the gap between two words.
 const GUTTER: f32 = 0.3;
-/// A gutter separates at least three rows between boxes, or six within: each of the first counts twice.
+/// A gutter separates at least three rows if the gaps are between boxes, or six if they are inside boxes: a row with a gap between boxes counts
+/// twice.
 const GUTTER_ROWS: usize = 6;
 /// Rows of a gutter have heights in at most this ratio, so that a wide gap in a large heading is not taken for a part of it; the second is
 /// for gaps within a box.
 const GUTTER_SIZES: (f32, f32) = (1.4, 1.25);
-/// Greatest distance between two rows of a gutter, in line heights; the second is for gaps within a box.
+/// Maximum distance between two rows of a gutter, in line heights; the second is for gaps within a box.
 const ROW_DISTANCE: (f32, f32) = (4.0, 2.2);
-/// A detector does not find one box at both sides of wider gutters, in line heights.
+/// A detector does not find one box across a gutter that is wider than this, in line heights.
 const BRIDGED: f32 = 2.0;
-/// Greatest distance between the left ends of what is at the right of a gutter, in line heights.
+/// Maximum distance between the left ends of the boxes at the right of a gutter, in line heights.
 const INDENT: f32 = 2.0;
-/// Greatest number of boxes that may cross a gutter between two of its rows: a detector may find one box in two columns.
+/// Maximum number of boxes that may cross a gutter between two of its rows, because a detector may find one box in two columns.
 const CROSSING: usize = 1;
 /// Beyond its first and last row, and to both sides, a gutter separates boxes that are this near, in line heights.
 const REACH: (f32, f32) = (1.5, 0.5);
-/// A bullet or a number before an item of a list is at most this wide, and its gap less than that, in line heights.
+/// Maximum widths, in line heights, of a bullet or a number before an item of a list, and of the gap after it.
 const BULLET: (f32, f32) = (1.5, 2.0);
 /// Boxes of one line have heights in at most this ratio.
 const LINE_SIZES: f32 = 2.0;
@@ -33,14 +34,14 @@ struct Gap {
     right: usize,
     /// Whether the gap is inside a single box of text.
     is_within: bool,
-    /// Whether a bullet stands before it.
+    /// Whether the piece before it is a bullet.
     is_bullet: bool,
-    /// Its ends; the second is less than the first if the neighbours overlap.
+    /// The ends of the gap; the second is less than the first if the neighbours overlap.
     span: (f32, f32),
 }
 
 impl Gap {
-    /// How many rows it counts for, see [`GUTTER_ROWS`].
+    /// The number of rows that it counts for, see [`GUTTER_ROWS`].
     fn rows(&self) -> usize {
         if self.is_within { 1 } else { 2 }
     }
@@ -59,7 +60,7 @@ pub(super) struct Gutter {
 }
 
 impl Gutter {
-    /// Whether boxes that meet there are in different columns.
+    /// Whether boxes that meet at `x` are in different columns.
     fn is_border(&self, x: f32) -> bool {
         let reach = REACH.1 * self.size;
         (self.span.0 - reach..=self.span.1 + reach).contains(&x)
@@ -89,8 +90,8 @@ pub(super) fn find(pieces: &[Piece]) -> Vec<Gutter> {
     found.collect()
 }
 
-/// Where lines cross narrow gutters: for each crossing, the line and the ends of what is about the gutter, as shares of the line's length.
-/// `pieces` are whole lines.
+/// Where lines cross narrow gutters: for each crossing, the line and the ends of its part around the gutter, as shares of the line's length. `pieces`
+/// are whole lines.
 pub(super) fn crossings(gutters: &[Gutter], pieces: &[Piece]) -> Vec<(usize, (f32, f32))> {
     let crossing = |line: &Piece, gutter: &Gutter| {
         let size = gutter.size;
@@ -170,7 +171,7 @@ fn is_one_line(gap: &Gap, a: &Piece, b: &Piece) -> bool {
     a.line == b.line || (is_near || gap.is_bullet) && a.is_of_size(b, LINE_SIZES)
 }
 
-/// The gaps between neighbours. A piece has at most one at each side, and what is at the right has a greater left end.
+/// The gaps between neighbours. A piece has at most one gap at each side, and the right neighbour has the greater left end.
 fn gaps(pieces: &[Piece]) -> Vec<Gap> {
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     let left_of = |i: &usize| pieces.get(*i).map_or(0.0, |piece| piece.left);
@@ -180,7 +181,7 @@ fn gaps(pieces: &[Piece]) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for (at, &left) in order.iter().enumerate() {
         let Some(a) = pieces.get(left) else { continue };
-        // pieces of which one stands inside of the other are no neighbours
+        // two pieces are not neighbours if one is inside the other
         let neighbour = order.iter().skip(at + 1).find(|&&right| {
             pieces
                 .get(right)
@@ -206,7 +207,7 @@ fn gaps(pieces: &[Piece]) -> Vec<Gap> {
     gaps
 }
 
-/// Marks the gaps after short pieces that have no neighbour at their left nearby.
+/// Marks the gaps after short pieces that have no near neighbour at their left.
 fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
     let mut follows_closely = vec![false; pieces.len()];
     for gap in gaps.iter() {
@@ -226,7 +227,7 @@ fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
     }
 }
 
-/// The gutter of which a gap is a part; None if it separates too few rows.
+/// The gutter that a gap belongs to; `None` if it separates too few rows.
 fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
     let (left, right) = pieces.get(gap.left).zip(pieces.get(gap.right))?;
     let size = left.size.min(right.size);
@@ -266,7 +267,7 @@ fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
 }
 
 impl Gutter {
-    /// Adds rows, from one of its rows on, as far as they have white space in common. Returns how many rows they make.
+    /// Adds rows, from one row of the gutter on, as long as they have white space in common. Returns the number of rows that they count for.
     fn grow<'a>(
         &mut self,
         rows: impl Iterator<Item = &'a (&'a Piece, &'a Gap)>,

@@ -1,20 +1,20 @@
-//! Whether columns are those of a table, which is read row by row.
+//! Decides whether columns are those of a table, which is read row by row.
 
 use super::fragment::Fragment;
 use super::{Piece, median};
 
-/// Share of the cells of a column that have to be numbers, or labels that end with a colon.
+/// Minimum share of a column's cells that are numbers, or labels that end with a colon.
 const MOST: f32 = 0.6;
-/// Share of these cells that have to stand on a row with a cell of another column.
+/// Minimum share of these cells that are on a row with a cell of another column.
 const ALIGNED: f32 = 0.7;
-/// Greatest number of characters of a number with its unit.
+/// Maximum number of characters of a number with its unit.
 const NUMBER: usize = 12;
 /// Cells of words make a table if there are at least this many columns, if the median cell has at most this many characters…
 const WORDS: (usize, usize) = (3, 14);
-/// …and if its rows are at least this many line heights apart, as lines of a paragraph are not.
+/// …and if its rows are at least this many line heights apart, unlike lines of a paragraph.
 const ROW_GAP: f32 = 0.5;
 
-/// Whether these columns are a table: one of them consists of numbers or of labels that end with a colon, or there are at least three, of
+/// Whether these columns are a table: one of them consists of numbers or of labels that end with a colon, or there are at least three columns of
 /// short words on loose rows.
 pub(super) fn is_table(columns: &[Vec<Piece>], fragments: &[Fragment]) -> bool {
     let text = |piece: &Piece| -> String {

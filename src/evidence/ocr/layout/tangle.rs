@@ -1,12 +1,12 @@
-//! The order of texts that no cut divides.
+//! Orders texts that no cut divides.
 
 use super::Piece;
 
-/// More pieces than these are only ordered from the top: comparing them takes the cube of their number.
+/// More pieces than this are only ordered by their upper edges, because the time to compare them grows with the cube of their number.
 const MOST: usize = 300;
 
-/// Orders pieces by the rules of Breuel: what is above comes before what is below it, and what is at the left before what is at the right, unless
-/// something between them overlaps both. Pieces must be in the order of their upper edges, which decides where the rules leave a choice.
+/// Orders pieces by the rules of Breuel: a piece comes before those below it and before those at its right, unless something between them overlaps
+/// both. Pieces must be in the order of their upper edges, which decides where the rules leave a choice.
 pub(super) fn ordered(pieces: Vec<Piece>) -> Vec<Piece> {
     if pieces.len() > MOST {
         return pieces;
@@ -23,7 +23,7 @@ pub(super) fn ordered(pieces: Vec<Piece>) -> Vec<Piece> {
     taken.collect()
 }
 
-/// Adds a piece behind all that comes before it. Circles are cut where they are entered.
+/// Adds a piece after all pieces that come before it. A cycle is broken where it is entered.
 fn visit(at: usize, pieces: &[Piece], is_seen: &mut [bool], order: &mut Vec<usize>) {
     let (Some(seen), Some(piece)) = (is_seen.get_mut(at), pieces.get(at)) else {
         return;

@@ -31,7 +31,7 @@ fn column(x: f32, y: f32, texts: &[&str]) -> Vec<ReadLine> {
         .collect()
 }
 
-/// The texts of the blocks, lines separated by a stroke.
+/// The texts of the blocks, with a stroke between lines.
 fn read(lines: Vec<ReadLine>) -> Vec<String> {
     let lines = arrange(lines);
     let block = |block: crate::evidence::ocr::TextBlock| {
@@ -248,7 +248,7 @@ fn paragraphs_are_divided_by_gaps_and_sizes() {
 
 #[test]
 fn words_around_a_picture_have_an_order() {
-    // boxes that interlock so that no cut is possible: what is above, and then what is at the left, comes first
+    // boxes that interlock so that no cut is possible: boxes above come first, then boxes at the left
     let page = vec![
         wide_line(0.0, 0.0, 300.0, 40.0, "top"),
         wide_line(320.0, 0.0, 40.0, 300.0, "right"),
