@@ -69,7 +69,7 @@ pub struct Areas {
 pub fn evaluate(options: &Options) -> Result<()> {
     let (areas, values) = measure(&options.sources, options.left_out.is_some())?;
     println!(
-        "| AUC, mean over topics | topics | the encoder's own relevance | learned from the other topics |\n|---|---|---|---|"
+        "| AUC over the pairs within topics | topics | the encoder's own relevance | learned from the other topics |\n|---|---|---|---|"
     );
     for of in areas {
         println!(

@@ -8,8 +8,8 @@ use crate::trec::Explanation;
 /// Maximum number of characters of a quotation.
 const QUOTED: usize = 200;
 
-/// Names the channel with the largest value in the relevance of an image, and quotes the text that it compared. For all texts of a page, it quotes
-/// the words around the image.
+/// Names the channel with the largest value in the relevance of an image, and quotes the text that it compared. For a text of a page, it quotes
+/// the titles and the words around the image instead, because an image does not have the main text of its pages.
 pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
     let parts = relevance.parts.iter().filter(|part| part.value > 0.0);
     let most = parts.max_by(|a, b| a.value.total_cmp(&b.value));
@@ -34,10 +34,19 @@ pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
             Some(Part::GivenCaption) => ("its caption", &image.given.caption),
             Some(Part::GivenText) => ("the text in it", &image.given.text),
             Some(Part::Ocr) => ("the text in it", &image.ocr_text),
-            _ => ("its page (here the words around it)", &image.near_text),
+            _ => return said("its page", ", and says beside it", &image.near_text),
         },
     };
-    format!("{what} is close to the argument: {}", quoted(text))
+    said(what, "", text)
+}
+
+/// "`what` is close to the argument", and the text, if there is one.
+fn said(what: &str, before: &str, text: &str) -> String {
+    if text.trim().is_empty() {
+        format!("{what} is close to the argument")
+    } else {
+        format!("{what} is close to the argument{before}: {}", quoted(text))
+    }
 }
 
 fn relevance_of(part: Option<&Explanation>) -> String {
@@ -54,4 +63,21 @@ fn quoted(text: &str) -> String {
         ""
     };
     format!("“{beginning}{rest}”")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_empty_is_quoted() {
+        let page = |words| said("its page", ", and says beside it", words);
+        assert_eq!(
+            page(" Zoos  educate. "),
+            "its page is close to the argument, and says beside it: “Zoos educate.”"
+        );
+        assert_eq!(page(" "), "its page is close to the argument");
+        let long = said("the text in it", "", &"é".repeat(QUOTED + 1));
+        assert!(long.ends_with("é…”") && long.matches('é').count() == QUOTED);
+    }
 }

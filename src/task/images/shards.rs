@@ -45,17 +45,19 @@ pub(super) fn ask(index: &ImageIndex, questions: &[Question], settings: &Setting
     }
     let channels = settings.approach.relevance.channels.keys();
     let fields: Vec<(Field, bool)> = channels.filter_map(|channel| searched(*channel)).collect();
-    let mut asked = Ok(());
+    let mut unanswered = None;
     for question in questions {
         for (field, _) in &fields {
-            // an error is returned only after all questions are recorded, so that the shards get them in one round
-            asked = index.ask_for_best(*field, &question.words).and(asked);
+            match index.ask_for_best(*field, &question.words) {
+                // all questions are recorded first, so that the shards get them in one round
+                Err(error) if error.is::<Unanswered>() => unanswered = Some(error),
+                asked => asked?,
+            }
         }
     }
-    match asked {
-        // the requests for candidates contain the best scores, so they must wait for these
-        Err(error) if error.is::<Unanswered>() => return Err(error),
-        asked => asked?,
+    // the requests for candidates contain the best scores, so they must wait for these
+    if let Some(error) = unanswered {
+        return Err(error);
     }
     let mut bests = Vec::new();
     for question in questions {
