@@ -7,7 +7,7 @@ The copies have the contents of their originals, so only the time and the memory
 """
 import hashlib, os, pathlib, shutil, sqlite3, sys
 
-KEYED = ("document", "work", "page", "crawl_rank", "ocr_line", "picture", "clip", "sentence", "vader", "afinn")
+KEYED = ("document", "work", "page", "crawl_rank", "ocr_line", "ocr_block", "given_text", "picture", "clip", "sentence", "vader", "afinn")
 
 
 def link(source, target):
@@ -21,7 +21,9 @@ def main(collection, evidence, count, out):
     shutil.copy(root / "topics.xml", out / "collection")
     shutil.copy(evidence, out / "evidence.sqlite")
     store = sqlite3.connect(out / "evidence.sqlite")
+    # an older store lacks some tables
     columns = {t: [row[1] for row in store.execute(f"PRAGMA table_info({t})")][1:] for t in KEYED}
+    columns = {table: rest for table, rest in columns.items() if rest}
     for number in range(count):
         original = originals[number % len(originals)]
         copy = original.name

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the path of Chromium, for the tests of reports and for the screenshots. Where it is missing and apt-get needs no password,
-# the package is installed. Exit code 1 and a message on stderr if there is none.
+# Prints the path of Chromium, for the tests of reports and for the screenshots. If Chromium is missing and apt-get needs no password, the
+# package is installed. If that fails, the exit code is 1, with a message on stderr.
 find_chromium() {
     [ -n "${CHROMIUM:-}" ] && echo "$CHROMIUM" && return
     command -v chromium || command -v chromium-browser || command -v google-chrome
@@ -9,9 +9,9 @@ find_chromium && exit
 if command -v apt-get >/dev/null; then
     apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
     [ "$(id -u)" = 0 ] || apt="sudo -n $apt"
-    # a second try with fresh package lists, which some machines lack
+    # some machines have no package lists: they are fetched for a second try
     { $apt install chromium || { $apt update && $apt install chromium; }; } >&2
 fi
 find_chromium && exit
-echo "Chromium is missing and cannot be installed: install it, or let CHROMIUM name it" >&2
+echo "Chromium is missing and cannot be installed: install it, or name it in CHROMIUM" >&2
 exit 1

@@ -1,23 +1,24 @@
 #!/bin/sh
-# Proves the Dockerfile without Docker: replays its instructions in directories, with Debian's own tools, and then runs the result as TIRA
-# would: without network, with a read-only input, as a user that the image does not know. `make container-proof` calls it.
+# Tests the Dockerfile without Docker: replays its instructions in directories, with Debian's tools, and then runs the image as TIRA would:
+# without network, with a read-only input, as a user that the image does not know. `make container-proof` calls this script.
 #
-# It needs: root on Linux with amd64, mmdebstrap, unshare, mount and chroot (Debian: mmdebstrap, util-linux, coreutils), the Rust toolchain
-# of the version that the Dockerfile names (rustup toolchain install VERSION), a network for the build, 6 GB of disk, and the time of a
-# release build. Nothing is left on the machine but the directory of KEEP; mounts are made in namespaces that end with their command.
+# It needs root on Linux with amd64; mmdebstrap, unshare, mount and chroot (Debian: mmdebstrap, util-linux, coreutils); the Rust toolchain of
+# the version that the Dockerfile names (rustup toolchain install VERSION); a network for the build; 6 GB of disk; and the time of a release
+# build. Nothing is left on the machine except the directory KEEP. Mounts are made in namespaces that end with their command.
 #
-#   MIRROR=URL     where Debian's packages come from (Debian's public mirror)
-#   RIPOSTE=FILE   riposte on this machine, with whose run the image's is compared (target/release/riposte)
-#   CLIP=WORD      the build argument of that name: optional, required or none (the Dockerfile's default)
-#   KEEP=DIR       a directory to work in that is kept, and whose base systems are used again (a temporary one)
-#   JOBS=N         how many jobs cargo starts (cargo's default)
-#   CA_FILE=FILE   certificates for downloads (this machine's, if it has a bundle where Debian has it)
-#   TIRA_PYTHON=P  a Python with the package tira, whose format check and tracker are tried too (target/peers/bin/python, if it is there)
+# Variables, with their defaults in parentheses:
+#   MIRROR=URL     the mirror of Debian's packages (Debian's public mirror)
+#   RIPOSTE=FILE   riposte on this machine, whose run is compared with the image's (target/release/riposte)
+#   CLIP=WORD      the build argument CLIP: optional, required or none (the Dockerfile's default)
+#   KEEP=DIR       a working directory that is kept, with base systems for the next call (a temporary directory)
+#   JOBS=N         the number of jobs of cargo (cargo's default)
+#   CA_FILE=FILE   certificates for downloads (this machine's bundle, if it is at Debian's path)
+#   TIRA_PYTHON=P  a Python with the package tira, to run tira's format check and tracker (target/peers/bin/python, if it exists)
 #
-# What it knows of Dockerfiles: comments, continued lines, FROM [--platform=linux/amd64] IMAGE [AS NAME], ARG NAME=VALUE, ENV NAME=VALUE…
-# (without blanks or variables in a value), LABEL, WORKDIR DIR, RUN COMMAND, COPY [--from=STAGE] SOURCE… TARGET (without wildcards) and
-# CMD ["WORD", …]. Any other instruction or option is an error, so that nothing in the file is passed over unseen. Of .dockerignore it
-# knows the lines * and !PATH.
+# The script understands these parts of Dockerfiles: comments, continued lines, FROM [--platform=linux/amd64] IMAGE [AS NAME], ARG NAME=VALUE,
+# ENV NAME=VALUE… (without blanks or variables in a value), LABEL, WORKDIR DIR, RUN COMMAND, COPY [--from=STAGE] SOURCE… TARGET (without
+# wildcards) and CMD ["WORD", …]. Any other instruction or option is an error, so nothing is skipped silently. In .dockerignore it understands
+# the lines * and !PATH.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -36,7 +37,7 @@ tira_python=${TIRA_PYTHON:-target/peers/bin/python}
 for tool in mmdebstrap unshare mount chroot tar; do
     command -v $tool >/dev/null || die "$tool is missing"
 done
-[ -x "$outside" ] || die "$outside is missing: the image's run is compared with the one of this machine (make container-proof builds it)"
+[ -x "$outside" ] || die "$outside is missing: its run is compared with the image's run (make container-proof builds it)"
 
 if [ -n "${KEEP:-}" ]; then
     mkdir -p "$KEEP"
@@ -49,11 +50,11 @@ fi
 
 # ---- the replay
 
-# The path that the images' shells search, and then what the official Rust image puts before it.
+# PATH in Debian's image, and PATH in the official Rust image.
 default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 rust_path=/usr/local/cargo/bin:$default_path
 
-# What Docker mounts in every container. Sourced in a mount namespace of its own; $root is the root file system.
+# Mounts the file systems that Docker mounts in every container. It is sourced in a new mount namespace; $root is the root file system.
 cat >"$work/mounts.sh" <<'MOUNTS'
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=755 tmpfs "$root/dev"
@@ -65,7 +66,7 @@ mkdir "$root/dev/shm"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 MOUNTS
 
-# base IMAGE DIR: a stand-in for an official image, made of the same Debian release.
+# base IMAGE DIR: makes a replacement for an official image, from the same Debian release.
 base() {
     packages= rust=
     case $1 in
@@ -75,7 +76,7 @@ base() {
         packages=ca-certificates,gcc,libc6-dev
         ;;
     debian:*-slim) ;;
-    *) die "FROM $1: there is no stand-in for this image" ;;
+    *) die "FROM $1: there is no replacement for this image" ;;
     esac
     release=${1#*:} && release=${release%-slim} && release=${release##*-}
     cache=$work/base-$(echo "$1" | tr ':' '-')
@@ -92,7 +93,7 @@ base() {
         found=$("$sysroot/bin/rustc" --version)
         case $found in
         "rustc $rust "*) ;;
-        *) die "the Dockerfile wants Rust $rust, and this machine has $found: rustup toolchain install $rust" ;;
+        *) die "the Dockerfile needs Rust $rust, but this machine has $found: rustup toolchain install $rust" ;;
         esac
         step "base: Rust $rust is this machine's toolchain, copied"
         mkdir -p "$2/usr/local/rustup" "$2/usr/local/cargo/bin"
@@ -101,7 +102,7 @@ base() {
     fi
 }
 
-# The files that .dockerignore leaves, in DIR.
+# context DIR: copies the files that .dockerignore does not exclude to DIR.
 context() {
     rm -rf "$1"
     mkdir "$1"
@@ -114,7 +115,7 @@ context() {
     sed 's/^!//' "$work/kept" | tar -cf - -T - | tar -xf - --no-same-owner -C "$1"
 }
 
-# The instructions of the Dockerfile, one in a line, as Docker joins them.
+# Prints the instructions of the Dockerfile, each on one line: continued lines are joined.
 instructions() {
     awk '/^[ \t]*#/ { next }
          { line = $0; more = sub(/\\[ \t]*$/, "", line); whole = whole line }
@@ -122,7 +123,7 @@ instructions() {
          END { if (whole != "") print whole }' Dockerfile
 }
 
-# run COMMAND: a RUN instruction in the present stage, with this machine's network, as root.
+# run COMMAND: runs a RUN instruction in the current stage, with this machine's network, as root.
 run() {
     set -- "$1" "HOME=/root" "PATH=$path" ${JOBS:+"CARGO_BUILD_JOBS=$JOBS"}
     command=$1 && shift
@@ -130,7 +131,7 @@ run() {
     while read -r variable; do
         set -- "$@" "$variable"
     done <"$work/environment"
-    # a machine behind a proxy has these; Docker passes them on too
+    # a machine behind a proxy has these variables; Docker passes them on, too
     for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL; do
         eval "value=\${$name:-}"
         [ -z "$value" ] || set -- "$@" "$name=$value"
@@ -174,7 +175,7 @@ copy() {
     /*) target=$root$1 ;;
     *) target=$root$dir/$1 ;;
     esac
-    # of a directory, its contents are copied; names have no blanks, since the instruction was split at them
+    # the contents of directories are copied; names have no blanks, because the instruction was split at blanks
     for source in $sources; do
         if [ -d "$from/$source" ]; then
             mkdir -p "$target"
@@ -192,7 +193,7 @@ copy() {
     done
 }
 
-# NAME=VALUE, if it is that.
+# assignment WORD: prints the word if it is NAME=VALUE; otherwise, the script ends.
 assignment() {
     case $1 in
     *=*[!A-Za-z0-9_./:-]* | [!A-Z]*) ;;
@@ -204,12 +205,12 @@ assignment() {
 step "the files that .dockerignore keeps"
 context "$work/context"
 if [ -n "$(git status --porcelain 2>/dev/null)" ]; then
-    echo "note: there are changes that are not committed; tira-cli code-submission refuses that"
+    echo "note: there are uncommitted changes; tira-cli code-submission would refuse them"
 fi
 
 stages=0 root= command_words=
 instructions >"$work/instructions"
-# read from a descriptor of its own, so that no RUN can take lines away
+# the loop reads from descriptor 3, because a RUN could read lines from stdin
 while read -r word rest <&3; do
     echo ">>> $word $rest" | cut -c 1-160
     [ -n "$root" ] || [ "$word" = FROM ] || die "$word before FROM"
@@ -224,7 +225,7 @@ while read -r word rest <&3; do
         *) die "FROM $rest: not understood" ;;
         esac
         stages=$((stages + 1))
-        # ENV holds in RUN and in the finished image, ARG in RUN alone
+        # variables of ENV are set in RUN and in the finished image, those of ARG only in RUN
         root=$work/stage-$stage variables=$work/variables-$stage arguments=$work/arguments-$stage
         dir=/ command_words=
         path=$default_path
@@ -272,9 +273,9 @@ user=12345
 mkdir -p "$root/tira-data/input" "$root/tira-data/output"
 failures=0
 
-# container OPTIONS OUTPUT COMMAND: runs COMMAND as TIRA does, `sh -c "sleep .1; COMMAND"`, with both variables. There is no network, the input is
-# read-only, and HOME is not set. OPTIONS are a comma-separated list: root (the user; otherwise one that the image does not know), fixed (the
-# root file system is read-only, /tmp too), tmp (a /tmp of its own in memory).
+# container OPTIONS OUTPUT COMMAND: runs COMMAND as TIRA does, with `sh -c "sleep .1; COMMAND"` and the variables inputDataset and outputDir.
+# There is no network, the input is read-only, and HOME is not set. OPTIONS are a comma-separated list: root (run as root, and not as a user
+# that the image does not know), fixed (the root file system is read-only, and so is /tmp), tmp (/tmp is a separate file system in memory).
 container() {
     options=",$1," output=$2 command=$3
     set -- "PATH=$default_path" inputDataset=/tira-data/input outputDir=/tira-data/output
@@ -289,7 +290,7 @@ container() {
             mount --bind "$output" "$root/tira-data/output"
             case $options in
             *,fixed,*)
-                # what is mounted below stays as it is
+                # only the root file system becomes read-only, not the file systems that are mounted in it
                 mount --rbind "$root" "$root"
                 mount -o remount,bind,ro "$root"
                 ;;
@@ -305,7 +306,7 @@ container() {
         ' sh "$@" >"$output.said" 2>&1
 }
 
-# An empty output directory that the user of the container may write.
+# output NAME: makes an empty output directory that the container's user can write to, and prints its path.
 output() {
     rm -rf "$work/$1" "$work/$1.said"
     mkdir "$work/$1"
@@ -313,7 +314,7 @@ output() {
     echo "$work/$1"
 }
 
-# check WHAT COMMAND…: says what is proven, or not.
+# check WHAT COMMAND…: runs the command, and prints whether it proves WHAT.
 check() {
     what=$1
     shift
@@ -325,7 +326,7 @@ check() {
     fi
 }
 
-# exits CODE OPTIONS OUTPUT COMMAND: the container's command ends with this exit code.
+# exits CODE OPTIONS OUTPUT COMMAND: runs COMMAND in the container, and checks its exit code.
 exits() {
     wanted=$1
     shift
@@ -338,7 +339,7 @@ exits() {
     fi
 }
 
-# Every file of the image but what is in /tmp, with owner, size and times.
+# Lists all files of the image except those in /tmp, with owner, size and times.
 listing() {
     find "$root" -xdev ! -path "$root/tmp" ! -path "$root/tmp/*" -printf '%P %y %m %U %s %T@ %C@\n' | sort
 }
@@ -367,7 +368,7 @@ from pathlib import Path
 from docker.utils.build import exclude_paths
 lines = [line.strip() for line in open(".dockerignore")]
 patterns = [line for line in lines if line and not line.startswith("#")]
-# Docker sends these two in any case, for its own use
+# Docker sends these two in any case, because it needs them
 kept = {path for path in exclude_paths(".", patterns) if Path(path).is_file()} - {"Dockerfile", ".dockerignore"}
 context = Path(sys.argv[1])
 found = {str(path.relative_to(context)) for path in context.rglob("*") if path.is_file()}
@@ -402,8 +403,8 @@ first=$(output first)
 check "user $user without a name, without HOME: exit code 0" exits 0 "" "$first" "$images"
 sed 's/^/    | /' "$first.said"
 check "the output directory has run.txt, its metadata and nothing else" has_only_the_run "$first"
-check "its run is that of this machine, byte for byte" cmp "$expected" "$first/run.txt"
-check "nothing was written but in the output directory and /tmp" image_is_unchanged
+check "its run is the same as on this machine, byte for byte" cmp "$expected" "$first/run.txt"
+check "nothing was written outside the output directory and /tmp" image_is_unchanged
 
 verified=$(output verified)
 [ ! -f "$first/run.txt" ] || cp "$first/run.txt" "$verified/"
@@ -416,15 +417,15 @@ check "it computed no evidence again" says "$second" " 0 of them new or changed"
 check "its run is the same, byte for byte" cmp "$expected" "$second/run.txt"
 
 bare=$(output bare)
-check "root, 'riposte images' alone, which reads both variables: exit code 0" exits 0 root "$bare" "riposte images"
+check "as root, 'riposte images' without options, which reads both variables: exit code 0" exits 0 root "$bare" "riposte images"
 check "its run is the same, byte for byte" cmp "$expected" "$bare/run.txt"
 
 tmpfs=$(output tmpfs)
-check "a read-only image with a /tmp of its own (--read-only --tmpfs /tmp): exit code 0" exits 0 fixed,tmp "$tmpfs" "$images"
+check "a read-only image with a separate /tmp (--read-only --tmpfs /tmp): exit code 0" exits 0 fixed,tmp "$tmpfs" "$images"
 check "its run is the same, byte for byte" cmp "$expected" "$tmpfs/run.txt"
 
 fixed=$(output fixed)
-check "nothing can be written but the output directory: exit code 2" exits 2 fixed "$fixed" "$images"
+check "only the output directory can be written: exit code 2" exits 2 fixed "$fixed" "$images"
 check "the message says what helps (--evidence)" says "$fixed" "choose another place with --evidence"
 check "with --evidence in the output directory: exit code 0" exits 0 fixed "$fixed" "$images --evidence \$outputDir/evidence.sqlite"
 check "its run is the same, byte for byte" cmp "$expected" "$fixed/run.txt"
@@ -436,17 +437,17 @@ if ls "$root"/opt/riposte/models/clip-* >/dev/null 2>&1; then
 else
     clip="CLIP is not in the image, so no run used it"
     check "the run says that CLIP is off" says "$first" "clip is off"
-    check "with --require ocr,clip: exit code 2, since CLIP is not in the image" exits 2 tmp "$refusing" "$images --require ocr,clip"
+    check "with --require ocr,clip: exit code 2, because CLIP is not in the image" exits 2 tmp "$refusing" "$images --require ocr,clip"
 fi
 
 find sample -printf '%P %s %T@ %C@\n' | sort >"$work/input-after"
-check "the input is as before" cmp "$work/input-before" "$work/input-after"
+check "the input is unchanged" cmp "$work/input-before" "$work/input-after"
 
 if "$tira_python" -c 'import tira' 2>/dev/null; then
-    tira="what ran of it here is from tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
+    tira="the parts that ran here are from tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
     check "Docker's Python client, which tira uses, keeps the same files by .dockerignore" docker_keeps_the_same
     check "tira's own check accepts the run (check_format, run.txt)" tira_accepts "$first"
-    # where this program runs in an image, TIRA starts the command with it, to measure resources
+    # if the tracker runs in an image, TIRA starts the command with it, to measure resources
     tracker=$("$tira_python" -c 'from tira.tirex_tracker import find_tirex_tracker_executable_or_none as find; print(find() or "")')
     if [ -n "$tracker" ]; then
         cp "$tracker" "$root/tracked"
@@ -454,7 +455,7 @@ if "$tira_python" -c 'import tira' 2>/dev/null; then
         check "under TIRA's tracker: exit code 0" exits 0 root "$tracked" \
             "/tracked -o \$outputDir/.tracking-results.yml -f irmetadata '$images'"
         check "its run is the same, byte for byte" cmp "$expected" "$tracked/run.txt"
-        check "tira's own check accepts what is in the output directory then" tira_accepts "$tracked"
+        check "tira's own check accepts this output directory, too" tira_accepts "$tracked"
         rm "$root/tracked"
     fi
 else
@@ -464,9 +465,9 @@ fi
 cat <<END
 
 Not proven here:
-- Docker itself did not build or start anything. Each instruction above was replayed by this script, without layers and their cache; labels were not looked at.
-- The base images are stand-ins: Debian's packages of the same release, and this machine's Rust toolchain of the same version.
-- Limits of memory and processes, which Docker sets by cgroups, and its filter of system calls were not in force.
+- Docker itself did not build or start anything. This script replayed each instruction above, without layers and their cache, and ignored labels.
+- The base images are replacements: Debian's packages of the same release, and this machine's Rust toolchain of the same version.
+- Docker's limits of memory and processes (cgroups) and its filter of system calls were not in force.
 - $clip.
 - Nothing was sent to TIRA; $tira.
 END

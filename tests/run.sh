@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests of a release build and ends with a list of the tests that did not run, and why. What could be fetched for them is
-# required (RIPOSTE_REQUIRE, tests/need), so that a test which could have run cannot pass without running.
+# Runs the tests of a release build, and then lists the tests that did not run, with the reasons. Everything that could be fetched for the tests
+# is required (RIPOSTE_REQUIRE, tests/need), so a test that could have run does not pass without running.
 set -eu
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
@@ -31,7 +31,7 @@ fi
 list_not_run() {
     status=$?
     if [ -s "$not_run" ]; then
-        echo "These tests did not run, or not to their end:"
+        echo "These tests did not run, or stopped early:"
         sort -u "$not_run"
     elif [ "$status" = 0 ]; then
         echo "all tests ran"

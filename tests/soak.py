@@ -4,10 +4,11 @@
     make soak                                             # 20,000 documents, ten updates, on the release build
     python3 tests/soak.py --documents 2000 --updates 3 --riposte target/release/riposte
 
-Each round changes the words of 1% of the documents in the store, as a new extraction would, and ranks: riposte updates its index and ranks
-all topics. Each process's peak of resident memory (VmHWM) and largest number of open files (/proc/PID/fd) are sampled while it runs. Exit
-code 1: the median of the second half of the updates is over 15% more memory or files than that of the first half. The first run, which builds the index, is shown and not
-compared. The plot goes to docs/soak.svg (--plot). Needs Linux for /proc; matplotlib is not used, so that the plot is the same everywhere.
+Each round changes the words of 1% of the documents in the store, as a new extraction would. Then riposte updates its index and ranks all
+topics. While a process runs, its peak of resident memory (VmHWM) and its largest number of open files (/proc/PID/fd) are sampled. The exit
+code is 1 if the median of memory or of files in the second half of the updates is more than 15% above the median in the first half. The first
+run, which builds the index, is shown but not compared. --plot FILE draws both (docs/soak.svg). Needs Linux, because of /proc. matplotlib is
+not used, so that the plot is the same on each machine.
 """
 import argparse, os, pathlib, random, sqlite3, statistics, subprocess, sys, tempfile, time
 
@@ -17,7 +18,7 @@ SAMPLE_SECONDS = 0.001
 
 
 def measure(argv, environment):
-    """Runs a command: peak memory in MB, most open files, seconds."""
+    """Runs a command. Returns its peak memory in MB, its largest number of open files, and the seconds that it took."""
     start = time.monotonic()
     child = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     process = pathlib.Path("/proc") / str(child.pid)
@@ -38,7 +39,7 @@ def measure(argv, environment):
 
 
 def change(evidence, chance):
-    """Changes the words of 1% of the documents. Returns how many."""
+    """Changes the words of 1% of the documents. Returns the number of changed documents."""
     connection = sqlite3.connect(evidence)
     documents = [row[0] for row in connection.execute("SELECT document FROM document ORDER BY document")]
     changed = chance.sample(documents, max(1, len(documents) // 100))
@@ -53,7 +54,7 @@ def change(evidence, chance):
 
 
 def svg(rows, path):
-    """Two lines over the rounds: memory and open files."""
+    """Draws two curves over the rounds: memory and open files."""
     width, height, left, bottom, top = 640, 300, 56, 40, 24
     panels = [("peak memory, MB", [row[0] for row in rows], "#2563a8"), ("open files", [row[1] for row in rows], "#a8452a")]
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * width} {height}" font-family="sans-serif" font-size="13">',
@@ -83,7 +84,7 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, metavar="FILE")
     args = parser.parse_args()
     if not args.riposte.is_file():
-        sys.exit(f"soak: {args.riposte} is missing: `cargo build --release` makes it, or --riposte names another")
+        sys.exit(f"soak: {args.riposte} is missing: run `cargo build --release`, or name another program with --riposte")
     chance, rows = random.Random(args.seed), []
     # the copies are hard links, which need one file system
     with tempfile.TemporaryDirectory(prefix=".soak-", dir=args.riposte.resolve().parent) as scratch:
@@ -93,7 +94,7 @@ def main():
         subprocess.run([sys.executable, str(ROOT / "benches/replicate.py"), str(sample), str(ROOT / "tests/golden/evidence.sqlite"),
                         str(args.documents), str(scratch / "large")], check=True)
         collection, evidence = scratch / "large/collection", scratch / "large/evidence.sqlite"
-        # without models, so that nothing is computed anew of evidence that other models made
+        # with models other than those that made the evidence, riposte would compute it again
         environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache"), "RIPOSTE_MODELS": str(scratch / "no-models")}
         argv = [str(args.riposte.resolve()), "images", "-q", "-i", str(collection), "-o", str(scratch / "out"), "--evidence", str(evidence)]
         print(f"{'process':<10}{'changed':>8}{'memory, MB':>12}{'files':>7}{'seconds':>9}")

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""Kills riposte, fills its disk, cuts its power and flips its bits, and compares what follows with an undisturbed run.
+"""Kills riposte, fills its disk, cuts its power and flips bits of its files, and compares the results with those of an undisturbed run.
 
-    make torture                                  # all of it, on the release build
+    make torture                                  # all parts, on the release build
     python3 tests/torture.py --kills 14 --flips 40 --riposte target/release/riposte     # about a minute
     python3 tests/torture.py --only kills,flips --seed 7
 
 Prints a table: stage, trials, byte-equal, named error, other. "Byte-equal": the run, the explanations, the report or the rows of the
-evidence are those of an undisturbed run, and nothing is left behind. "Named error": exit code 2 (1 after a flipped bit that spoilt one
-document) and a message with a path, and where the disturbance has ended, the repeated command is byte-equal. Everything else is "other",
-is described below the table, and makes the exit code 1.
+evidence equal those of an undisturbed run, and no temporary files are left. "Named error": the exit code is 2 (or 1, if a flipped bit has
+spoilt one document) and the message has a path; if the disturbance has ended, the repeated command is byte-equal. Every other outcome is
+"other": it is described below the table, and the exit code is 1.
 
-kills     SIGKILL at random points between the start and the time that the command takes undisturbed; then the command is repeated.
-full      The stage works on a tmpfs that is too small; then it gets more room, and the command is repeated. Needs the right to mount.
+kills     The command gets SIGKILL at a random moment of the time that it takes undisturbed, and is then repeated.
+full      The command works on a tmpfs that is too small. The tmpfs is enlarged, and the command repeated. Needs the right to mount.
 readonly  The same, on a file system that becomes read-only.
-power     Copies of an evidence file and its journal, taken while riposte extracts or merges: both while the process is stopped (what a
-          power cut leaves if all writes had reached the disk, in order); the journal cut to any length with the database still unchanged
-          (an unsynced journal is lost before the database is written); and copies that are not taken at one moment, the database first
-          or the journal first, which no power cut leaves and which must be noticed or mended. Writes of the database that are lost or
-          reordered behind a sync that the disk has confirmed are not simulated.
-flips     One bit of a file that riposte keeps: indexes of images and of texts, the evidence, the store of model outputs. The next run is
-          byte-equal (the bit did not matter, or riposte mended the file and says so) or an error that names the file.
+power     Copies of an evidence file and its journal are taken while riposte extracts or merges, and the command is repeated on them.
+          Some are taken while the process is stopped: this is the state after a power cut if all writes have reached the disk, in order.
+          Some have a journal that is cut to any length beside an unchanged database: a journal that was not synced can be lost before the
+          database is written. Some are copied one file after the other while riposte works: no power cut leaves them, but riposte must
+          notice or repair them. Not simulated: a disk that loses or reorders writes after it has confirmed a sync.
+flips     One bit is flipped in a file that riposte keeps: an index of images or of texts, the evidence, or the store of model outputs. The
+          next run is byte-equal (the bit did not matter, or riposte repaired the file and says so) or an error that names the file.
 """
 import argparse, collections, dataclasses, hashlib, json, os, pathlib, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 
@@ -27,20 +27,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "sample"
 GOLDEN = ROOT / "tests/golden/evidence.sqlite"
 PARTS = ("kills", "full", "readonly", "power", "flips")
-# No command of these stages takes a minute, even without optimisation.
+# Seconds. No command of these stages takes a minute, even without optimisation.
 TIMEOUT = 300
 
 
 @dataclasses.dataclass
 class Stage:
-    """A command in a directory of its own, and what must follow from it."""
+    """A command that runs in a new directory, and the files to compare afterwards."""
     name: str
-    # files that are there before, by name: directories or files to copy
+    # for each name, the file or directory that is copied there before the command
     before: dict
     # the arguments, in which {} is the directory
     args: list
-    # the files and directories that are compared; evidence files by their rows
+    # the files and directories that are compared; evidence files are compared by their rows
     results: list
+    # the share of all kills that this stage gets
     kills: int
 
 
@@ -49,14 +50,14 @@ class Riposte:
         self.program, self.scratch = program, scratch
         home = scratch / "home"
         home.mkdir()
-        # the models of this machine, but no other files of its user
+        # the models of this machine are used, but no other files of its user
         self.environment = os.environ | {"XDG_CACHE_HOME": str(home), "LC_ALL": "C.UTF-8"}
 
     def argv(self, args, place):
         return [str(self.program)] + [arg.format(place) for arg in args]
 
     def run(self, args, place):
-        """Exit code, standard error."""
+        """Runs a command. Returns its exit code, or -1 after the time limit, and its standard error."""
         try:
             done = subprocess.run(self.argv(args, place), env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, timeout=TIMEOUT, cwd=self.scratch)
@@ -98,7 +99,7 @@ def rows(path):
 
 
 def result(stage, place):
-    """What the stage has made: hashes by name."""
+    """A hash of each file that the stage has written, by name."""
     found = {}
     for name in stage.results:
         path = place / name
@@ -115,7 +116,7 @@ def result(stage, place):
 
 
 def left_behind(stage, place):
-    """Files that only an interrupted run would leave."""
+    """Temporary files, which only an interrupted run leaves."""
     left = []
     for path in place.rglob("*"):
         name = path.name
@@ -125,7 +126,7 @@ def left_behind(stage, place):
 
 
 def entries(stage, place):
-    """The names beside and in the results; segments of an index have random names, and their number depends on the updates."""
+    """The names of all files, except those in indexes: segments have random names, and their number depends on the updates."""
     names = set()
     for path in place.rglob("*"):
         name = str(path.relative_to(place))
@@ -181,14 +182,14 @@ class Torture:
         self.expected = {}
         self.stages = self.prepare()
 
-    # -- what the stages start from
+    # -- preparation
 
     def prepare(self):
         texts = self.prepared / "texts"
         make_arguments(texts, 400)
         warm = self.prepared / "warm"
         warm.mkdir()
-        # the metadata of a run name its directory, which is another one in each trial
+        # --no-metadata, because the metadata of a run have the name of its directory, which differs in each trial
         copy(GOLDEN, warm / "e.sqlite")
         image_args = ["images", "-q", "-i", str(SAMPLE), "-o", "{}/out", "--evidence", "{}/e.sqlite", "--explain", "{}/out/explain.jsonl", "--no-metadata"]
         self.must(image_args, warm)
@@ -234,7 +235,7 @@ class Torture:
             copy(source, place / name)
 
     def undisturbed(self, stage):
-        """Result, names, seconds and exit code without a disturbance."""
+        """The results, names, seconds, exit code and bytes of a stage that is not disturbed."""
         if stage.name not in self.expected:
             place = self.scratch / "undisturbed"
             self.fresh(stage, place)
@@ -247,7 +248,7 @@ class Torture:
         return self.expected[stage.name]
 
     def judge_repeat(self, row, stage, place, how):
-        """Runs the command again, and enters what came of it."""
+        """Runs the command again, and enters the outcome into the table."""
         expected, names, _, expected_code, _ = self.undisturbed(stage)
         code, said = self.riposte.run(stage.args, place)
         if "panicked" in said:
@@ -281,7 +282,7 @@ class Torture:
                 child = self.riposte.start(stage.args, place)
                 try:
                     child.wait(after)
-                    # it had ended: other processes were slower when the time was taken
+                    # the command has ended earlier than expected: the machine was slower when the time was taken
                     takes *= 0.9
                     continue
                 except subprocess.TimeoutExpired:
@@ -340,7 +341,7 @@ class Torture:
         if "panicked" in said or code not in (2, expected_code):
             return self.table.add(row, "other", f"{how}: exit code {code}\n{said}")
         if code == expected_code:
-            # there was room enough, or what could not be kept is not needed
+            # the room was sufficient, or the files that could not be written are not needed for the result
             found = results_of(stage, place)
             kept = {name for name in expected if name.startswith(("out", "report"))} or set(expected)
             if any(found.get(name) != expected[name] for name in kept):
@@ -382,7 +383,7 @@ class Torture:
         child = self.riposte.start(stage.args, place)
         next_moment = time.monotonic() + self.random.uniform(0, takes / 4)
         while child.poll() is None and len(found) < most:
-            # half of the moments at random, half while a transaction is open
+            # copies are taken at random moments, and whenever a transaction is open
             if not (journal.exists() or time.monotonic() >= next_moment):
                 continue
             next_moment = time.monotonic() + self.random.uniform(0, takes / 4)
@@ -395,7 +396,7 @@ class Torture:
                 with_journal = (at / journal.name).exists()
                 bytes_now = (at / file).read_bytes() if ok else b""
                 if ok and with_journal and bytes_now == unchanged:
-                    # the database is not written yet: whatever part of the journal is lost, nothing has happened
+                    # the database is not written yet, so any part of the journal can be lost without harm
                     cut = taken / f"{len(found)}-cut"
                     snapshot(cut, [at / file, at / journal.name])
                     length = (cut / journal.name).stat().st_size
@@ -459,7 +460,7 @@ class Torture:
 
 
 def results_of(stage, place):
-    """As [`result`], where an index in the results stands for the rows of the stores in it."""
+    """`result` without the files of indexes, except the stores in them."""
     found = {}
     for name, digest in result(stage, place).items():
         path = pathlib.PurePath(name)
@@ -483,7 +484,7 @@ def mount(path, size, remount=False):
 
 
 def snapshot(to, files):
-    """Copies files in this order. False if the database, the one that has no journal's name, is not there."""
+    """Copies files in this order, if they exist. Returns False if none of them is a database, but only journals."""
     to.mkdir(parents=True, exist_ok=True)
     whole = False
     for file in files:
@@ -496,7 +497,7 @@ def snapshot(to, files):
 
 
 def split(evidence, shard, number):
-    """A copy of the evidence with every second document."""
+    """Copies the evidence, with every second document."""
     shutil.copy(evidence, shard)
     connection = sqlite3.connect(shard)
     keyed = [table for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -511,7 +512,7 @@ def split(evidence, shard, number):
 
 
 def make_arguments(place, count):
-    """A collection of made-up arguments, the same each time."""
+    """Writes a collection of random arguments with a fixed seed."""
     place.mkdir()
     chance = random.Random(11)
     nouns = "zoo car vote school tax law city animal child teacher phone river energy fish bridge".split()
@@ -533,13 +534,13 @@ def main():
     parser.add_argument("--kills", type=int, default=100, metavar="N")
     parser.add_argument("--power", type=int, default=30, metavar="N", help="snapshots of each stage")
     parser.add_argument("--flips", type=int, default=1000, metavar="N")
-    parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"parts to run, of {','.join(PARTS)}")
     args = parser.parse_args()
     parts = args.only.split(",")
     if unknown := set(parts) - set(PARTS):
         sys.exit(f"torture: no part is named {', '.join(sorted(unknown))}")
     if not args.riposte.is_file():
-        sys.exit(f"torture: {args.riposte} is missing: `cargo build --release` makes it, or --riposte names another")
+        sys.exit(f"torture: {args.riposte} is missing: run `cargo build --release`, or name another program with --riposte")
     with tempfile.TemporaryDirectory(prefix="riposte-torture-") as scratch:
         torture = Torture(args, pathlib.Path(scratch).resolve())
         for part in parts:

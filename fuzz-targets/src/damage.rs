@@ -39,7 +39,7 @@ pub fn stores(bytes: &[u8]) {
     });
 }
 
-/// `whole` after all changes of `edits` ([`Edits`]), whichever file each is for.
+/// `whole` after all changes of `edits` ([`Edits`]). The numbers of files in the changes are ignored.
 pub(crate) fn edited(edits: &[u8], whole: &[u8]) -> Vec<u8> {
     let mut changed = whole.to_vec();
     for (_, edit) in Edits(edits) {
@@ -48,7 +48,7 @@ pub(crate) fn edited(edits: &[u8], whole: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// Changes a small store as the input says ([`Edits`]) and reads everything in it; then opens it for writing, as extraction does.
+/// Changes a small store by the [`Edits`] in the input and reads everything in it; then opens it for writing, as extraction does.
 pub fn store_edits(bytes: &[u8]) {
     static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| made_store().expect("a store is written"));
@@ -125,7 +125,7 @@ fn record(n: u8) -> Record {
     }
 }
 
-/// Changes a small index as the input says ([`Edits`]) and searches it. This is an error, or gives the rankings and texts of the undamaged index.
+/// Changes a small index by the [`Edits`] in the input and searches it. The search must fail, or give the rankings and texts of the undamaged index.
 pub fn index_edits(bytes: &[u8]) {
     static INDEX: OnceLock<Mutex<SmallIndex>> = OnceLock::new();
     let index = INDEX.get_or_init(|| Mutex::new(SmallIndex::build().expect("an index is built")));
@@ -160,7 +160,7 @@ type Found = (Vec<ScoredDoc>, Vec<Vec<String>>);
 
 struct SmallIndex {
     dir: TempDir,
-    /// The files by name, in an order that is the same for each build, with their undamaged contents.
+    /// The names of the files and their undamaged contents, in an order that is the same for each build.
     files: Vec<(String, Vec<u8>)>,
     found: Found,
 }
@@ -236,8 +236,8 @@ fn read_index(place: &Path) -> Result<Found> {
     Ok((rankings, texts))
 }
 
-/// Changes of files, as bytes: for each change the number of the file, what is done (modulo 3: overwrite, truncate, insert), the offset
-/// (three bytes, little-endian, modulo the file's length), a count, and that many bytes. A last change may be incomplete.
+/// Changes of files, as bytes. Each change has the number of the file, the action (modulo 3: overwrite, truncate, insert), the offset
+/// (three bytes, little-endian, modulo the file's length), a count, and that many bytes. The last change can be incomplete.
 struct Edits<'a>(&'a [u8]);
 
 struct Edit<'a> {

@@ -1,4 +1,4 @@
-//! Documents of images in the frames of a stream.
+//! Documents of images in frames, as `riposte extract --stream` reads them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub const WORDS: &[&[u8]] = &[
     b"\0\0\0\0\0\0\0\0",
 ];
 
-/// Reads all frames. Nothing may be left in the directory, and nothing beside it.
+/// Reads all frames. Afterwards, neither the directory nor its parent may contain anything new.
 pub fn frames(bytes: &[u8]) {
     let Ok(home) = tempfile::tempdir() else {
         return;

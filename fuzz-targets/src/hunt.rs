@@ -1,4 +1,4 @@
-//! Runs a target over its corpus and over mutated inputs, and keeps the inputs that make it fail.
+//! Runs a target on its corpus and on mutated inputs, and keeps the inputs that make it fail.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,9 +18,9 @@ use seeded_random::Random;
 use crate::Target;
 use crate::mutate::mutated;
 
-/// The time limit for one input. Code that is not optimised is several times as slow.
+/// The time limit for one input. It is longer for code that is not optimised.
 const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
-/// An input that takes longer than this is kept if it is the slowest: a larger one of its kind may exceed the limit.
+/// The slowest input is kept if it takes longer than this, because a larger input of its kind could exceed the limit.
 const SLOW: Duration = Duration::from_millis(500);
 /// The limit for the resident memory of the process, in which the tests of several targets run at once. Decoding an image of 100 million
 /// pixels takes up to 640 MB, and its 8-bit pixels take 300 MB.
@@ -31,19 +31,19 @@ const WATCH: Duration = Duration::from_millis(20);
 /// The result of running a target.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The inputs that were run, those of the corpus included.
+    /// The number of inputs that were run, including those of the corpus.
     pub inputs: u64,
     pub took: Duration,
     /// The longest time that an input took.
     pub slowest: Duration,
-    /// By panic message, the file with the first input that caused it.
+    /// For each panic message, the file with the first input that caused it.
     pub failures: BTreeMap<String, PathBuf>,
 }
 
 /// The committed inputs of a target, by the names of their files.
 ///
 /// # Errors
-/// There are none, or one cannot be read.
+/// The corpus is empty, or an input cannot be read.
 pub fn corpus(target: &Target) -> Result<Vec<(String, Vec<u8>)>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -60,7 +60,7 @@ pub fn corpus(target: &Target) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(inputs)
 }
 
-/// Where failing inputs of a target are written.
+/// The directory for failing inputs of a target.
 pub fn failures_of(target: &Target) -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let default = || workspace.unwrap_or(Path::new(".")).join("target");
@@ -68,11 +68,11 @@ pub fn failures_of(target: &Target) -> PathBuf {
     base.join("fuzz-failures").join(target.name)
 }
 
-/// Runs the target over its corpus and then, until `time` is over, over mutated inputs. The inputs depend on `seed`, their number on the
+/// Runs the target on its corpus and then, until `time` is over, on mutated inputs. The inputs depend on `seed`, their number depends on the
 /// machine.
 ///
-/// An input that takes too long or too much memory ends the process; it is written to [`failures_of`] first. An input that ends the
-/// process in another way is the file `at-work` there.
+/// An input that takes too long or too much memory is written to [`failures_of`], and then the process ends. If an input ends the process in
+/// another way, it is in the file `at-work` there.
 ///
 /// # Errors
 /// The corpus cannot be read, or a failing input cannot be written.
@@ -140,7 +140,7 @@ fn save(target: &Target, input: &[u8]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A file with the input at work. It is written before the target runs, because a failed allocation or a stack overflow ends the process at
+/// A file with the present input. It is written before the target runs, because a failed allocation or a stack overflow ends the process at
 /// once.
 struct Record {
     path: PathBuf,
@@ -164,16 +164,16 @@ impl Record {
         Ok(file.write_all(input)?)
     }
 
-    /// Removes the file, after the process has survived all inputs.
+    /// Removes the file, when the process has survived all inputs.
     fn remove(self) {
         let _ = fs::remove_file(self.path);
     }
 }
 
-/// The input at work, and the time at which the target began to read it.
+/// The present input, and the time when the target began to read it.
 type AtWork = Arc<Mutex<Option<(Arc<[u8]>, Instant)>>>;
 
-/// Ends the process if an input takes too much time or memory, after it has written the input to a file.
+/// Writes an input to a file and ends the process if the input takes too much time or memory.
 struct Watchdog {
     at_work: AtWork,
     stop: Arc<AtomicBool>,

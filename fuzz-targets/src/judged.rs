@@ -1,4 +1,4 @@
-//! Runs, judgements and explanations: text files of the tasks, of riposte and of others.
+//! Runs, judgements and explanations: text files that the tasks' organisers, riposte or other systems write.
 
 use riposte::judge::Edition;
 use riposte::judge::verify::{
@@ -31,7 +31,7 @@ pub const RUN_WORDS: &[&[u8]] = &[
 pub fn runs(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (images, _) = run::read_images(&text);
-    // the writer may refuse what was read, but must not panic
+    // the writer can refuse these lines, but must not panic
     let _ = run::write_images(&images);
     let (texts, _) = run::read_texts(&text);
     let _ = run::write_texts(&texts);
@@ -85,7 +85,7 @@ pub const EXPLAINED_WORDS: &[&[u8]] = &[
     b"-0.0",
 ];
 
-/// Reads explanations of both kinds. What is read can be written, and is read again. (A number may differ in its last bit.)
+/// Reads explanations of both kinds, writes them, and reads them again. Their number must not change; scores can differ in the last bit.
 pub fn explained(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(images) = explained::read::<ExplainedImage>(&text)

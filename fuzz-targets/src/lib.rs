@@ -3,8 +3,8 @@
 //! A target must return for any input: it must not panic, hang, or take memory without bound. Whether a reader accepts the bytes, and what it
 //! reads, is checked only where a wrong answer can be recognised: a damaged index must not change a ranking.
 //!
-//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/` and then mutated ones for a short time, `make fuzz` for as many minutes
-//! as it is given. `fuzz/` passes the same functions to cargo-fuzz.
+//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/`, and then mutated ones for a short time. `make fuzz MINUTES=n` runs mutated
+//! inputs for n minutes. `fuzz/` passes the same functions to cargo-fuzz.
 
 pub mod damage;
 pub mod frames;
@@ -18,14 +18,14 @@ pub mod texts;
 
 use std::path::Path;
 
-/// A function of arbitrary bytes, and what helps to find bytes that make it fail.
+/// A function of arbitrary bytes, with hints for finding bytes that make it fail.
 pub struct Target {
     /// The name of its directory in `corpus/`.
     pub name: &'static str,
     pub run: fn(&[u8]),
     /// Byte sequences that have a meaning in its format.
     pub words: &'static [&'static [u8]],
-    /// Corrects the checksums in a mutated input, so that readers do not refuse it because of them.
+    /// Corrects the checksums in a mutated input, because readers would refuse it otherwise.
     pub mend: Option<fn(&mut [u8])>,
 }
 
@@ -134,7 +134,7 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// Calls `read` with the path of a file of these bytes, in a directory of its own.
+/// Calls `read` with the path of a file of these bytes, which is in a new directory.
 fn with_file(name: &str, bytes: &[u8], read: impl FnOnce(&Path)) {
     // if no file can be written, there is nothing to test
     let Ok(dir) = tempfile::tempdir() else { return };

@@ -1,4 +1,4 @@
-//! `make fuzz MINUTES=n`: runs targets over mutated inputs and prints a table.
+//! `make fuzz MINUTES=n`: runs targets on mutated inputs and prints a table.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use fuzz_targets::{TARGETS, Target, hunt, target};
 
-/// Feeds mutated inputs to riposte's readers. Exit code 1: an input made one panic; it is written to target/fuzz-failures.
+/// Feeds mutated inputs to riposte's readers. Exit code 1: an input made a reader panic; the input is written to target/fuzz-failures.
 #[derive(Parser)]
 #[command(name = "fuzz-targets")]
 struct Args {
@@ -20,7 +20,7 @@ struct Args {
     seed: u64,
     /// The names of targets; all by default
     targets: Vec<String>,
-    /// Run one target once, over the bytes of this file
+    /// Run one target once, on the bytes of this file
     #[arg(long)]
     input: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ fn main() -> Result<ExitCode> {
     if targets.is_empty() {
         targets = TARGETS.iter().collect();
     }
-    // the table has the messages of panics
+    // the messages of panics are printed in the table
     std::panic::set_hook(Box::new(|_| ()));
     println!(
         "{:<14} {:>10} {:>9} {:>11} {:>8}",

@@ -39,7 +39,7 @@ pub fn recogniser() -> Vec<u8> {
     onnx::recogniser().model()
 }
 
-/// The bytes themselves or, if they begin with `EDIT`, `whole` changed as the rest says (see [`crate::damage`]).
+/// The bytes themselves. If they begin with `EDIT`, the rest describes changes of `whole` (see [`crate::damage`]), and the changed file is returned.
 fn edited(bytes: &[u8], whole: &[u8]) -> Vec<u8> {
     match bytes.strip_prefix(b"EDIT") {
         Some(edits) => crate::damage::edited(edits, whole),
@@ -47,7 +47,7 @@ fn edited(bytes: &[u8], whole: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Loads the bytes ([`edited`]) as a detector and as a recogniser, and reads a picture with those that load.
+/// Loads the bytes ([`edited`]) as a detector and as a recogniser, and reads a picture with each that can be loaded.
 pub fn networks(bytes: &[u8]) {
     let bytes = edited(bytes, DETECTOR);
     let Ok(dir) = tempfile::tempdir() else { return };
@@ -104,7 +104,7 @@ pub const CHECKPOINT_WORDS: &[&[u8]] = &[
 
 const CHECKPOINT: &[u8] = include_bytes!("../../tests/reference/tiny-sentence/model.safetensors");
 
-/// Loads the bytes ([`edited`]) as the weights of a small encoder, and embeds a text if they load.
+/// Loads the bytes ([`edited`]) as the weights of a small encoder, and embeds a text if they can be loaded.
 pub fn checkpoints(bytes: &[u8]) {
     let weights = edited(bytes, CHECKPOINT);
     let Ok(dir) = tempfile::tempdir() else { return };

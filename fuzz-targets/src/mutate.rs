@@ -2,11 +2,11 @@
 
 use seeded_random::Random;
 
-/// Most mutated inputs are no longer than this number of bytes, so that many can be tried.
+/// The maximum length of most mutated inputs, in bytes. It is short, so that many inputs can be tried.
 const USUAL_LENGTH: usize = 1 << 14;
-/// One in this many may be longer: only a long input shows that the time grows with the square of the length.
+/// One in this many inputs can be longer: only a long input shows that the time grows with the square of the length.
 const LONG_ONE_IN: usize = 50;
-/// The maximum length of those, in bytes.
+/// The maximum length of the longer inputs, in bytes.
 const GREATEST_LENGTH: usize = 1 << 18;
 
 /// Numbers that often make programs fail. [`number`] writes one of them, or a neighbour, in a random width and byte order.
@@ -82,7 +82,7 @@ pub fn mutated(random: &mut Random, corpus: &[Vec<u8>], words: &[&[u8]]) -> Vec<
     bytes
 }
 
-/// The length of a block, up to `most`; short ones are frequent.
+/// The length of a block, at most `most` bytes. Most blocks are short.
 fn block(random: &mut Random, most: usize) -> usize {
     let bound = 1usize << random.below(13);
     random.below(bound.min(most) + 1)

@@ -1,4 +1,4 @@
-//! Image files: their decoding, their statistics, and reading text in them with small networks that have random weights.
+//! Image files: decodes them, measures them, and reads the text in them with small networks that have random weights.
 
 use std::sync::OnceLock;
 
@@ -84,7 +84,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The reader with the two networks; `None` if they cannot be written to files.
+/// The text reader with both networks; `None` if they cannot be written to files.
 fn reader() -> Option<&'static PpOcr> {
     static READER: OnceLock<Option<PpOcr>> = OnceLock::new();
     READER
@@ -99,7 +99,7 @@ fn reader() -> Option<&'static PpOcr> {
         .as_ref()
 }
 
-/// Corrects the checksum of each chunk of a PNG file. With a wrong one, nothing after the chunk would be read.
+/// Corrects the checksum of each chunk of a PNG file. After a wrong checksum, nothing would be read.
 pub fn mend(bytes: &mut [u8]) {
     if !bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         return;

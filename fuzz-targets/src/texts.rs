@@ -175,7 +175,7 @@ pub const ENTRY_WORDS: &[&[u8]] = &[
     b"\0",
 ];
 
-/// Reads texts as an index stores them, and a list of shards.
+/// Reads the bytes as texts that an index stores, and as a list of shards.
 pub fn entries(bytes: &[u8]) {
     with_file(entries::FILE, bytes, |path| {
         let dir = path.parent().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! Each target survives the inputs of its corpus, and mutated ones for `RIPOSTE_FUZZ_SECONDS` seconds (by default 2).
+//! Each target survives the inputs of its corpus, and mutated inputs for `RIPOSTE_FUZZ_SECONDS` seconds (by default 2).
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stands in for cargo while a test builds the wheel: the program under test is there already, and is taken as the one that cargo has built.
+"""Replaces cargo while a test builds the wheel: it reports the program under test as the program that cargo has built.
 
-Cargo itself would compile riposte anew if the tests were built with other features (those of the whole workspace), which takes minutes, and would
-put the result in the place of the program that other tests are running.
+If the tests were built with other features (those of the whole workspace), cargo would compile riposte again, which takes minutes, and would
+overwrite the program that other tests are running.
 """
 
 import json
@@ -21,7 +21,7 @@ command = [os.environ["REAL_CARGO"], "metadata", "--no-deps", "--offline", "--fo
 packages = json.loads(subprocess.check_output(command))["packages"]
 package = next(package for package in packages if package["name"] == "riposte")
 target = next(target for target in package["targets"] if target["kind"] == ["bin"])
-# a copy: maturin moves what cargo has built, and other tests are running the program
+# a copy, because maturin moves the program, and other tests are running it
 program = str(Path(os.environ["CARGO_TARGET_DIR"], "release", "riposte"))
 os.makedirs(os.path.dirname(program), exist_ok=True)
 shutil.copy(os.environ["RIPOSTE_BINARY"], program)

@@ -1,6 +1,6 @@
-"""What all tests of the Python package stand on: the program, nothing of this machine's user, no network, no Java.
+"""The environment of all tests of the Python package: the program, empty directories instead of the user's own, no network, no Java.
 
-RIPOSTE_BINARY names the program; without it, the tests take the one that `cargo build --release` has made.
+RIPOSTE_BINARY names the program, by default the one that `cargo build --release` builds.
 """
 
 import os
@@ -15,9 +15,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 sys.dont_write_bytecode = True
 os.environ.setdefault("RIPOSTE_BINARY", str(REPOSITORY / "target/release/riposte"))
-#: The user's own directory, where cargo is.
+#: The user's home directory, where cargo is.
 HOME = os.environ.get("HOME", "")
-#: Where Java is, and the models, for the tests that ask for them.
+#: The directories of Java and of the models, for the tests that need them.
 JAVA_HOME = os.environ.get("JAVA_HOME", "")
 MODELS = os.environ.get("RIPOSTE_TEST_MODELS", "")
 _home = tempfile.TemporaryDirectory(prefix="riposte-tests-")
@@ -29,12 +29,12 @@ os.environ.pop("RIPOSTE_CONFIG", None)
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_downloaded():
-    """Connections to other machines fail the test that asks for them."""
+    """A test that connects to another machine fails."""
     connect = socket.socket.connect
 
     def refuse(self, address):
         if self.family != getattr(socket, "AF_UNIX", None):
-            raise AssertionError(f"a test asks for the network: {address}")
+            raise AssertionError(f"a test connects to the network: {address}")
         return connect(self, address)
 
     patch = pytest.MonkeyPatch()

@@ -1,4 +1,4 @@
-"""Generated collections: words drawn with a fixed seed, so that some documents fit a query better than others."""
+"""Generates collections of random words, with a fixed seed. Some documents fit a query better than others."""
 
 import json
 import random
@@ -28,7 +28,7 @@ def judgements(count: int = 60) -> list[tuple[str, str, int]]:
 
 
 def write_arguments(directory: Path, count: int = 60) -> None:
-    """`args-me.json` as version 2020-04-01 of args.me has it."""
+    """Writes `args-me.json` in the format of version 2020-04-01 of args.me."""
     chance = random.Random(3)
     arguments = []
     for n in range(count):

@@ -1,4 +1,4 @@
-"""Jobs on a real Spark, in a process of their own: these tests refuse connections, and find no Java."""
+"""Runs jobs on Spark in separate processes, because the process of the tests refuses connections and does not find Java."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 from conftest import JAVA_HOME, REPOSITORY
 
 PROGRAM = os.environ["RIPOSTE_BINARY"]
-#: Masters that give a task four tries: threads of one process, and processes to which everything has to be shipped.
+#: Masters that try a task up to four times: with threads of one process, and with executors to which all files must be shipped.
 THREADS, PROCESSES = "local[2,4]", "local-cluster[2,1,1024]"
 
-#: Calls functions of riposte.spark in one session.
+#: A script that calls functions of riposte.spark in one session.
 STEPS = """
 import dataclasses, json, sys
 from pyspark.sql import SparkSession
@@ -40,7 +40,7 @@ def environment(program=PROGRAM):
 
 
 def session(*steps, master=THREADS, program=PROGRAM, cwd):
-    """Calls functions of riposte.spark. Returns for each what it returned, or its error, and what it said."""
+    """Calls functions of riposte.spark in one session. Returns the result or the error of each, and its lines of progress."""
     steps = [(name, {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}) for name, arguments in steps]
     given = json.dumps([master, steps])
     done = subprocess.run([sys.executable, "-c", STEPS], input=given, capture_output=True, text=True, env=environment(program), cwd=cwd, timeout=600)
@@ -55,7 +55,7 @@ def start(command, *args, program=PROGRAM, cwd):
 
 
 def descendants(pid):
-    """The processes that a process has started, and those that these have, with their command lines."""
+    """The children of a process, and in turn their children, with their command lines."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -69,5 +69,5 @@ def descendants(pid):
 
 
 def executors(process):
-    """The ids of the processes that compute for a job on PROCESSES."""
+    """The process ids of the executors of a job on PROCESSES."""
     return [pid for pid, command in descendants(process.pid) if "CoarseGrainedExecutorBackend" in command]

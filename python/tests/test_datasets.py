@@ -1,4 +1,4 @@
-"""Data sets of ir_datasets over generated files, written for riposte and read by it."""
+"""Writes data sets of ir_datasets, which consist of generated files, and lets riposte read the result."""
 
 import io
 import json
@@ -30,7 +30,7 @@ import riposte
 
 
 class Source:
-    """What ir_datasets takes for a downloaded file."""
+    """A local file that ir_datasets reads as if it were a downloaded one."""
 
     def __init__(self, path: Path, content: str | bytes | None = None):
         self._path = path
@@ -46,7 +46,7 @@ class Source:
 
 
 def topics(*objects: tuple[str, str]) -> str:
-    """Topics as the lab has them, with all parts; with objects, if some are given."""
+    """Topics in the lab's format, with all parts. If pairs of objects are given, there is one topic for each pair."""
     xml = ""
     for n, subject in enumerate(generated.SUBJECTS):
         pair = f"<objects>{', '.join(objects[n])}</objects>" if n < len(objects) else ""
@@ -68,7 +68,7 @@ def lines_of(path: Path) -> list[dict]:
 def arguments(tmp_path) -> Dataset:
     generated.write_arguments(tmp_path / "source")
     whole = json.loads((tmp_path / "source/args-me.json").read_text())
-    # an argument with everything that args.me may say of one
+    # the first argument has every field that args.me knows
     first = whole["arguments"][0]
     first["premises"][0]["annotations"] = [{"start": 1, "end": 3, "source": "ü"}]
     first["premises"].append({"text": "A second \u2028 premise 😀", "stance": "CON"})
@@ -128,7 +128,7 @@ def test_riposte_ranks_and_evaluates_written_arguments(arguments, tmp_path):
     riposte.run([written.task, "-q", "-i", written.documents.parent, "-o", out, "--approach", "elrond"])
     riposte.run(["verify", out, "-i", written.documents.parent, "--task", "controversial"])
     assert "nDCG@5" in riposte.run(["evaluate", written.qrels["quality"], out, "nDCG@5"]).stdout
-    # the same as of the original file
+    # the original file gives the same run
     riposte.run(
         [written.task, "-q", "-i", tmp_path / "source", "--topics", tmp_path / "topics.xml", "-o", tmp_path / "other", "--approach", "elrond"]
     )
@@ -225,7 +225,7 @@ def test_images_with_their_pages(tmp_path):
         original, copy = REPOSITORY / "sample/images" / image[:3] / image, written.documents / image[:3] / image
         for file in filter(Path.is_file, original.rglob("*")):
             if image != chosen[0] and "pages" in file.parts:
-                continue  # ir_datasets 0.6.3 gives pages to the first image alone
+                continue  # in ir_datasets 0.6.3, only the first image has pages
             said = (copy / file.relative_to(original)).read_bytes()
             if file.suffix == ".jsonl":
                 assert [json.loads(line) for line in said.splitlines()] == [

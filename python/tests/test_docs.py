@@ -1,4 +1,4 @@
-"""The examples of the documentation, run one after another as a reader would."""
+"""Runs the examples of the documentation one after another, as a reader would."""
 
 import re
 import shutil

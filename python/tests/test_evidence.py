@@ -1,4 +1,4 @@
-"""The evidence store as data frames, beside what `riposte export evidence` writes."""
+"""Reads the evidence store as data frames, and compares them with the output of `riposte export evidence`."""
 
 import os
 import shutil
@@ -74,14 +74,14 @@ def test_what_is_no_store_is_refused(tmp_path):
         riposte.evidence.tables(tmp_path)
     words = tmp_path / "words 100%?.txt"
     words.write_text("no database, though it is long enough to be one " * 100)
-    with pytest.raises(ValueError, match="is no evidence store"):
+    with pytest.raises(ValueError, match="cannot be read as an evidence store"):
         riposte.evidence.tables(words)
     other = tmp_path / "other#.sqlite"
     with sqlite3.connect(other) as database:
         database.execute("CREATE TABLE page (x)")
-    with pytest.raises(ValueError, match="is no evidence store of riposte"):
+    with pytest.raises(ValueError, match="is not an evidence store of riposte"):
         riposte.evidence.read(other, "page")
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(GOLDEN.read_bytes()[:50_000])
-    with pytest.raises(ValueError, match="is no evidence store that can be read"):
+    with pytest.raises(ValueError, match="cannot be read as an evidence store"):
         riposte.evidence.read(cut, "page")

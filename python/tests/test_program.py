@@ -1,4 +1,4 @@
-"""Finding and running the program."""
+"""Finds and runs the program."""
 
 import os
 import re
@@ -21,7 +21,7 @@ VERSION = re.search(r'^version = "(.*)"', (REPOSITORY / "Cargo.toml").read_text(
 
 
 def program(path: Path, script: str = "exit 0") -> Path:
-    """A program that is a script of the shell."""
+    """Makes a program that is a shell script."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -42,7 +42,7 @@ def test_arguments_input_directory_and_variables_reach_it(tmp_path, monkeypatch)
     monkeypatch.setenv("RIPOSTE_BINARY", str(program(tmp_path / "echo", 'echo "$1|$2|$WORD|$(pwd)|$(cat)"')))
     done = riposte.run([tmp_path / "a b", "*'\"é\n"], input="in ü", cwd=tmp_path, env={"WORD": "set"})
     assert done.stdout == f"{tmp_path}/a b|*'\"é\n|set|{tmp_path.resolve()}|in ü\n"
-    assert riposte.run(["a"]).stdout.endswith("|\n")  # there is nothing to read without input
+    assert riposte.run(["a"]).stdout.endswith("|\n")  # without `input`, standard input is empty
 
 
 def test_faults_are_a_warning():

@@ -1,4 +1,4 @@
-"""PyTerrier transformers, beside what the command line ranks and measures."""
+"""Compares PyTerrier transformers with the rankings and measures of the command line."""
 
 import gzip
 import json
@@ -127,7 +127,7 @@ def test_documents_are_ranked_anew(index):
         assert sorted(group["rank"]) == list(range(len(group)))
         assert list(group.sort_values("rank")["score"]) == sorted(group["score"], reverse=True)
     assert (bm25 >> index.approach("dirichlet", num_results=2))(TOPICS).groupby("qid").size().max() == 2
-    # what a document does not have in this collection is left out
+    # a document that the collection does not have is left out
     strange = pd.DataFrame([["1", TOPICS["query"][0], "no-such-document"]], columns=["qid", "query", "docno"])
     assert dirichlet(strange).empty
 
@@ -137,7 +137,7 @@ def test_columns_of_the_input_are_kept(index):
     found = index.bm25()(queries)
     assert list(found.columns) == ["qid", "query", "query_0", "number", "docno", "score", "rank"]
     assert set(zip(found["qid"], found["query_0"], found["number"])) == {("1", "a", 1.5), ("2", "b", 2.5)}
-    assert list(queries.columns) == ["qid", "query", "query_0", "score", "rank", "number"]  # the input is as it was
+    assert list(queries.columns) == ["qid", "query", "query_0", "score", "rank", "number"]  # the input is unchanged
     shuffled = TOPICS.iloc[[3, 0]]
     assert list(dict.fromkeys(index.bm25()(shuffled)["qid"])) == ["4", "1"]
 
@@ -149,7 +149,7 @@ def test_empty_frames_give_empty_frames(index, passages, monkeypatch):
         (passages.bm25(stances=False), ["qid", "query", "docno", "score", "rank"]),
         (index.bm25() >> index.text_loader(), ["qid", "query", "docno", "score", "rank", "text", "title"]),
     ]:
-        monkeypatch.setenv("RIPOSTE_BINARY", "/nowhere")  # there is nothing to ask for
+        monkeypatch.setenv("RIPOSTE_BINARY", "/nowhere")  # without queries, the program is not started
         found = retriever(pd.DataFrame(columns=["qid", "query"]))
         assert (list(found.columns), len(found)) == (columns, 0)
         assert pt.inspect.transformer_outputs(retriever, ["qid", "query"]) == columns
@@ -242,7 +242,7 @@ def test_what_is_indexed_is_found_and_read_again(tmp_path):
     found = (index.bm25() >> index.text_loader())(pd.DataFrame([["1", "zebra"]], columns=["qid", "query"]))
     expected = {document["docno"]: (document["text"] + " zebra", document["title"]) for document in documents}
     assert {row.docno: (row.text, row.title) for row in found.itertuples()} == expected
-    # again, over what is there
+    # the collection is written again, over the existing one
     with pytest.raises(FileExistsError, match="overwrite=True"):
         riposte.pt.Indexer(index.path).index(documents)
     frame = pd.DataFrame([{"docno": "1", "text": "zebra"}, {"docno": "2", "text": "gnu", "title": "zebra"}, {"docno": "3", "text": "", "more": 1}])
@@ -312,12 +312,12 @@ def test_passages_have_stances(passages):
     assert stances["2", "page-3___1"] is None
     with pytest.warns(riposte.RiposteWarning, match="topic 2 .* does not name two objects"):
         passages.bm25()(topics)
-    # the other way round, as the objects say
+    # with the objects in the opposite order
     turned = passages.bm25()(topics.head(1).assign(query="cats dogs", objects=[("dogs", "cats")]))
     stances = dict(zip(turned["docno"], turned["stance"]))
     assert (stances["page-0___1"], stances["page-1___1"]) == ("SECOND", "FIRST")
     assert turned["objects"][0] == ("dogs", "cats")
-    # an object may have a comma in it
+    # an object can contain a comma
     named = passages.bm25()(topics.head(1).assign(query="cats dogs", objects=[["cats, all of them", "dogs"]]))
     assert dict(zip(named["docno"], named["stance"]))["page-1___1"] == "SECOND"
     with pytest.raises(ValueError, match="the objects of qid '1' are"):
@@ -419,7 +419,7 @@ def test_pyterrier_describes_the_transformers(index):
 
 
 def test_many_queries_are_one_run(index, monkeypatch, tmp_path):
-    """A run of the program for each query would start it a thousand times."""
+    """Starting the program for each query would take too long."""
     count = tmp_path / "count"
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(f'#!/bin/sh\necho x >> {count}\nexec {os.environ["RIPOSTE_BINARY"]} "$@"\n')

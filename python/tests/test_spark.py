@@ -1,4 +1,4 @@
-"""Evidence that is computed on Spark, beside that which one machine computes. Spark runs in processes of its own, as a user starts it."""
+"""Compares evidence that Spark computes with evidence that one machine computes. Spark runs in separate processes, as a user starts it."""
 
 import importlib.util
 import os
@@ -25,7 +25,7 @@ from riposte._stream import FileOfDocument, Stream
 
 SAMPLE = REPOSITORY / "sample"
 
-#: Stands between Spark and the program, and notes each document that it passes on. It dies where it is told to.
+#: A script between Spark and the program. It records each document that it passes on, and dies in chosen documents.
 BETWEEN = """#!{python}
 import os, signal, struct, subprocess, sys, time
 real = ["{program}", *sys.argv[1:]]
@@ -73,7 +73,7 @@ def between(state, poisoned=(), unlucky="", pause=0):
 
 @pytest.fixture(scope="module", autouse=True)
 def without_work_of_spark():
-    """Removes what executors have left: Spark keeps it beside itself, with all that was shipped to them."""
+    """Removes the working directories of executors: Spark leaves them in its own directory, with all files that were shipped."""
     yield
     shutil.rmtree(Path(importlib.util.find_spec("pyspark").origin).parent / "work", ignore_errors=True)
 
@@ -94,14 +94,14 @@ def collection(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(collection, tmp_path_factory):
-    """What one machine computes: the rows, and the run."""
+    """The rows and the run that one machine computes."""
     home = tmp_path_factory.mktemp("alone")
     return contents(riposte("extract", "-i", collection, home / "evidence.sqlite")), run_of(collection, home / "evidence.sqlite")
 
 
 @pytest.fixture(scope="module")
 def computed(collection, tmp_path_factory):
-    """The evidence that Spark computes, and what riposte-spark has said."""
+    """The evidence that Spark computes, and the messages of riposte-spark."""
     output = tmp_path_factory.mktemp("computed") / "evidence"
     return output, extract(THREADS, collection, output)
 
@@ -116,7 +116,7 @@ def riposte(command, *args, code=0):
 
 
 def refused(directory, store):
-    """What the program says when it does not merge a directory."""
+    """The error message of the program when it refuses to merge a directory."""
     done = subprocess.run([PROGRAM, "--no-config", "merge", store, directory], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     return done.stderr
@@ -129,7 +129,7 @@ def run_of(collection, store):
 
 
 def contents(store):
-    """All rows of all tables. Times of files are left out: those of copies are not known."""
+    """All rows of all tables, but without the hash of the files' times: Spark does not send times to the program."""
     rows = []
     with sqlite3.connect(store) as database:
         for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'text_hash' ORDER BY name").fetchall():
@@ -144,7 +144,7 @@ def start(master, source, output, *args, program=PROGRAM):
 
 
 def extract(*args, code=0, **more):
-    """Runs riposte-spark; what it said."""
+    """Runs riposte-spark. Returns its messages."""
     process = start(*args, **more)
     _, said = process.communicate(timeout=300)
     assert process.returncode == code, said
@@ -168,7 +168,7 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     assert "200 documents, 0 of them new or changed" in extract(THREADS, collection, output)
     assert sorted(output.iterdir()) == files
 
-    # a document that has changed is computed anew, and its latest evidence counts
+    # a changed document is computed again, and its latest evidence is merged
     changed = tmp_path / "changed"
     shutil.copytree(collection, changed, copy_function=shutil.copy2)
     document = sorted(changed.glob("images/*/*"))[7]
@@ -179,7 +179,7 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     assert rows == contents(riposte("extract", "-i", changed, tmp_path / "alone.sqlite")) != alone[0]
 
 
-#: Approaches whose candidates are chosen in different ways: the best of all, the best of each sentiment, and those of the crawl.
+#: Approaches that choose their candidates differently: the best images, the best of each sentiment, or all that the crawl found for the topic.
 APPROACHES = ["riposte", "aramis", "jester", "jean-luc-picard", "minsc"]
 
 
@@ -198,10 +198,10 @@ def test_runs_from_shards_are_those_of_one_machine(collection, computed, tmp_pat
         riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", "--approach", name, store)
         run = (tmp_path / name / "run.txt").read_bytes()
         assert run == (tmp_path / f"{name}-alone/run.txt").read_bytes() and found["lines"] == run.count(b"\n") > 0, name
-    # the best scores first, then the candidates
+    # the first round finds the best scores, the second one the candidates
     assert done[1][0]["rounds"] == 2
     assert "into clusters, which no shard can do" in done[-2][0]["error"]
-    assert "riposte-spark images ranks them" in done[-1][0]["error"]
+    assert "rank them with riposte-spark images" in done[-1][0]["error"]
 
 
 def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
@@ -217,7 +217,7 @@ def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     os.kill(executors[0], signal.SIGKILL)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
-    # parts that the executor had begun, or done without a commit, are computed again
+    # parts that the killed executor had begun, or finished without a commit, are computed again
     assert len(begun.read_text().splitlines()) > 200
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
     assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
@@ -233,13 +233,13 @@ def test_a_document_that_ends_the_program_is_a_fault(collection, alone, tmp_path
     passed_over = [row for row in rows if row[0] == "passed_over"]
     assert [row[1] for row in passed_over] == poisoned
     assert all("riposte died in it: passed over" in row[-1] and "signal: 11 (SIGSEGV)" in row[-1] for row in passed_over)
-    # it was tried twice: as one of many, and in a process of its own
+    # each of the two was tried twice: among other documents, and in a separate process
     begun = (tmp_path / "state/begun").read_text().splitlines()
     assert [begun.count(document) for document in poisoned] == [2, 2] and len(begun) == 202
-    # one machine knows what that record means: it passes them over, too
+    # on one machine, the program reads these records and passes the documents over, too
     done = riposte("extract", "-i", collection, tmp_path / "evidence.sqlite", code=1)
     assert contents(done) == rows
-    # and so does the next run
+    # and so does the next run on Spark
     assert "0 of them new" in extract(THREADS, collection, tmp_path / "evidence", program=program)
 
 
@@ -247,8 +247,8 @@ def test_a_program_that_is_killed_is_started_again(collection, alone, tmp_path):
     unlucky = sorted(collection.glob("images/*/*"))[50].name
     program = between(tmp_path / "state", unlucky=unlucky)
     said = extract(THREADS, collection, tmp_path / "evidence", program=program)
-    assert f"riposte died in {unlucky} (signal: 9 (SIGKILL)), and not when it was tried alone" in said
-    # in the task that failed, alone, and in the task's second attempt
+    assert f"riposte died while it computed {unlucky} (signal: 9 (SIGKILL)), but not in a second process" in said
+    # in the task that failed, in the separate process, and in the task's second attempt
     assert (tmp_path / "state/begun").read_text().splitlines().count(unlucky) == 3
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
 
@@ -269,11 +269,11 @@ def test_what_cannot_be_read_is_an_error_that_says_so(tmp_path):
     assert f"there is no image in {tmp_path}" in extract(THREADS, tmp_path, tmp_path / "evidence", code=2)
     assert not (tmp_path / "evidence").exists()
     (tmp_path / "notes").write_text("no Parquet file")
-    assert "riposte-spark: Spark could not do it" in extract(THREADS, SAMPLE, tmp_path / "notes", code=2)
-    # the job fails, and not only what the driver does before
+    assert "riposte-spark: Spark failed: " in extract(THREADS, SAMPLE, tmp_path / "notes", code=2)
+    # here the job fails, and not a step of the driver before it
     program = between(tmp_path / "state", unlucky=sorted((SAMPLE / "images").glob("*/*"))[9].name)
     said = extract("local[2]", SAMPLE, tmp_path / "evidence", program=program, code=2)
-    assert "riposte-spark: Spark could not do it" in said and "not when it was tried alone" in said
+    assert "riposte-spark: Spark failed: " in said and "but not in a second process" in said
     with pytest.raises(AssertionError, match="there is no Parquet file in"):
         merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")
 
@@ -303,14 +303,14 @@ def test_files_are_merged_whatever_their_order_and_directories(evidence, tmp_pat
     write(tmp_path / "one", rows, schema)
     expected = merged(tmp_path / "one", tmp_path / "one.sqlite")
     assert {row[1] for row in expected} == {row["id"] for row in rows}
-    # in directories of their own, one document twice with the same rows, beside files that Spark does not read either
+    # in two directories, which share a document with the same rows, beside files that Spark ignores, too
     write(tmp_path / "many/part=1", rows[3:], schema, row_group_size=1)
     write(tmp_path / "many/part=2", rows[:4], schema, compression="none")
     write(tmp_path / "many/_temporary/0", [rows[0] | {"run": 9}], schema)
     for name in ["_SUCCESS", ".part-0.parquet.crc"]:
         (tmp_path / "many" / name).write_text("x")
     assert merged(tmp_path / "many", tmp_path / "many.sqlite") == expected
-    # a second time, nothing is added, and a later run counts
+    # merging again adds nothing, and only the rows of the latest run are merged
     assert merged(tmp_path / "many", tmp_path / "many.sqlite") == expected
     old = rows[0] | {"page": [], "files": "of an earlier run"}
     write(tmp_path / "many/part=1", [old | {"run": 0}], schema, "part-1.parquet")
@@ -348,7 +348,7 @@ def test_evidence_that_is_damaged_is_refused_and_none_of_it_merged(evidence, tmp
         (tmp_path / "bits/part-0.parquet").write_bytes(cut)
         store = tmp_path / f"bits{number}.sqlite"
         done = subprocess.run([PROGRAM, "--no-config", "merge", store, tmp_path / "bits"], capture_output=True, text=True, timeout=20)
-        # a flipped bit can be in what is not read, such as statistics, or in what is not checked: the hash of all files
+        # a flipped bit can be in bytes that are not read, such as statistics, or that have no checksum: the hash of all files
         assert done.returncode in (0, 2), done.stderr
         if done.returncode == 0:
             assert without_files(contents(store)) == without_files(expected), number

@@ -1,4 +1,4 @@
-"""Evidence that models compute, on executors to which they are shipped. RIPOSTE_TEST_MODELS names the models."""
+"""Computes evidence with models that are shipped to executors. RIPOSTE_TEST_MODELS names the directory of the models."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from test_spark import contents, extract, merged, riposte, without_work_of_spark
 
 
 def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, monkeypatch):
-    assert MODELS, "RIPOSTE_TEST_MODELS names no models"
+    assert MODELS, "RIPOSTE_TEST_MODELS is not set"
     models = tmp_path / "models"
     models.mkdir()
     for name in ["ppocr-v4", "all-minilm-l6-v2"]:

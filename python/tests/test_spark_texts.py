@@ -1,4 +1,4 @@
-"""Text collections that are indexed and searched on Spark, beside one machine."""
+"""Indexes and searches text collections on Spark, and compares the runs with those of one machine."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from generated import SUBJECTS, WORDS, text, write_arguments
 from sessions import PROCESSES, PROGRAM, session
 from test_spark import without_work_of_spark  # noqa: F401
 
-#: A line that is no passage, from 1, and one that is none in the second part of the file.
+#: The numbers of two lines that are not passages, from 1. The second one is not in the first part of the file that Spark reads.
 BROKEN = 17, 19_003
 
-#: Stands between Spark and the program. It waits before it indexes, and dies once where it is told to.
+#: A script between Spark and the program. It waits before it indexes, and dies once in a chosen command.
 BETWEEN = """#!{python}
 import os, signal, sys, time
 real = ["{program}", *sys.argv[1:]]
@@ -45,7 +45,7 @@ def between(state, unlucky="none", pause=0):
 
 @pytest.fixture(scope="module")
 def passages(tmp_path_factory):
-    """20,000 passages and two broken lines; some have the words of others, some their ids."""
+    """20,000 passages and two broken lines. Some passages have the words or the id of another one."""
     directory = tmp_path_factory.mktemp("passages")
     chance = random.Random(4)
     rare = [f"{a}{b}{c}" for a in "bdgklmn" for b in "aeiou" for c in ("ran", "tel", "mon", "dis", "ver")]
@@ -67,7 +67,7 @@ def passages(tmp_path_factory):
 
 
 def alone(task, source, approach, home, code=0):
-    """The run of one machine."""
+    """The run of one machine, and the messages of the program."""
     out = home / f"{task}-{approach}-alone"
     command = [PROGRAM, "--no-config", task, "-i", source, "-o", out, "--approach", approach, "--index", home / "kept", "--numeric", "float"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -92,7 +92,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
         run, said = alone("comparative", passages, name, tmp_path, code=1)
         assert (tmp_path / name / "run.txt").read_bytes() == run and found["lines"] == run.count(b"\n") > 1000, name
         assert found["rounds"] == 1
-        # the same documents can be found, with the same faults
+        # the merged shards have the same documents and the same faults
         again, said_again = alone("comparative", tmp_path / "merged", name, tmp_path / "merged", code=1)
         assert again == run, name
         for line in BROKEN:
@@ -103,7 +103,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
     assert "the index was made for bm25, dirichlet" in done[-2][0]["error"]
     assert "has an index already" in done[-1][0]["error"]
 
-    # a shard that is missing, a part that is damaged, and a directory that is there
+    # a missing shard, a damaged part, and a directory that exists already are errors
     first, *_ = sorted(shards.glob("*.parquet"))
     damaged = bytearray(first.read_bytes())
     first.unlink()
@@ -112,7 +112,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
         ("search", {**search, "index": tmp_path, "output": tmp_path / "x"}),
         cwd=tmp_path,
     )
-    assert "1 of 8 shards are missing" in missing["error"] and "has no index, or one that was not finished" in none["error"]
+    assert "1 of 8 shards are missing" in missing["error"] and "has no finished index" in none["error"]
     assert "1 of 8 are missing" in refused(tmp_path / "index", tmp_path / "new")
     damaged[len(damaged) // 2] ^= 1
     first.write_bytes(damaged)
@@ -147,8 +147,8 @@ def test_processes_that_are_killed_change_nothing(passages, tmp_path):
     os.kill(killed, signal.SIGKILL)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 1, said
-    # shards that the executor had begun, or done without a commit, are made again
-    assert begun.read_text().count("shard count") > 8
+    # shards that the killed executor had begun, or finished without a commit, are made again
+    assert begun.read_text().count("index -q") > 8
     topics = ["--topics", passages / "topics.xml"]
     process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
     _, said = process.communicate(timeout=300)
@@ -160,7 +160,7 @@ def test_processes_that_are_killed_change_nothing(passages, tmp_path):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A collection in several files, two of which are packed, and one of arguments."""
+    """A collection in one file, the same collection in three files, two of which are compressed, and a collection of arguments."""
     home = tmp_path_factory.mktemp("texts")
     chance = random.Random(5)
     (home / "parts").mkdir()

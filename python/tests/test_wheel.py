@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and what it does in an environment that has nothing else."""
+"""Checks the contents of the wheel, and uses it in an environment that has nothing else."""
 
 import os
 import re
@@ -13,15 +13,15 @@ import pytest
 from conftest import HOME, REPOSITORY
 from test_program import VERSION
 
-#: Maximum size in bytes: what the Python Package Index takes. A release build has 20 MB.
+#: Maximum size in bytes: the limit of the Python Package Index.
 MOST_BYTES = 100 << 20
-#: Maximum size of all but the program.
+#: Maximum size in bytes of all files except the program.
 MOST_OTHER_BYTES = 200_000
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """What `pip install ./python` builds, with the program under test in it (cargo.py)."""
+    """The wheel that `pip install ./python` builds, with the program under test (cargo.py)."""
     cargo = os.environ.get("CARGO") or shutil.which("cargo")
     assert cargo, "cargo is not installed"
     out = tmp_path_factory.mktemp("wheel")
@@ -39,7 +39,7 @@ def wheel(tmp_path_factory) -> Path:
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     after = os.stat(os.environ["RIPOSTE_BINARY"])
-    # other tests are running it
+    # other tests are running the program
     assert (after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns), "the program under test was moved or replaced"
     (built,) = out.glob("*.whl")
     return built
@@ -47,11 +47,11 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """The interpreter of a fresh environment with the wheel in it."""
+    """The interpreter of a new environment in which the wheel is installed."""
     directory = tmp_path_factory.mktemp("environment")
     venv.create(directory)
     python = directory / "bin/python"
-    # with the pip of this interpreter: making one for each environment takes seconds
+    # with the pip of this interpreter, because installing pip into each environment takes seconds
     command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", wheel]
     subprocess.run(command, check=True)
     return python

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes tests/golden anew: evidence of the sample, in floats and with the outputs of the models that are here, if there is none, and a run for each name that
-# tests/it/images.rs knows. What riposte keeps beside the evidence stays out of the repository.
+# Makes the files of tests/golden again: the evidence of the sample, if it is missing, and a run for each name in tests/it/images.rs. Evidence is
+# computed in floats, with the models that are installed. Indexes stay in a temporary directory, outside the repository.
 set -eu
 golden=tests/golden
 out=$(mktemp -d)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the golden runs of the text tasks anew: every approach over a small generated collection, without models.
+"""Makes the golden runs of the text tasks again: each approach ranks a small generated collection, without models.
 
     make_texts.py RIPOSTE COLLECTION_TOOLS
 
-Writes tests/golden/texts/TASK/topics.xml and APPROACH.tsv, which tests/it/golden_texts.rs holds each build against. A line is one
-document of the run: topic, document, second column, score as the run has it, and the score that --explain gives in full (empty where
-a document is not explained). Run it only for a change that is meant to change rankings, and read the difference.
+Writes tests/golden/texts/TASK/topics.xml and APPROACH.tsv, with which tests/it/golden_texts.rs compares each build. Each line is a
+document of the run: topic, document, second column, score in the run, and the full-precision score of --explain (empty if the document is
+not explained). Run it only for a change that is meant to change rankings, and read the difference.
 """
 import collections, gzip, json, os, pathlib, re, subprocess, sys, tempfile
 
@@ -27,7 +27,7 @@ def documents(collection):
 
 
 def topics(collection, compares):
-    """Questions of words that some documents have: the generator's own are too rare for a collection as small as this."""
+    """Questions with words that several documents contain. Words of the generator's own topics are too rare in such a small collection."""
     counts = collections.Counter(word for words in documents(collection) for word in words)
     known = sorted(word for word, count in counts.items() if 6 <= count <= 40 and len(word) > 3)
     lines = []
@@ -55,13 +55,13 @@ def main(riposte, tools):
             for name in dict.fromkeys(row["recipe"] for row in listed if row["task"] == task and "recipe" in row):
                 shown = subprocess.run([riposte, "approaches", "show", name, "--task", task], check=True, capture_output=True, text=True).stdout
                 if "\nservice = " in shown:
-                    # a service ranks pages of its own, not the collection
+                    # a service ranks its own pages, not the collection
                     continue
                 command = [riposte, task, "-q", "-i", collection, "--topics", questions, "-o", home / "out", "--index", home / "kept",
                            "--approach", name, "--explain", home / "explain.jsonl"]
                 ran = subprocess.run(command, env=env, capture_output=True, text=True)
                 if "the sentence encoder is not installed" in ran.stderr and ran.returncode == 2:
-                    # nothing is left of it without sentence vectors
+                    # this approach cannot rank without sentence vectors
                     continue
                 ran.check_returncode()
                 explained = {}

@@ -16,7 +16,7 @@ use crate::support::root;
 
 const TASKS: [&str; 4] = ["images", "controversial", "comparative", "rank"];
 
-/// What `riposte approaches` prints with these options.
+/// The output of `riposte approaches` with these options.
 fn listed(options: &[&str]) -> String {
     let home = tempfile::tempdir().unwrap();
     let args = [&["approaches"], options].concat();
@@ -77,14 +77,14 @@ fn a_system_has_figures_and_either_a_recipe_or_a_reason_and_leaderboards_are_in_
             let run = row["run"].as_str().unwrap();
             assert!(
                 seen.insert((row["team"].as_str().unwrap().to_owned(), run.to_owned())),
-                "{run} is there twice"
+                "{run} occurs twice"
             );
             assert_ne!(row.contains_key("recipe"), row.contains_key("why"), "{run}");
             for figure in figures.iter().filter_map(|name| row.get(*name)) {
                 assert!((0.0..=1.0).contains(&figure.as_float().unwrap()), "{run}");
             }
             let score = row[first].as_float().unwrap();
-            assert!(score <= before, "{run} is too low in its leaderboard");
+            assert!(score <= before, "the leaderboard with {run} is not sorted");
             before = score;
         }
     }
@@ -115,7 +115,7 @@ fn the_table_has_every_system_and_every_approach_and_fits_the_screen() {
         let mut lines = part.lines();
         assert!(lines.next().unwrap().ends_with("  approach"), "{part}");
         for row in rows {
-            // the line of the system, then that of its run
+            // a system has two lines: the second one has its run
             let mut head = lines.find(|line| !line.starts_with("   ")).unwrap();
             let tag = lines.next().unwrap().trim_start();
             head = head.strip_prefix("  ").unwrap();
@@ -245,7 +245,7 @@ fn a_new_recipe_parses_with_each_of_its_examples() {
         parse(task, &template).unwrap();
         let lines: Vec<&str> = template.lines().collect();
         let is_example = |line: &str| line.starts_with('#') && !line.starts_with("# ");
-        // lines of an example that stand together belong together
+        // consecutive lines of examples are one example
         let mut start = 0;
         let mut all = lines.clone();
         let mut examples = 0;
@@ -264,7 +264,7 @@ fn a_new_recipe_parses_with_each_of_its_examples() {
         }
         assert!(examples > 5, "{template}");
         parse(task, &all.join("\n")).unwrap();
-        // "# or" stands for the last line that is in force
+        // a line that begins with "# or" is an alternative to the last line above it that is not a comment
         let mut alternatives = 0;
         for (at, line) in lines.iter().enumerate() {
             if let Some(other) = line.strip_prefix("# or ") {
@@ -338,7 +338,7 @@ fn a_mistyped_approach_is_answered_by_the_nearest_name() {
     }
 }
 
-/// A recipe of the user's own: without a source.
+/// A recipe that a user has written: it has no source.
 const MINE: &str = "name = \"mine\"
 
 [[retrieval]]

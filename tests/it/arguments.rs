@@ -1,4 +1,4 @@
-//! The args.me corpus: both versions, one file or several, whole and damaged.
+//! The args.me corpus: both versions, in one file or several, intact and damaged.
 
 use std::fs;
 use std::path::Path;
@@ -97,13 +97,13 @@ fn a_broken_argument_is_named_with_its_line_and_the_others_are_read() {
             "its id has a blank",
         ),
         ("{\"id\": \"x\",\n\"premises\": [}", 3, "expected"),
-        // a quote is missing: the reader must not take what follows for the inside of a string
+        // a quote is missing: the reader must not read the rest of the file as a string
         (
             "{\"id\": \"x, \"premises\": []}",
             2,
             "the file ends inside an argument",
         ),
-        // a brace is missing: the next argument lies inside this one
+        // a brace is missing: the next argument is inside this one
         (
             "{\"id\": \"x\", \"premises\": []",
             3,
@@ -244,7 +244,7 @@ proptest! {
         let at = at.min(bytes.len() - cut);
         bytes.splice(at..at + cut, junk);
         let (arguments, faults) = read(&bytes);
-        // an argument that was not touched may now look like a part of another one
+        // an intact argument can now look like a part of another one, so its id is not checked
         prop_assert!(arguments.len() + faults.len() >= 1);
         prop_assert!(arguments.len() <= 6);
     }

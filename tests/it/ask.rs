@@ -1,5 +1,5 @@
-//! `riposte ask` and debate sheets: a question of one's own is answered as a run would answer it, and what a sheet says of an image or an argument
-//! is in the collection.
+//! `riposte ask` and debate sheets: a user's question is answered as in a run, and the statements of a sheet about an image or an argument are in
+//! the collection.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -26,7 +26,7 @@ fn home() -> (TempDir, PathBuf) {
     (home, evidence)
 }
 
-/// The answer to a question as JSON.
+/// The answer to a question, as JSON.
 #[track_caller]
 fn ask(home: &Path, args: &[&str]) -> Value {
     let mut command = riposte(home, &["ask", "-q", "--json"]);
@@ -88,7 +88,7 @@ fn images_answer_as_a_run_with_this_topic_ranks_them() {
                 string(image, "id").into(),
                 score,
             ));
-            // the file can be opened, and the words are of the collection
+            // the file can be opened, and the words come from the collection
             assert!(Path::new(string(image, "file")).is_file(), "{image}");
             assert!(string(image, "page").starts_with("https://"), "{image}");
             assert!(!string(image, "words").is_empty() && image["argument"].is_null());
@@ -140,8 +140,7 @@ fn the_terminal_shows_both_sides_in_narrow_lines() {
     }
 }
 
-/// For each argument of a collection whether it is for the claim of that topic, as the generator has made it; arguments about other topics are
-/// missing.
+/// For each argument about a topic in a generated collection: whether it supports the topic's claim. Arguments about other topics are missing.
 fn sides_of(collection: &Path, title: &str) -> HashMap<String, bool> {
     let (claim, counter_claim) = question::claims(title);
     let arguments = ArgumentCollection::open(collection).unwrap();
@@ -188,7 +187,7 @@ fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folde
                 let stance = argument["stance"].as_f64().unwrap();
                 let is_pro = string(side, "side") == "PRO";
                 assert_eq!(stance > 0.0, is_pro, "{argument}");
-                // one about another topic, or one that takes no side, is wrong on either
+                // an argument about another topic, or one that takes no side, counts as wrong on both sides
                 let truly = truth.get(string(argument, "id"));
                 right += usize::from(truly == Some(&is_pro));
                 all += 1;
@@ -202,9 +201,9 @@ fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folde
     }
     assert!(
         right * 10 >= all * 9,
-        "{right} of {all} stand on their side"
+        "only {right} of {all} arguments are on the correct side"
     );
-    assert!(folded >= 3, "{folded} repeats are folded");
+    assert!(folded >= 3, "only {folded} repeats were folded");
 }
 
 #[test]
@@ -288,7 +287,7 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
             let likeness = like["likeness"].as_f64().unwrap();
             assert!((-1.0..=1.0 + 1e-6).contains(&likeness));
             near += usize::from(likeness >= 0.5);
-            // the same words in both are as like as can be
+            // sentences with the same words are as similar as possible
             if sentence == own {
                 assert!(likeness > 0.9, "{like}");
             }
@@ -335,7 +334,7 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
     assert!(stderr(&output).contains(text(&page)));
     let sheet = fs::read_to_string(out.join("report/debate-asked.html")).unwrap();
     assert!(sheet.contains("zoos should not be closed"));
-    // asked again in the same place, and of images alone: the report has no sheet any more
+    // a second question in the same directory, about images only: its report has no sheet
     let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
     command.args([
         "--evidence",
@@ -393,7 +392,7 @@ fn passages_say_which_object_they_prefer_and_other_documents_are_quoted() {
     );
     let (exit, shown, error) = dir.run("ask -q --approach bm25 nuclear energy -i plain");
     assert_eq!(exit, 0, "{error}");
-    // the sentence with the words of the question, and no other document
+    // the sentence with the words of the question is printed, and no other document
     assert!(
         shown.contains(" 1. Nuclear power plants make cheap energy."),
         "{shown}"

@@ -1,4 +1,4 @@
-//! Several processes at work on the same things at once: one does the work, the others wait for it.
+//! Several processes that use the same files at once: one does the work, the others wait for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn all_at_once(commands: impl IntoIterator<Item = Command>) -> Vec<Output> {
     children.into_iter().map(wait).collect()
 }
 
-/// The runs of several directories, which must be the same.
+/// The run of each directory; all must be the same.
 fn equal_runs(outs: &[PathBuf]) -> Vec<u8> {
     let runs = outs
         .iter()
@@ -75,7 +75,7 @@ fn four_processes_that_want_one_index_all_succeed() {
         );
     }
     assert!(runs.iter().all(|run| *run == runs[0]));
-    assert!(waited >= 3, "only {waited} have waited");
+    assert!(waited >= 3, "only {waited} processes have waited");
     let alone = home.join("alone");
     succeed(&mut rank(&home.join("ranked0"), &alone));
     assert_eq!(fs::read(alone.join("run.txt")).unwrap(), runs[0]);
@@ -103,7 +103,7 @@ fn two_image_runs_without_evidence_both_succeed() {
     assert_eq!(waited.count(), 2, "one works, and two wait for it");
     let expected = fs::read(at("alone").join("run.txt")).unwrap();
     assert_eq!(equal_runs(&outs), expected);
-    // the index of images, too
+    // the same for the index of images
     let index = || {
         let mut command = riposte(home.path(), &["index", "-i", text(sample()), "--evidence"]);
         command.arg(at("shared.sqlite")).arg("--rebuild");
@@ -135,14 +135,14 @@ fn two_runs_without_sentence_vectors_both_succeed() {
     equal_runs(&outs);
 }
 
-/// A Python program that runs a command in which ^C has its usual effect. A shell may start background processes so that they ignore ^C, and
-/// their children inherit that.
+/// A Python program that runs a command with the default effect of ^C. A shell can start background processes that ignore ^C, and their children
+/// inherit that.
 #[cfg(unix)]
 const WITH_INTERRUPT: &str = "import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])";
 
-/// ^C ends a process that waits for another.
+/// ^C ends a process that waits for another one.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_waiting() {
@@ -196,7 +196,7 @@ fn an_interrupt_ends_the_waiting() {
         child.kill().unwrap();
     }
     let status = child.wait().unwrap();
-    assert!(ended, "it still waits after a minute: {said:?}");
+    assert!(ended, "the process still waits after a minute: {said:?}");
     let interrupt = 2;
     assert_eq!(status.signal(), Some(interrupt), "{status}: {said:?}");
     drop(held);

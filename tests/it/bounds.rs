@@ -1,4 +1,4 @@
-//! Bounds on what is read of a file and of a text, and characters that a terminal would obey.
+//! Limits for reading files and texts, and characters that would control a terminal.
 
 use riposte::evidence::page;
 use riposte::score::object_stance::Objects;
@@ -9,9 +9,9 @@ use crate::support::files::{gzip, json_lines, write};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
 
-/// A compressed file of these bytes, `times` times one after another.
+/// A compressed file whose content is these bytes, `times` times.
 fn repeated(bytes: &[u8], times: usize) -> Vec<u8> {
-    // a gzip file may have several members
+    // a gzip file can have several members
     gzip(bytes).repeat(times)
 }
 

@@ -1,4 +1,4 @@
-//! `riposte cache`: what is stored is listed, and only that is removed.
+//! `riposte cache`: lists the entries of the cache, and removes nothing else.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::support::files::{json_lines, text, write};
 use crate::support::program::{WorkDir, code, rank_arguments, riposte, stderr, stdout, succeed};
 use crate::support::sample;
 
-/// A directory whose cache has the evidence and the index of a copy of the sample's first image, in `images`, and the index of passages, in `texts`.
+/// A directory with a cache: it has the evidence and the index of the sample's first image, and the index of the passages in `texts`.
 fn filled() -> WorkDir {
     let passage = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n";
     let dir = WorkDir::with(&[("texts/passages.jsonl", passage.as_bytes())]);
@@ -26,7 +26,7 @@ fn filled() -> WorkDir {
         let (code, _, said) = dir.run(&line);
         assert_eq!(code, 0, "{said}");
     }
-    // the hashes of a collection's files are stored once these have not changed for some seconds
+    // riposte stores the hashes of a collection's files only when the files have not changed for some seconds, so the test writes them
     write(
         &dir.path("cache/riposte/.contents-0123456789ab.json"),
         "{\"files\":[],\"checksum\":\"0123\"}\n",
@@ -40,7 +40,7 @@ fn listed(dir: &WorkDir) -> Vec<Value> {
     json_lines(&out)
 }
 
-/// The kinds of entries, each with the last component of its collection's path.
+/// The kind of each entry, with the last component of its collection's path.
 fn kinds(dir: &WorkDir) -> BTreeSet<(String, String)> {
     let entries = listed(dir).into_iter();
     entries
@@ -95,7 +95,7 @@ fn what_is_stored_is_listed_with_its_collection_and_size() {
     for part in ["evidence", "index", text(sample()), "ago", "KiB"] {
         assert!(table.contains(part), "{part}: {table}");
     }
-    // a collection that is gone is still named
+    // a collection that was moved is still named
     fs::rename(dir.path("texts"), dir.path("moved")).unwrap();
     assert!(dir.run("cache list").1.contains("texts (gone)"));
 }
@@ -145,7 +145,7 @@ fn what_was_not_used_for_a_time_is_removed() {
         names(path).iter().for_each(|name| age(&path.join(name)));
         age(path);
     }
-    // the collections were used since
+    // the collections were used later than that
     assert!(
         dir.run("cache clear --yes --older-than 30d")
             .2
@@ -177,7 +177,7 @@ fn what_is_locked_stays() {
             .find(|n| n.starts_with(start) && n.ends_with(end));
         File::open(cache.join(found.unwrap())).unwrap()
     };
-    // an extraction holds the lock of the store, and every command holds that of the collection
+    // an extraction locks the store, and every command locks the collection
     let store = of("sample-", ".sqlite.lock");
     store.lock().unwrap();
     let texts = of(".collection-texts-", "");
@@ -197,10 +197,10 @@ fn what_is_locked_stays() {
         "{said}"
     );
     assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[2]]));
-    // unlocked, not only closed: a process that another test starts at this moment has the files open, too
+    // the locks are released explicitly, because a process that another test starts at this moment can have the files open, too
     store.unlock().unwrap();
     texts.unlock().unwrap();
-    // a transaction of SQLite's
+    // an open transaction also protects the store
     let file = names(&cache)
         .into_iter()
         .find(|n| n.ends_with(".sqlite"))
@@ -214,7 +214,7 @@ fn what_is_locked_stays() {
     assert_eq!(names(&cache), BTreeSet::new());
 }
 
-/// What a command uses stays until its end, even where it holds no lock on the file itself.
+/// Files that a command uses remain until it ends, even if it does not lock them.
 #[cfg(unix)]
 #[test]
 fn what_a_running_command_uses_stays() {
@@ -233,7 +233,10 @@ fn what_a_running_command_uses_stays() {
         found.any(|entry| File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err()))
     };
     while !is_locked() {
-        assert!(start.elapsed() < Duration::from_secs(60), "no lock");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "no lock was taken"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
     let signal = |name: &str| {
@@ -248,7 +251,7 @@ fn what_a_running_command_uses_stays() {
     let after = names(&cache);
     signal("-CONT");
     assert!(child.wait().unwrap().success());
-    // a stopped process may have stored nothing yet; whatever it has stored is still there
+    // the stopped process has perhaps not stored the hashes yet; everything else that it has stored must remain
     let hashes = |name: &String| name.starts_with(".contents-");
     let kept: BTreeSet<_> = before.into_iter().filter(|name| !hashes(name)).collect();
     assert!(
@@ -259,7 +262,7 @@ fn what_a_running_command_uses_stays() {
     assert!(code(&cleared) <= 1);
     let run = fs::read(out.join("run.txt")).unwrap();
     assert!(!run.is_empty());
-    // and what was built meanwhile can be used and removed
+    // the index that was built meanwhile can be used and removed
     let mut second = rank_arguments(&dir.path(""), input.path(), &out);
     succeed(second.args(["--approach", "bm25"]));
     assert_eq!(fs::read(out.join("run.txt")).unwrap(), run);
@@ -280,7 +283,7 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
     write(&at("thesis.sqlite"), "years of work");
     write(&at(".hidden"), "");
     write(&at(".contents-aaaaaaaaaaaa.json"), "[]");
-    // names of riposte's with other contents
+    // names in riposte's style, with other contents
     write(&at("mine-0123456789ab.sqlite"), "years of work");
     let other = rusqlite::Connection::open(at("other-0123456789ab.sqlite")).unwrap();
     other
@@ -341,7 +344,7 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
     assert_eq!(names(&cache), foreign);
     assert_eq!(dir.read("precious/work.sqlite"), "years of work");
     assert_eq!(names(&at("mixed-0123456789ab-01234567.index")).len(), 2);
-    // and none of them can be named
+    // a foreign file cannot be removed by its name either
     assert_eq!(dir.run("cache clear --yes thesis.sqlite").0, 2);
 }
 

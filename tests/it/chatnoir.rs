@@ -1,4 +1,4 @@
-//! ChatNoir is asked by the approach of that name. A server on the loopback interface takes its place.
+//! The approach `chatnoir` sends its queries to ChatNoir. In these tests, a server on the loopback interface takes its place.
 
 mod answers;
 mod client;
@@ -18,18 +18,18 @@ use server::{Reply, Server};
 
 const KEY: &str = "Xk7-not-a-real-key_09";
 
-/// A result with what a run needs.
+/// A result with the fields that a run needs.
 fn hit(id: &str, score: f64) -> Value {
     json!({"score": score, "index": "cw12", "trec_id": id, "title": "a page"})
 }
 
-/// An answer of ClueWeb12.
+/// An answer with results of ClueWeb12.
 fn answer(total: usize, hits: Vec<Value>) -> Reply {
     let meta = json!({"query_time": 1, "total_results": total, "indices": ["cw12"]});
     Reply::json(json!({"meta": meta, "results": hits}))
 }
 
-/// A directory with these topics, by title, in `in/`.
+/// A directory with topics in `in/`, given by their titles.
 fn topics(titles: &[&str]) -> WorkDir {
     let topics: String = (1..)
         .zip(titles)
@@ -41,7 +41,7 @@ fn topics(titles: &[&str]) -> WorkDir {
     )])
 }
 
-/// `riposte comparative --approach chatnoir` in the directory, which asks that server.
+/// `riposte comparative --approach chatnoir` in the directory; its requests go to this server.
 fn asking(dir: &WorkDir, server: &Server, more: &[&str]) -> Command {
     let line = "comparative -i in -o out --index kept --approach chatnoir";
     let args: Vec<&str> = line.split(' ').chain(more.iter().copied()).collect();
@@ -57,7 +57,7 @@ fn asking(dir: &WorkDir, server: &Server, more: &[&str]) -> Command {
     command
 }
 
-/// Runs it; the exit code and standard error, which never has the key in it.
+/// Runs the command. Returns the exit code and standard error, which must never contain the key.
 fn ask(dir: &WorkDir, server: &Server, more: &[&str]) -> (i32, String) {
     let output = asking(dir, server, more).output().unwrap();
     let said = stderr(&output);
@@ -272,7 +272,7 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
     child.wait().unwrap();
     assert!(!dir.path("out/run.txt").exists());
 
-    // the same server, which answers now
+    // the same server answers now
     stuck.answer_by(move |_, request| answer(1, vec![hit(id(request), 1.0)]));
     stuck.requests();
     assert_eq!(ask(&dir, &stuck, &[]).0, 0);
@@ -282,7 +282,7 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
     let run = dir.read("out/run.txt");
     assert_eq!(documents(&run), ["a", "b"]);
 
-    // without a key, too
+    // stored answers need no key
     let mut again = asking(&dir, &stuck, &[]);
     let output = again.env_remove("CHATNOIR_API_KEY").output().unwrap();
     assert_eq!(code(&output), 0);
@@ -347,7 +347,7 @@ fn the_key_is_in_no_file_even_if_the_answer_has_it_in_an_address() {
     let server = Server::start(|_, request| {
         let mut hit = hit("a", 2.5);
         let key = request["apikey"].as_str().unwrap();
-        // as today's server does with a token
+        // today's server does the same with a token
         hit["cache_uri"] = json!(format!("https://cache.example/?uuid=x&apikey={key}"));
         hit["explanation"] = json!({"value": 2.5, "description": key, "details": []});
         answer(1, vec![hit])

@@ -1,7 +1,8 @@
-//! The claims of both sides of topics, against tables that were written and read by people: what is right, not what is printed.
+//! The claims of both sides of topics, compared with tables that people have written and read: the claims must be correct, and not only
+//! unchanged.
 //!
-//! Tables are in tests/it/data: claims.tsv has the hundred topics of the image task, questions.tsv other titles, statements.tsv statements and
-//! their negations, comparisons.tsv the comparative questions of 2020 to 2022 with their two objects.
+//! The tables are in tests/it/data: claims.tsv has the hundred topics of the image task, questions.tsv other titles, statements.tsv statements
+//! and their negations, and comparisons.tsv the comparative questions of 2020 to 2022 with their two objects.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use riposte::trec::topic::{self, Topic};
 use crate::support::need::{Data, need};
 use crate::support::program::WorkDir;
 
-/// The rows of a table behind its first line, each split at tabs into this number of fields.
+/// The rows of a table without its first line, each split at tabs into this number of fields.
 fn rows<const N: usize>(table: &'static str) -> Vec<[&'static str; N]> {
     let rows = table.lines().skip(1);
     rows.map(|row| {
@@ -32,7 +33,7 @@ fn comparisons() -> Vec<[&'static str; 6]> {
     rows(include_str!("data/comparisons.tsv"))
 }
 
-/// Panics with all rows whose claims are others than those of the table.
+/// Panics with all rows whose claims differ from those in the table.
 #[track_caller]
 fn assert_claims<'a>(rows: impl IntoIterator<Item = [&'a str; 3]>) {
     let mut wrong = Vec::new();
@@ -64,7 +65,7 @@ fn each_topic_of_the_image_task_has_the_polarity_that_a_reader_gives_it() {
         let expected = match polarity {
             "for" => Polarity::For,
             "against" => Polarity::Against,
-            // PRO has no position towards the subject
+            // a PRO answer has no position on the subject
             _ => continue,
         };
         let topic = &topic::parse(&format!(
@@ -141,7 +142,7 @@ fn the_tables_have_all_topics_of_the_lab() {
     }
 }
 
-/// The objects that 2022's file lists are those of its titles. One of its 50 lists "major in philosophy" beside "psychology".
+/// The objects in the file of 2022 are the objects of the titles, except in one topic: it lists "major in philosophy" beside "psychology".
 #[test]
 fn objects_read_from_titles_are_those_that_are_listed() {
     let Some(file) = need(Data("passages/topics-task-2-2022.xml")) else {

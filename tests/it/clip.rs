@@ -1,4 +1,4 @@
-//! CLIP compared with Hugging Face's implementation, on small random checkpoints (tests/reference/encoders.py).
+//! Compares CLIP with Hugging Face's implementation, on small random checkpoints (tests/reference/encoders.py).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -55,7 +55,7 @@ fn picture(width: u32, height: u32) -> RgbImage {
     })
 }
 
-/// The checkpoints, with the mean and standard deviation of their preprocessing.
+/// The checkpoints, each with the mean and the standard deviation of its preprocessing.
 const CHECKPOINTS: [(&str, [f32; 3], [f32; 3]); 2] = [
     ("tiny-clip", [0.5, 0.4, 0.3], [0.2, 0.25, 0.3]),
     (
@@ -76,7 +76,7 @@ fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
     (clip, expected)
 }
 
-/// Each checkpoint, computed by each implementation.
+/// Each checkpoint, loaded by each implementation.
 fn by_each_implementation() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
     CHECKPOINTS.iter().flat_map(|(name, ..)| {
         Backend::ALL.iter().map(move |&backend| {
@@ -103,7 +103,7 @@ fn pixels_are_those_of_pillow() {
                     at(c, y, x)
                 );
             }
-            // in whole levels: a difference of one level in one pixel changes two sums
+            // in integers, so that a difference of one level in one pixel changes two sums
             let level = |c: usize, y, x| ((at(c, y, x) * std[c] + mean[c]) * 255.0).round() as i64;
             for c in 0..3 {
                 let rows: Vec<i64> = (0..height)
@@ -353,7 +353,7 @@ fn pixels_of_another_model_are_refused() {
     );
 }
 
-/// The published configurations, with the keys that the published files have.
+/// The published configurations, with the keys of the published files.
 #[test]
 fn published_configurations_ask_for_the_published_tensors() {
     let towers = |text: [usize; 4], vision: [usize; 5], projection: usize| {
@@ -368,7 +368,7 @@ fn published_configurations_ask_for_the_published_tensors() {
     };
     let base = [512, 2048, 12, 8];
     let large = [768, 3072, 12, 12];
-    // the number of parameters of both towers and the projections: that of the published checkpoint without logit_scale
+    // the number of parameters in both towers and the projections, which is the number in the published checkpoint without logit_scale
     let cases = [
         (json!({}), 151_277_312),
         (towers(base, [768, 3072, 12, 12, 16], 512), 149_620_736),
@@ -480,7 +480,7 @@ fn clip_shapes(config: &Value) -> BTreeMap<String, Vec<usize>> {
     shapes
 }
 
-/// Writes the header of 32-bit tensors of these shapes; returns the open file and the number of bytes that must follow.
+/// Writes the header for 32-bit tensors of these shapes. Returns the open file and the number of bytes that must follow.
 fn write_header(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) -> (File, u64) {
     let mut header = serde_json::Map::new();
     let mut end = 0;
@@ -500,14 +500,14 @@ fn write_header(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) -> (File, u64
     (file, end as u64)
 }
 
-/// Writes a checkpoint of the right size whose weights take no room on the disk.
+/// Writes a checkpoint of the right size as a sparse file, so its weights need no space on the disk.
 fn write_sparse(dir: &Path, shapes: &BTreeMap<String, Vec<usize>>) {
     let (file, bytes) = write_header(dir, shapes);
     let header = file.metadata().unwrap().len();
     file.set_len(header + bytes).unwrap();
 }
 
-/// A random checkpoint whose vision tower has four layers of `width`, wide enough for the code that real models run.
+/// A random checkpoint whose vision tower has four layers of `width`. Towers of this width run the same code as real models.
 fn checkpoint_of_width(width: usize) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let config = json!({"projection_dim": width,

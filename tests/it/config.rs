@@ -1,4 +1,4 @@
-//! riposte.toml, as users find and write it.
+//! riposte.toml: where it is found, and what it can contain.
 
 use std::fs;
 use std::process::Output;
@@ -15,7 +15,7 @@ fn run(dir: &WorkDir, variables: &[(&str, &str)], line: &str) -> Output {
     command.current_dir(dir.path("")).output().unwrap()
 }
 
-/// The value of an option and its source, as `riposte config` says.
+/// The value of an option and its source, as `riposte config` prints them.
 fn in_force(dir: &WorkDir, variables: &[(&str, &str)], line: &str, name: &str) -> (String, String) {
     let output = run(dir, variables, &format!("config --json{line}"));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -60,11 +60,11 @@ fn what_is_typed_goes_before_the_environment_and_that_before_the_file() {
         let of = |variables: &[(&str, &str)], line: &str| in_force(&dir, variables, line, name);
         let (value, source) = of(&[], "");
         assert_eq!(source, "riposte.toml");
-        // the temporary directory may be a link
+        // the path can differ, because the temporary directory can be a link
         assert!(value == filed || value.ends_with("/kept"), "{value}");
         let environment = [(variable, "5")];
         assert_eq!(of(&environment, ""), ("5".into(), format!("${variable}")));
-        // set to nothing is not set
+        // an empty variable counts as not set
         assert_eq!(of(&[(variable, "")], "").1, "riposte.toml");
         let typed = format!(" --{name} 7");
         assert_eq!(
@@ -83,7 +83,7 @@ fn the_working_directory_goes_before_the_users_configuration_and_a_named_file_be
     write(&dir.path("config/riposte/riposte.toml"), "tag = \"user\"\n");
     assert_eq!(tag(&[], ""), "user");
     write(&dir.path("riposte.toml"), "threads = 2\n");
-    // one file is used, not the sum of both
+    // only one file is read: the values of both are not combined
     assert_eq!(tag(&[], ""), "");
     write(&dir.path("riposte.toml"), "tag = \"here\"\n");
     assert_eq!(tag(&[], ""), "here");
@@ -146,7 +146,7 @@ fn a_wrong_configuration_is_refused_before_any_work_and_the_line_is_named() {
             assert_eq!(stdout(&output), "");
         }
         assert!(!dir.path("out").exists() && !dir.path("kept").exists());
-        // what shells and packages call
+        // shells and packages call these commands
         assert_eq!(code(&run(&dir, &[], "completions bash")), 0);
         assert_eq!(code(&run(&dir, &[], "man")), 0);
         assert_eq!(code(&run(&dir, &[], "--version")), 0);
@@ -189,7 +189,7 @@ fn a_run_uses_the_values_and_says_so_and_its_metadata_do() {
         assert!(yaml().contains(part), "{part}: {}", yaml());
     }
     let kept = || fs::read_dir(dir.path("kept")).map_or(0, Iterator::count);
-    assert!(kept() > 1, "the index is in the cache that was named");
+    assert!(kept() > 1, "the index is in the chosen cache directory");
     let (run_of_yours, _) = rank(" --tag yours");
     assert!(run_of_yours.lines().all(|line| line.ends_with(" yours")));
     assert!(!yaml().contains("tag: mine"), "{}", yaml());
@@ -200,7 +200,7 @@ fn a_run_uses_the_values_and_says_so_and_its_metadata_do() {
     assert!(!said.contains("configuration") && !yaml().contains("Jeanne"));
 }
 
-/// Each command that has one of the options has the file's value. `nowhere` ends them before any work.
+/// The value in the file applies to each command that has the option. The missing input `nowhere` ends the commands before any work.
 #[test]
 fn every_command_that_has_an_option_has_its_value() {
     let dir = WorkDir::new();
@@ -228,7 +228,7 @@ fn every_command_that_has_an_option_has_its_value() {
         let is_run = command.contains(" -o out");
         assert_eq!(first.contains("tag mine"), is_run, "{command}: {said}");
     }
-    // a command with such an option that is not in this list would not be tested
+    // each command with this option must be in the list, because the others are not tested
     let help = stdout(&run(&dir, &[], "--help"));
     let (_, listed) = help.split_once("\nCommands:\n").unwrap();
     let listed = listed.lines().take_while(|line| !line.is_empty());
@@ -266,15 +266,15 @@ fn evidence_goes_to_the_cache_of_the_configuration() {
         names.find(|name| name.starts_with("sample-") && name.ends_with(".sqlite"))
     };
     assert!(stores().is_some());
-    assert!(!dir.path("cache").exists(), "the user's cache directory");
-    // commands that read it look in the same place
+    assert!(!dir.path("cache").exists(), "the default cache was used");
+    // commands that read the evidence look in the same directory
     let exported = run(
         &dir,
         &[],
         &format!("export evidence -i {} -o tables", text(sample())),
     );
     assert_eq!(code(&exported), 0, "{}", stderr(&exported));
-    // a place that was chosen and cannot be written is an error, not another place
+    // if the chosen directory cannot be written, this is an error: no other directory is used
     write(&dir.path("file"), "");
     let refused = run(
         &dir,

@@ -1,5 +1,5 @@
-//! riposte where TIRA runs it: a user without a name and a home, an input that cannot be written, and few directories that can. The image itself
-//! is tried by tests/container.sh.
+//! riposte in the environment of TIRA: a user without a name and a home, a read-only input, and few directories that can be written.
+//! tests/container.sh tests the image itself.
 #![cfg(unix)]
 
 use std::fs;
@@ -14,10 +14,10 @@ use crate::support::files::{entries, name, text};
 use crate::support::program::{code, stderr};
 use crate::support::sample;
 
-/// A user that no machine knows by name.
+/// A user id that has no name on any machine.
 const USER: u32 = 12_345;
 
-/// A directory with the output directory `out`, which every user may write, and `tmp`.
+/// A directory with the output directory `out`, which every user can write, and `tmp`.
 fn container(mode_of_tmp: u32) -> TempDir {
     let dir = TempDir::new().unwrap();
     for (name, mode) in [("", 0o755), ("out", 0o777), ("tmp", mode_of_tmp)] {
@@ -28,8 +28,8 @@ fn container(mode_of_tmp: u32) -> TempDir {
     dir
 }
 
-/// `riposte images` on some images of the sample with an environment of three variables, without HOME. Only root can become another user; for
-/// others, HOME is `/`, as Docker sets it for a user without a name.
+/// `riposte images` on some images of the sample, with only three environment variables and without HOME. Only root can become another user. For
+/// other users, HOME is `/`, as Docker sets it for a user without a name.
 fn images(dir: &Path, more: &[&str]) -> Output {
     command(dir, more).output().unwrap()
 }

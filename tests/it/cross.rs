@@ -1,4 +1,4 @@
-//! A cross-encoder's scores against sentence-transformers' (tests/reference/encoders.py).
+//! Compares a cross-encoder's scores with those of sentence-transformers (tests/reference/encoders.py).
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn scores_are_those_of_sentence_transformers() {
                 pair.score
             );
         }
-        // padded to the longest text of the batch
+        // in a batch, texts are padded to the longest one
         let together: Vec<&str> = expected.iter().map(|pair| pair.text.as_str()).collect();
         let scores = model.score(&expected[0].topic, &together).unwrap();
         for (score, text) in scores.iter().zip(&together) {
@@ -108,7 +108,7 @@ fn a_damaged_checkpoint_is_named() {
         &|dir| fs::remove_file(dir.join("model.safetensors")).unwrap(),
         "model.safetensors",
     );
-    // a pair needs three special tokens and has no room for a word then, though a single text would
+    // a pair needs three special tokens, which leave no room for a word; a single text would have room
     refused(
         &|dir| {
             edit_json(&dir.join("config.json"), |config| {

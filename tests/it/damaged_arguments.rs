@@ -1,5 +1,5 @@
-//! After a broken argument, reading goes on. It finds the arguments that a simpler, slow reader finds, in time that is linear in the size
-//! of the file.
+//! After a broken argument, the reader continues. It finds the same arguments as a simpler, slow reader, in a time that is linear in the size of
+//! the file.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use riposte::collection::arguments::ArgumentCollection;
 use serde::Deserialize;
 
-/// What a reader returns one after another: the id of an argument, or the line of a fault.
+/// An item that a reader returns: the id of an argument, or the line of a fault.
 #[derive(Debug, PartialEq)]
 enum Read {
     Argument(String),
@@ -27,7 +27,7 @@ fn read(bytes: &[u8]) -> Vec<Read> {
     read.collect()
 }
 
-/// The former reader, which counted braces anew from each place where an argument may begin. Its time grew with the square of the file.
+/// The former reader, which counts braces again from each position where an argument can begin. Its time grows with the square of the file.
 mod oracle {
     use super::*;
 
@@ -116,7 +116,7 @@ mod oracle {
                 at = next;
                 match bytes[at] {
                     b']' => {
-                        // the bracket itself is not one that opens
+                        // the bracket itself does not open another one
                         continue 'outside;
                     }
                     b'{' => {}
@@ -159,7 +159,7 @@ mod oracle {
     }
 }
 
-/// Pieces of which arguments, and damaged ones, consist.
+/// Pieces of intact and damaged arguments.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-d]".prop_map(|id| format!(
@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// Reads texts of growing sizes. The time may grow at most ten times as fast as the size.
+/// Reads texts of growing sizes. The time per byte can grow at most tenfold.
 #[track_caller]
 fn assert_linear(name: &str, text: impl Fn(usize) -> String) {
     let mut first: Option<Duration> = None;
@@ -208,7 +208,7 @@ fn assert_linear(name: &str, text: impl Fn(usize) -> String) {
         let read = read(&bytes);
         let took = start.elapsed();
         assert!(!read.is_empty());
-        // 20 ms are within the noise
+        // 20 ms are in the range of the noise
         let unit = first.get_or_insert(took.max(Duration::from_millis(20)));
         let linear = *unit * (size / 10_000) as u32;
         assert!(

@@ -1,4 +1,4 @@
-//! Dense search: the sentence vectors of a whole collection, as a user runs it.
+//! Dense search: the sentence vectors of a whole collection, computed and searched as by a user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +61,7 @@ fn with_arguments(arguments: &[(&str, &str)]) -> WorkDir {
     dir
 }
 
-/// riposte with the words of a line, in a directory; with the models if there are any.
+/// riposte with the words of a line as arguments, in a directory. It has models if `models` is given.
 fn command(dir: &WorkDir, models: Option<&Path>, line: &str) -> Command {
     let args: Vec<&str> = line.split(' ').collect();
     let mut command = riposte(&dir.path(""), &args);
@@ -72,7 +72,7 @@ fn command(dir: &WorkDir, models: Option<&Path>, line: &str) -> Command {
     command
 }
 
-/// Runs an approach, which must exit with 0; the run.
+/// Runs an approach, which must exit with 0. Returns the run.
 #[track_caller]
 fn ranked(dir: &WorkDir, models: Option<&Path>, approach: &str) -> String {
     let line = format!(
@@ -82,7 +82,7 @@ fn ranked(dir: &WorkDir, models: Option<&Path>, approach: &str) -> String {
     dir.read("out/run.txt")
 }
 
-/// The files with sentence vectors of passages, as far as there are any.
+/// The files with sentence vectors of passages; there can be none.
 fn vector_files(dir: &WorkDir) -> Vec<PathBuf> {
     if !dir.path("kept").is_dir() {
         return Vec::new();
@@ -92,7 +92,7 @@ fn vector_files(dir: &WorkDir) -> Vec<PathBuf> {
     files
 }
 
-/// The only one of [`vector_files`].
+/// The only file of [`vector_files`].
 fn vector_file(dir: &WorkDir) -> PathBuf {
     let files = vector_files(dir);
     assert_eq!(files.len(), 1, "{files:?}");
@@ -177,7 +177,7 @@ fn a_sum_with_bm25_takes_what_either_of_the_two_finds() {
     }
     assert_eq!(explained.len(), run.lines().count());
     assert!(dense_alone > 0, "{run}");
-    // two words are no sentence of six, so Skeletor has no passage of them, and no word of the topics is in them
+    // a4 has fewer than six words: so it has no sentence vector for Skeletor, and it has no word of the topics
     assert!(!run.contains(" a4 "), "{run}");
 }
 
@@ -222,7 +222,7 @@ fn the_manifold_ranks_the_neighbours_of_the_first_documents() {
             neighbours.len() <= 2 * 9 && neighbours.len() >= 9,
             "{neighbours:?}"
         );
-        // each has one passage: 1 for itself, and the weights of the eight others sum to log₂ 8
+        // each document has one passage: it adds 1 for itself, and the weights of the eight others sum to log₂ 8
         let sum: f64 = neighbours.iter().map(|(_, score)| score).sum();
         assert!(
             (sum - 2.0 * (1.0 + 3.0)).abs() < 0.002,
@@ -348,7 +348,7 @@ fn a_killed_encoding_goes_on_where_it_was() {
         let command = command.stderr(Stdio::null());
         let before = kept.last().copied().unwrap_or(0);
         let mut child = command.spawn().unwrap();
-        // killed as soon as more is stored, unless it has ended
+        // kills the process as soon as it has stored more vectors, unless it has ended
         while child.try_wait().unwrap().is_none() {
             let files = vector_files(&dir);
             let count = files.first().and_then(|file| {
@@ -366,10 +366,7 @@ fn a_killed_encoding_goes_on_where_it_was() {
         kept.push(stored(&dir));
     }
     assert!(kept[0] > 0 && kept[0] < 300, "{kept:?}");
-    assert!(
-        kept.is_sorted(),
-        "nothing that was stored is lost: {kept:?}"
-    );
+    assert!(kept.is_sorted(), "stored vectors were lost: {kept:?}");
     assert_eq!(ranked(&dir, models, "skeletor"), expected);
 }
 
@@ -405,7 +402,7 @@ fn damaged_vectors_are_computed_anew_or_named() {
         }
     }
     assert!(equal > 0, "{named} errors");
-    // a record that is damaged for certain
+    // a record that is certainly damaged
     fs::write(&file, &whole).unwrap();
     let connection = Connection::open(&file).unwrap();
     let update = "UPDATE passage_vectors SET vectors = zeroblob(length(vectors)) WHERE id = 'a2'";

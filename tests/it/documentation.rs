@@ -173,7 +173,7 @@ fn run_page(page: &Page, programs: &Path, models: &Path) -> Vec<String> {
 #[test]
 fn every_command_runs_on_the_sample() {
     let models = ["ppocr-v4", "all-minilm-l6-v2", "afinn"];
-    if models.iter().any(|name| need(&Model(name)).is_none()) || need(&Python).is_none() {
+    if models.iter().any(|name| need(Model(name)).is_none()) || need(Python).is_none() {
         return;
     }
     let models = Models::at(None).unwrap();

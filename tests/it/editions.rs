@@ -1,4 +1,4 @@
-//! The years of the image task: candidates that are ranked anew (2023), premises (2024) and claims (2025).
+//! The editions of the image task: candidates to rank again (2023), premises (2024) and claims (2025).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// A generated collection in the form of 2025: 12 claims of 6 topics, 40 images.
+/// A generated collection in the format of 2025: 12 claims of 6 topics, 40 images.
 fn claims(dir: &WorkDir) {
     let path = dir.path("claims");
     succeed(&mut collection_tools(&[
@@ -37,7 +37,7 @@ fn answers(run: &str) -> BTreeMap<String, Vec<String>> {
     lists
 }
 
-/// The mean nDCG@5 of a run by the judgements of the collection.
+/// The mean nDCG@5 of a run, with the judgements of the collection.
 fn effectiveness(dir: &WorkDir, run: &str) -> f64 {
     let (code, said, error) = dir.run(&format!(
         "evaluate claims/qrels.txt {run} nDCG@5 --format tsv"
@@ -67,10 +67,10 @@ fn every_claim_of_2025_is_served_by_each_approach() {
             code == 0 && said.ends_with("results.jsonl: valid\n"),
             "{said}"
         );
-        // images that are drawn by chance would have far less
+        // randomly chosen images would have a far smaller value
         assert!(effectiveness(&dir, &format!("out/{name}")) > 0.6, "{name}");
     }
-    // the captions name the subject, and the words of the first claim are those of the first caption that is listed
+    // captions name the subject: the best image for the first claim has a caption with the words of that claim
     let best = &answers(&dir.read("out/claims-caption/results.jsonl"))["1-1"][0];
     let caption = dir.read(&format!(
         "claims/images/{}/{best}/image-caption.txt",
@@ -167,7 +167,7 @@ fn premises_of_2024_are_searched_for_and_ten_images_are_explained() {
         lists.len() == 2 && lists.values().all(|list| list.len() == 10),
         "{lists:?}"
     );
-    // the claims are the same, so that only the premises can tell them apart
+    // the claims of both are the same, so only the premises distinguish them
     assert_ne!(lists["1"], lists["2"]);
     let rationale = |line: &Value| line["rationale"].as_str().unwrap().to_owned();
     let first = json_lines(&run)
@@ -225,7 +225,7 @@ fn only_candidates_are_ranked_anew() {
     let dir = WorkDir::new();
     let home = dir.path("");
     let all = listed(&rank_sample(&home, &[]).1.unwrap());
-    // every second image that is listed for topic 1. The id of the first gets eight more digits, as the evaluator of 2023 has them
+    // every second image that is listed for topic 1. The first id gets eight more digits, as in the data of 2023
     let chosen: Vec<&String> = all["1"].iter().step_by(2).collect();
     let mut lines: String = chosen[1..]
         .iter()
@@ -292,7 +292,7 @@ fn a_collection_may_have_its_topics_in_the_candidates_alone() {
     let verify = ["verify", "--edition", "2023", text(&out)];
     let output = riposte(&dir.path(""), &verify).output().unwrap();
     let said = stdout(&output);
-    // one topic of the fifty is no error, but TIRA wants three
+    // a run with only one of the fifty topics is not an error here, although TIRA requires three
     assert!(
         said.contains("nothing for 49 topics") && !said.contains("error:"),
         "{said}"

@@ -1,4 +1,4 @@
-//! `riposte evaluate`: names of measures, comparisons of runs, tables, and files that cannot be read.
+//! `riposte evaluate`: names of measures, comparisons of runs, tables, and errors for files that cannot be read.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
     }
 }
 
-/// P@1 of a run with a topic for each value: 1 where it is true, else 0.
+/// P@1 of a run with a topic for each value: 1 if it is true, else 0.
 fn found_first(topics: &[bool]) -> Values {
     let (mut run, mut qrels) = (String::new(), String::new());
     for (topic, first) in topics.iter().enumerate() {
@@ -70,14 +70,14 @@ fn found_first(topics: &[bool]) -> Values {
 
 #[test]
 fn the_randomisation_test_gives_values_counted_by_hand() {
-    // five topics, all better: of 32 ways to swap them, only swapping none and swapping all are as extreme
+    // five topics, all better: of the 32 ways to swap them, only two (swapping none, swapping all) are as extreme
     let (none, all) = (found_first(&[false; 5]), found_first(&[true; 5]));
     let better = paired(&none, &all);
     assert_eq!((better.difference, better.topics), (1.0, 5));
     assert_close(better.p, 2.0 / 32.0, &"exact");
     assert_eq!(paired(&all, &none).difference, -1.0);
     assert_eq!(paired(&all, &all).p, 1.0);
-    // topics that do not differ change nothing
+    // topics with equal values do not change p
     let half = found_first(&[true, true, true, false, false]);
     assert_close(paired(&none, &half).p, 2.0 / 8.0, &"three that differ");
     // twenty topics, 15 better and 5 worse: p of the two-sided sign test is 0.04139
@@ -89,7 +89,7 @@ fn the_randomisation_test_gives_values_counted_by_hand() {
     assert_eq!(
         sampled,
         paired(&found_first(&before), &found_first(&after)),
-        "the same samples each time"
+        "the samples differ between two calls"
     );
 }
 
@@ -237,7 +237,7 @@ fn a_confidence_interval_is_where_statistics_put_it() {
     let half = 1.96 * 0.025;
     assert!((value("P@1", "all.low") - (0.5 - half)).abs() < 0.003);
     assert!((value("P@1", "all.high") - (0.5 + half)).abs() < 0.003);
-    // what is the same for all topics has no spread
+    // a measure with the same value for all topics has an interval of length 0
     for of in ["all", "all.low", "all.high"] {
         assert_close(value("R@2", of), 1.0, &of);
     }

@@ -1,4 +1,4 @@
-//! `riposte export`: plain runs beside ir_measures and ranx, and Parquet files beside pandas.
+//! `riposte export`: plain runs, which ir_measures and ranx evaluate, and Parquet files, which pandas reads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,8 +16,8 @@ use crate::support::need::{Data, Peer, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
 use crate::support::{golden_evidence, root, sample};
 
-/// For each directory, prints P@10 by ir_measures and by ranx with each of the judgements, and that of the PRO lists on stance by
-/// ir_measures.
+/// For each directory, prints P@10 by ir_measures and by ranx for each kind of judgement, and P@10 of the PRO lists by ir_measures with the
+/// judgements of stance.
 const SCORE: &str = "
 import sys, warnings
 warnings.filterwarnings('ignore')
@@ -43,7 +43,7 @@ struct Case {
     all_judged: bool,
 }
 
-/// Asserts that ir_measures and ranx give each exported run what `riposte evaluate` gives the image run.
+/// Asserts that ir_measures and ranx compute the same values from each exported run as `riposte evaluate` from the image run.
 fn assert_peers_agree(python: &Path, dir: &WorkDir, cases: &[Case]) {
     let mut command = Command::new(python);
     command.args(["-c", SCORE]);
@@ -91,14 +91,14 @@ fn assert_peers_agree(python: &Path, dir: &WorkDir, cases: &[Case]) {
             assert_close(*peer, *riposte, &what);
         }
     }
-    // riposte's figures are not trivial, so that agreement says something
+    // many of riposte's values are neither 0 nor 1, so equal values show agreement
     let mut stances: Vec<f64> = expected.iter().map(|values| values[4]).collect();
     stances.retain(|value| *value > 0.0 && *value < 1.0);
     assert!(stances.len() * 2 > cases.len(), "{expected:?}");
 }
 
-/// Judgements and runs of made-up images, with all that teams submit: short, long, missing and tied lists, ranks from 0, scores that
-/// contradict ranks, topics that nobody judged or that are left out, topics without a relevant image.
+/// Judgements and a run of invented images, with the peculiarities of submitted runs: short, long, missing and tied lists, ranks from 0, scores
+/// that contradict ranks, topics that are not judged or not in the run, topics without a relevant image.
 fn odd_run(chance: &mut Chance) -> (String, String) {
     let (mut run, mut qrels) = (String::new(), String::new());
     for topic in 1..7 {
@@ -113,7 +113,7 @@ fn odd_run(chance: &mut Chance) -> (String, String) {
                 }
             }
         }
-        // topic 1 is never left out
+        // topic 1 is always in the run
         for stance in ["PRO", "CON"] {
             if topic > 1 && chance.below(3) == 0 {
                 continue;
@@ -124,7 +124,7 @@ fn odd_run(chance: &mut Chance) -> (String, String) {
             for rank in 0..1 + chance.below(15) {
                 let image = images.swap_remove(chance.below(images.len()));
                 let score = match kind {
-                    // tied, rising, equal as 32-bit floats, random
+                    // tied, rising, different only in more digits than a 32-bit float has, random
                     0 => 1.0,
                     1 => rank as f64,
                     2 => 100_000.0 - rank as f64 / 1000.0,
@@ -238,7 +238,7 @@ fn an_exported_run_has_a_query_for_each_list_and_says_what_was_changed() {
     assert_eq!(dir.read("out/argumentative.qrels"), judged(["1", "1"]));
     assert_eq!(dir.read("out/stance.qrels"), judged(["1", "0"]));
     assert_eq!(dir.read("out/notes.txt"), "mine");
-    // no other files
+    // there are no other files
     assert_eq!(entries(&dir.path("out")).len(), 7);
     let (exit, _, _) = dir.run("export run run.txt.gz -o all --qrels qrels.txt --all-judged");
     assert_eq!(exit, 1);
@@ -324,7 +324,7 @@ for file in sorted(folder.iterdir()):
     print(table, len(rows), vectors, pyarrow.parquet.ParquetFile(file).num_row_groups)
 ";
 
-/// The tables that [`COMPARE`] has found equal: rows, vectors, row groups.
+/// The tables that [`COMPARE`] has found equal, each with its numbers of rows, vectors and row groups.
 fn compare(python: &Path, store: &Path, folder: &Path) -> BTreeMap<String, [usize; 3]> {
     let mut command = Command::new(python);
     command.args(["-c", COMPARE, text(store), text(folder)]);
@@ -354,7 +354,7 @@ fn pandas_reads_in_exported_files_what_is_in_the_store() {
     fs::copy(golden_evidence(), &golden).unwrap();
     small_store(&made, 300);
     let connection = Connection::open(&made).unwrap();
-    // more rows than a row group has, null beside a number, an empty vector, and texts of all kinds
+    // more rows than fit into a row group, null in a column of numbers, an empty vector, and all kinds of texts
     connection
         .execute_batch(
             "INSERT INTO crawl_rank WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 70000)
@@ -382,7 +382,7 @@ fn pandas_reads_in_exported_files_what_is_in_the_store() {
             assert_eq!(tables["clip"], [300, 300, 1]);
             assert_eq!(tables["fault"][0], 301);
             assert_eq!(tables["crawl_rank"][2], 2);
-            // by the bytes of its texts
+            // the texts have too many bytes for one row group
             assert_eq!(tables["page"][2], 2);
         }
     }
@@ -439,7 +439,7 @@ fn evidence_is_exported_whole_or_not_at_all() {
     );
     fs::remove_dir(dir.path("out/vader.parquet")).unwrap();
     untouched("a directory");
-    // it can be exported again and again, to the same bytes
+    // repeated exports have the same bytes
     for _ in 0..2 {
         assert_eq!(export_evidence(&dir, &store, "out").0, 0);
         assert_eq!(entries(&dir.path("out")).len(), 15);
@@ -450,7 +450,7 @@ fn evidence_is_exported_whole_or_not_at_all() {
         let before = dir.path("out").join(name(&path));
         assert_eq!(fs::read(&path).unwrap(), fs::read(before).unwrap());
     }
-    // the store is never the file that is written
+    // the store is not overwritten, even if it has the name of an exported file
     let inside = dir.path("out/page.parquet");
     fs::copy(&store, &inside).unwrap();
     let (exit, _, said) = export_evidence(&dir, &inside, "out");
@@ -472,7 +472,7 @@ fn the_evidence_of_a_collection_is_where_the_other_commands_keep_it() {
     fs::copy(golden_evidence(), path).unwrap();
     let said = stdout(&succeed(&mut riposte(&home, &args)));
     assert!(said.contains("document.parquet: 66 rows"), "{said}");
-    // a store without any evidence
+    // a store without evidence
     fs::remove_file(path).unwrap();
     drop(riposte::evidence::store::Store::open(Path::new(path)).unwrap());
     let output = riposte(&home, &args).output().unwrap();

@@ -1,5 +1,4 @@
-//! Evidence: it is the same however the extraction was interrupted or divided, broken input is named, and only what has changed is
-//! computed again.
+//! Extraction: interrupted and divided extractions give the same evidence, broken input is named, and only changed documents are computed again.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +46,7 @@ pub fn contents(evidence: &Path) -> Vec<String> {
     rows
 }
 
-/// The number of stored documents; 0 while there is no store.
+/// The number of stored documents; 0 if there is no store yet.
 fn stored_documents(evidence: &Path) -> i64 {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let count = |store: rusqlite::Connection| {
@@ -57,7 +56,7 @@ fn stored_documents(evidence: &Path) -> i64 {
     store.and_then(count).unwrap_or(0)
 }
 
-/// Waits until the command has stored documents or has ended; the number of documents.
+/// Waits until the command has stored documents or has ended. Returns the number of stored documents.
 fn wait_for_documents(child: &mut Child, evidence: &Path) -> i64 {
     loop {
         let ended = child.try_wait().unwrap().is_some();
@@ -205,7 +204,7 @@ fn documents_with_the_same_image_have_the_same_evidence_extracted_together_or_ap
         files.retain(|path| path.file_stem().is_some_and(|stem| stem == "image"));
         files
     };
-    // documents of two groups: the first is stored before the second is begun
+    // documents of two groups: the first group is stored before the second begins
     let (first, second) = (&all[1], &all[12]);
     for file in image(second) {
         fs::remove_file(file).unwrap();

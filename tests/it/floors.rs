@@ -1,10 +1,10 @@
-//! The invariants of ARCHITECTURE.md that concern imports.
+//! The invariants of ARCHITECTURE.md that are about imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of `src/` by floor. A file may import from lower floors and from its own module.
+/// The modules of `src/` by floor. A file can import from lower floors and from its own module.
 const FLOORS: [&[&str]; 7] = [
     &["disk", "trec", "web"],
     &["collection", "nn", "service", "weights"],
@@ -98,7 +98,7 @@ fn trec_and_score_touch_neither_disk_nor_models() {
     }
 }
 
-/// The files of `src/`, by their paths there, that contain one of these words.
+/// The paths in `src/` of the files that contain one of these words.
 fn files_with(words: &[&str]) -> BTreeSet<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let has_word = |file: &PathBuf| {
@@ -120,7 +120,7 @@ fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
         assert!(may.iter().any(|place| file.starts_with(place)), "{file}");
     }
     assert!(network.contains("service/chatnoir.rs"), "{network:?}");
-    // and services are asked by the approaches that name one
+    // only code for approaches that name a service calls a service
     let users: Vec<String> = files_with(&["crate::service", "service::chatnoir"])
         .into_iter()
         .filter(|file| !file.starts_with("service/"))
@@ -137,7 +137,7 @@ fn unsafe_code_is_in_the_files_that_are_named_here() {
         .map(|file| file.strip_prefix(&src).unwrap().display().to_string())
         .collect();
     exempt.sort();
-    // a memory map of a checkpoint, and the inner loops of convolutions
+    // a memory map of a checkpoint, and the inner loops of convolutions and of int8 products
     assert_eq!(
         exempt,
         [
@@ -175,7 +175,7 @@ fn expand(tree: &str) -> Vec<String> {
         .collect()
 }
 
-/// The modules that a module of this path imports, each as the segments of a full path, items included.
+/// The modules that a module with this path imports. Each import is the segments of a full path, with the item.
 fn imported_paths(module: &[String], text: &str) -> Vec<Vec<String>> {
     let mut statements: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -216,8 +216,8 @@ fn imported_paths(module: &[String], text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// A file may import its ancestors (a module file defines what its children share) and its children; other files must not import each other
-/// in a circle.
+/// A file can import its ancestors (a module file defines what its children share) and its children. Other files must not import each other in a
+/// circle.
 #[test]
 fn files_do_not_import_each_other_in_circles() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -249,7 +249,7 @@ fn files_do_not_import_each_other_in_circles() {
     }
     let count: usize = imports.values().map(BTreeSet::len).sum();
     assert!(count > 200, "only {count} imports were found");
-    // files without imports among the rest are taken away until none is left: what stays is in a circle, or imports one
+    // files that import none of the others are removed, until none is left. Files that remain are in a circle, or import a file in one
     let mut rest: BTreeSet<&[String]> = imports.keys().copied().collect();
     loop {
         let free =

@@ -1,5 +1,5 @@
-//! The golden runs of the text tasks: every approach ranks a small generated collection as it did when
-//! tests/golden/make_texts.py wrote the runs.
+//! The golden runs of the text tasks: every approach ranks a small generated collection in the same way as when tests/golden/make_texts.py wrote
+//! the runs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ pub(crate) fn golden() -> PathBuf {
     root().join("tests/golden/texts")
 }
 
-/// Generates the collection that the golden runs were made from, with COUNT and SEED of make_texts.py.
+/// Generates the collection of the golden runs, with COUNT and SEED of make_texts.py.
 pub(crate) fn generate(what: &str, dir: &Path) {
     let args = [what, "--count", "160", "--seed", "7", text(dir)];
     succeed(&mut collection_tools(&args));
@@ -41,7 +41,7 @@ pub(crate) fn approach(run: &Path) -> &str {
     run.file_stem().unwrap().to_str().unwrap()
 }
 
-/// The command that makes a golden run, and explains it, from the collection `input`. Its files are in `home`.
+/// The command that makes a golden run and its explanations from the collection `input`. Its files are in `home`.
 pub(crate) fn command(task: &str, home: &Path, input: &str, run: &Path) -> Command {
     let topics = golden().join(task).join("topics.xml");
     let mut command = riposte(home, &[task, "-q", "-i", input, "-o", "out"]);
@@ -52,7 +52,7 @@ pub(crate) fn command(task: &str, home: &Path, input: &str, run: &Path) -> Comma
     command
 }
 
-/// Describes the differences between a golden run and the one that a command has made in `home`.
+/// Describes the differences between a golden run and the run that a command has made in `home`.
 pub(crate) fn differences(home: &Path, expected: &Path) -> Vec<String> {
     let name = approach(expected);
     let mut explained: HashMap<(String, String), f64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Model files that no exporter writes. Loading one is an error that names its path; it neither panics nor takes memory without bound.
+//! Model files that no exporter writes. Each is an error that names its path, or is loaded; none makes riposte panic or use memory without bound.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
     (dir, det, rec)
 }
 
-/// Loads the networks and reads a picture; the error, or nothing.
+/// Loads the networks and reads a picture. Returns the error, if there is one.
 fn read(det: &Path, rec: &Path) -> Result<(), String> {
     let reader = PpOcr::load_with(det, rec, "sha", NumericMode::Auto, Script::Latin);
     let reader = reader.map_err(|error| format!("{error:#}"))?;
     for backend in reader.backends() {
         if let Runtime::Rten { because } = &backend.convolutions {
-            // no model file may make an assertion of our compiler fail
+            // no model file makes an assertion of riposte's own compiler fail
             assert!(!because.contains("compiling it failed"), "{because}");
         }
     }
@@ -53,7 +53,7 @@ fn small_networks_that_are_whole_read_a_picture() {
     assert_eq!(read(&det, &rec), Ok(()));
 }
 
-/// A detector: a convolution with the output "x", then the nodes that `rest` adds, the last with the output "map".
+/// A detector: a convolution with the output "x", and the nodes that `rest` adds, the last of which has the output "map".
 fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
     let begun = Graph::default()
         .input("image", &[1, 3, -1, -1])
@@ -62,7 +62,7 @@ fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
     rest(begun).output("map", &[1, 1, -1, -1])
 }
 
-/// Hostile detectors, by what is wrong with them.
+/// Hostile detectors, each with the name of its fault.
 fn hostile() -> Vec<(&'static str, Graph)> {
     let with = |constant: &Message| {
         let constant = constant.clone();
@@ -125,7 +125,7 @@ fn hostile() -> Vec<(&'static str, Graph)> {
             }),
         ),
         (
-            "an operator that reads what it computes",
+            "an operator that reads its own output",
             detector(|graph| {
                 graph
                     .floats("two", &[1], &[2.0])
@@ -218,7 +218,7 @@ fn a_hostile_onnx_file_is_an_error() {
     let mut refused = 0;
     for (what, graph) in hostile() {
         fs::write(&path, graph.model()).unwrap();
-        // some detectors load, and find no text: with huge strides, for example, the map has one pixel
+        // some detectors can be loaded, but find no text: with huge strides, for example, the map has one pixel
         if let Err(said) = read(&path, &rec) {
             refused += 1;
             assert!(!said.contains("root:"), "{what}: {said}");
@@ -348,7 +348,7 @@ fn a_hostile_safetensors_file_is_an_error() {
             ),
         ),
         (
-            "a header that is no JSON",
+            "a header that is not JSON",
             [&8u64.to_le_bytes()[..], b"{{{{{{{{"].concat(),
         ),
         (

@@ -1,4 +1,4 @@
-//! `riposte images` on the committed sample: runs, golden runs, explanations, and what it refuses.
+//! `riposte images` on the committed sample: runs, golden runs, explanations and errors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::need::{Data, Model, need};
 use crate::support::program::{code, riposte, stderr, succeed};
 use crate::support::{golden_evidence, root, sample};
 
-/// Runs `riposte images` on a collection; its output, and the run if it has written one.
+/// Runs `riposte images` on a collection. Returns its output, and the run if it has written one.
 pub fn images(home: &Path, input: &Path, more: &[&str]) -> (Output, Option<String>) {
     let out = home.join("out");
     let _ = fs::remove_dir_all(&out);
@@ -74,7 +74,7 @@ fn the_sample_gives_a_valid_run_without_any_model() {
     let args = ["verify", text(&out), "-i", text(sample())];
     succeed(&mut riposte(home.path(), &args));
 
-    // the next runs compute nothing and give the same bytes, for any number of threads
+    // the next runs compute no evidence and write the same bytes, for any number of threads
     let before = fs::read(home.path().join("out/run.txt")).unwrap();
     for threads in ["1", "2"] {
         let (output, run) = images(home.path(), sample(), &["--threads", threads]);
@@ -102,7 +102,7 @@ fn real_images_give_a_valid_run() {
     let out = home.path().join("out");
     let args = ["verify", text(&out), "-i", text(&real)];
     succeed(&mut riposte(home.path(), &args));
-    // 14 images are judged to be on topic; BM25 alone finds nearly all of them
+    // 14 images are judged to be on topic; even BM25 finds nearly all of them
     let qrels = fs::read_to_string(real.join("qrels.txt")).unwrap();
     let found = lists
         .iter()
@@ -116,7 +116,7 @@ fn real_images_give_a_valid_run() {
     assert!(found >= 12, "{found} of 14 images on topic were listed");
 }
 
-/// `make golden` makes the stored evidence and the runs anew.
+/// `make golden` makes the stored evidence and the runs again.
 #[test]
 fn stored_evidence_gives_the_golden_runs() {
     for (name, more) in [
@@ -329,7 +329,7 @@ fn an_explanation_adds_up_to_the_score() {
             let parts = tree["parts"][0]["parts"].as_array().unwrap();
             let sum: f64 = parts.iter().map(|p| p["value"].as_f64().unwrap()).sum();
             assert!((sum - relevance).abs() < 1e-12);
-            // the score in the run may differ by some millionths, which keep equal scores apart
+            // the score in the run can differ by some millionths, which make equal scores different
             let score: f64 = run
                 .lines()
                 .find(|l| l.starts_with(&format!("{topic} {stance} {image} ")))
@@ -344,7 +344,7 @@ fn an_explanation_adds_up_to_the_score() {
     assert_eq!(listed, run.lines().count());
 }
 
-/// Writes arguments for and against the first topic of the sample. Those whose conclusion is the opposite count for the other side.
+/// Writes arguments for and against the first topic of the sample. Arguments with the opposite conclusion count for the other side.
 fn write_arguments_on_cars(dir: &Path) {
     let (ban, allow) = (
         "Cars should be banned from city centres",
@@ -454,7 +454,7 @@ fn images_are_compared_with_arguments_for_both_sides() {
         .iter()
         .filter(|line| line.contains("likeness of the words around to arguments"));
     assert!(heard.count() * 2 > first.len());
-    // an argument against the opposite conclusion counts as one for the claim, and is never named for the other side
+    // an argument against the opposite conclusion counts as an argument for the claim, and is never named for the other side
     let named = |stance: &str, argument: &str| {
         let words = format!("nearest {stance} of {argument} ");
         first.iter().filter(|line| line.contains(&words)).count()
@@ -470,7 +470,7 @@ fn images_are_compared_with_arguments_for_both_sides() {
             assert_eq!(named(other, argument), 0, "{argument} is {side}");
         }
     }
-    // the vectors of the query texts are stored: the run is the same without the models
+    // the vectors of the query texts are stored, so the run is the same without the models
     assert_eq!(run(&["--arguments", text(&file)], false).0, with);
 }
 
@@ -480,7 +480,7 @@ fn without_vectors_no_topic_is_said_to_lack_arguments() {
     let evidence = home.path().join("evidence.sqlite");
     fs::copy(golden_evidence(), &evidence).unwrap();
     write_arguments_on_cars(home.path());
-    // the vectors of the sample's own topics are stored with its evidence, those of this one are not
+    // the sample's evidence has the vectors of the sample's own topics, but not of this one
     let topics = home.path().join("topics.xml");
     let title = "Should private cars be banned from all city centres?";
     let topic = format!("<topic><number>1</number><title>{title}</title></topic>");

@@ -1,5 +1,5 @@
-//! Damage to the files of an index never changes a ranking in silence. Each is an error that names the file and says what to delete, an
-//! index that is built anew with a note that names the file, or a file that the ranking does not read.
+//! Damage to the files of an index never changes a ranking silently. It is an error that names the file and says what to delete, or riposte
+//! builds the index again with a note that names the file, or the ranking does not read the file.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -17,10 +17,10 @@ use crate::support::files::{copy, entries, name, text};
 use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// Flipped bits for each of the two kinds of index.
+/// The number of flipped bits for each kind of index: of texts and of images.
 const FLIPS: usize = 1000;
 
-/// An index, and a copy of it from which it is restored.
+/// An index, with a copy from which it is restored.
 struct Index {
     place: PathBuf,
     whole: PathBuf,
@@ -47,7 +47,7 @@ impl Index {
         copy(&self.whole, &self.place);
     }
 
-    /// Flips bits one at a time, over all files in turn. `read` returns what a run reads, or the error.
+    /// Flips one bit at a time, in all files in turn. `read` returns the data that a run reads, or the error.
     fn flip_bits<T: PartialEq>(&self, whole: &T, read: &dyn Fn() -> anyhow::Result<T>) {
         let mut chance = Chance(1716);
         let (mut errors, mut same) = (0, 0);
@@ -77,7 +77,7 @@ impl Index {
         assert!(errors > FLIPS / 2, "{errors}");
     }
 
-    /// Cuts, empties and deletes each file, and flips a bit in it. `open` brings the index into use and returns what a run reads.
+    /// Cuts, empties and deletes each file, and flips a bit in it. `open` opens or builds the index, and returns the data that a run reads.
     fn cut_and_delete<T: PartialEq>(
         &self,
         whole: &T,
@@ -140,7 +140,7 @@ impl Index {
                 }
             }
         }
-        println!("{rebuilt} indexes built anew, {same} equal runs");
+        println!("{rebuilt} indexes rebuilt, {same} equal runs");
         assert!(rebuilt >= 5 * (self.files.len() - 2), "{rebuilt}");
         self.restore();
     }
@@ -180,7 +180,7 @@ fn an_index_of_texts_with_a_cut_or_missing_file_is_built_anew() {
     index.cut_and_delete(&whole, |on_event| open_texts(&collection, &place, on_event));
 }
 
-/// The checksum does not cover the version, which follows after the content of a file.
+/// The checksum does not cover the version, which comes after the content of a file.
 #[test]
 fn a_segment_file_with_another_format_version_is_named() {
     let (dir, collection) = arguments(100);
@@ -218,7 +218,7 @@ fn a_segment_file_with_another_format_version_is_named() {
     assert_eq!(kinds, all.map(String::from).into());
 }
 
-/// Evidence of images with made-up words, and their ids.
+/// Evidence about images with random words, and their ids.
 fn images(path: &Path) -> (Evidence, Vec<DocId>) {
     let mut evidence = Evidence::new(path);
     let mut chance = Chance(3);
@@ -256,7 +256,7 @@ fn an_index_of_images_with_a_cut_or_missing_file_is_built_anew() {
     });
 }
 
-/// Damages the first file of an index whose name ends so. Returns its name.
+/// Damages the first file of an index whose name has this end. Returns its name.
 fn damage(place: &Path, end: &str, cut: bool) -> String {
     let mut files = entries(place).into_iter();
     let file = files.find(|file| name(file).ends_with(end)).unwrap();
@@ -264,7 +264,7 @@ fn damage(place: &Path, end: &str, cut: bool) -> String {
     name(&file).to_owned()
 }
 
-/// Cuts the last five bytes of a file, or flips bits all over its first half.
+/// Cuts off the last five bytes of a file, or flips bits everywhere in its first half.
 fn damage_file(file: &Path, cut: bool) {
     let mut bytes = fs::read(file).unwrap();
     if cut {
@@ -350,7 +350,7 @@ fn a_run_that_reads_a_damaged_text_builds_the_index_anew() {
     let run = fs::read(out.join("run.txt")).unwrap();
     let mut indexes = entries(&place).into_iter();
     let directory = indexes.find(|path| path.is_dir()).unwrap();
-    // of each segment, since only the texts of the first documents are read
+    // the files of all segments are damaged, because only the texts of the first documents are read
     let stores: Vec<PathBuf> = entries(&directory)
         .into_iter()
         .filter(|file| name(file).ends_with(".store"))

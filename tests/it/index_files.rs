@@ -1,4 +1,4 @@
-//! The index on disk: when it is used again and when it is built anew, what it stores, and how damage to it is found.
+//! The index on disk: when it is used and when it is built again, what it stores, and how damage to it is found.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::support::message;
 
 const DIRICHLET: Similarity = Similarity::Dirichlet { mu: 100.0 };
 
-/// Made-up words, a few of them frequent.
+/// Random words, some of which are frequent.
 pub fn words(chance: &mut Chance, count: usize) -> String {
     let words = (0..count).map(|_| {
         let frequent = chance.below(3) > 0;
@@ -31,7 +31,7 @@ pub fn effort(threads: usize) -> Effort {
     Effort { threads, bytes: 1 }
 }
 
-/// A collection of so many arguments.
+/// A collection with this number of arguments.
 pub fn arguments(count: usize) -> (tempfile::TempDir, TextCollection) {
     let mut chance = Chance(5);
     argument_collection((0..count).map(|n| {
@@ -45,7 +45,7 @@ pub fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<Corpus>
     Corpus::open_or_build(collection, &analyzer, place, effort(2), &mut |_| ())
 }
 
-/// What a run reads from an index: rankings by two formulas, and the texts of the best documents.
+/// The data that a run reads from an index: rankings by two formulas, and the texts of the best documents.
 pub fn ranked(corpus: &Corpus) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)> {
     let mut analyzer = corpus.meta().analyzer.build();
     let mut rankings = Vec::new();
@@ -107,7 +107,7 @@ fn a_check_finds_damage_that_a_ranking_does_not_read() {
         fs::write(&file, whole).unwrap();
         Corpus::check(&place).unwrap();
     }
-    // a damaged index is built anew only on request if there is something else in its directory
+    // a damaged index is built again only on request if its directory has other files
     let meta = place.join("meta.json");
     fs::write(&meta, "{}").unwrap();
     fs::write(place.join("seen"), "").unwrap();
@@ -178,7 +178,7 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
 
 #[test]
 fn documents_behind_many_repeated_ids_are_indexed() {
-    // so long and so many that riposte reads a whole part of the collection without a new document
+    // the documents are so long and so many that riposte reads a whole batch of the collection without a new document
     let long = "word ".repeat(200_000);
     let argument = |id: &str, premise: &str| argument(id, "c", premise, "PRO");
     let mut all = vec![argument("first", &long), argument("first", &long)];
@@ -196,7 +196,7 @@ fn documents_behind_many_repeated_ids_are_indexed() {
 fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     let (dir, collection) = collection(&[("a", "gun law", "")]);
     let place = dir.path().join("index");
-    // a file that a new build does not have
+    // this file is missing after a new build
     let mark = place.join("seen");
     let build = |collection: &TextCollection, analyzer: &str| {
         let corpus = built(collection, analyzer, &place);
@@ -243,7 +243,7 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     assert_ne!(directory(""), directory("stem=porter"));
     let left = entries(dir.path());
     let mut left: Vec<&str> = left.iter().map(|path| name(path)).collect();
-    // the hashes of the collection's files, if they were old enough
+    // the hashes of the collection's files are stored only if the files are old enough
     left.retain(|name| !name.starts_with(".contents-"));
     assert_eq!(
         left,

@@ -1,4 +1,4 @@
-//! The index of images, which follows its evidence.
+//! The index of images, which is updated when the evidence changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,10 @@ use riposte::trec::DocId;
 use crate::index_files::{effort, words};
 use crate::support::chance::Chance;
 
-/// Stored evidence of images with made-up words.
+/// Stored evidence about images with random words.
 pub struct Evidence {
     pub store: Store,
-    /// The text and the title of the page of each image, by its id.
+    /// For each id of an image, the text in the image and the title of its page.
     pub words: BTreeMap<String, (String, String)>,
 }
 
@@ -29,7 +29,7 @@ impl Evidence {
         }
     }
 
-    /// Stores the text of an image and the title of its page, and replaces what was stored of it.
+    /// Stores the text in an image and the title of its page, and replaces the stored ones.
     pub fn write(&mut self, id: &str, ocr: String, title: String) {
         let made = |producer: &str| producer.to_owned();
         let line = OcrLine {
@@ -83,7 +83,7 @@ impl Evidence {
     }
 }
 
-/// The scores of all images for some queries, bit by bit.
+/// The bits of the scores of all images for some queries.
 pub fn scores(index: &ImageIndex) -> Vec<(String, Vec<u64>)> {
     let mut all = Vec::new();
     for field in [Field::Ocr, Field::Title, Field::Main] {
@@ -125,7 +125,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
                 }
                 1 => evidence.remove(&id),
                 2 => {
-                    // the same words again are not a change
+                    // writing the same words again is not a change
                     let (ocr, title) = evidence.words[&id].clone();
                     evidence.write(&id, ocr, title);
                 }
@@ -146,7 +146,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
         assert!(scores(&index) == scores(&fresh), "round {round}");
         fs::remove_dir_all(anew).unwrap();
     }
-    // an index over some of the images counts only those
+    // an index that includes only some of the images counts only those
     let (corpus, _) = images::open(&mut evidence.store, &kept, effort(1), &mut |_| ()).unwrap();
     let some: Vec<String> = evidence.words.keys().take(20).cloned().collect();
     let part = ImageIndex::new(corpus, some.iter().cloned().map(DocId));

@@ -1,4 +1,4 @@
-//! riposte is killed while it builds or updates an index: the next run gives the same results as without the kill.
+//! riposte is killed while it builds or updates an index. The next run gives the same results as without the kill.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::support::files::{copy, entries, text};
 use crate::support::program::{collection_tools, rank_arguments, riposte, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// The directories in which an index is being built, or was when riposte was killed.
+/// The directories in which an index is being built, or was being built when riposte was killed.
 fn unfinished(dir: &Path) -> Vec<PathBuf> {
     let mut paths = entries(dir);
     paths.retain(|path| text(path).contains(".building-"));
@@ -55,7 +55,7 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     fs::create_dir(&indexes).unwrap();
     let has_written = || {
         let mut dirs = unfinished(&indexes).into_iter();
-        // the directory gets its name when the build is done
+        // the directory gets its final name when the build is finished
         dirs.any(|dir| fs::read_dir(dir).is_ok_and(|mut files| files.next().is_some()))
     };
     let mut killed = false;
@@ -80,11 +80,11 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     assert!(unfinished(&indexes).is_empty());
 }
 
-/// How often a command is killed.
+/// The number of kills of a command.
 const KILLS: u32 = 30;
 
-/// Kills a command before it has ended, at moments spread over the time that it takes. `prepare` is called before each start; after
-/// each kill the command is run again to its end, and `check` is called with the number of the kill.
+/// Kills a command before it ends, at moments spread over the time that it takes. `prepare` is called before each start. After each kill, the
+/// command is repeated without a kill, and `check` is called with the number of the kill.
 fn kill_and_repeat(command: &mut Command, prepare: &mut dyn FnMut(), check: &mut dyn FnMut(u32)) {
     prepare();
     let start = Instant::now();
@@ -153,7 +153,7 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
         evidence.write(id, ocr, title);
     }
     let expected = scores(&evidence.index(&home.path().join("anew.index")).0);
-    // before the update the words have changed and the index has not; the hash of some images is unknown
+    // when the update begins, the words have changed but the index has not, and the hash of some images is unknown
     let connection = rusqlite::Connection::open(&path).unwrap();
     let forget = "DELETE FROM text_hash WHERE document LIKE '%3'";
     assert_eq!(connection.execute(forget, []).unwrap(), 150);
@@ -172,7 +172,7 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
         &mut || {
             let _ = fs::remove_dir_all(&place);
             copy(&saved.join("index"), &place);
-            // a killed process may leave a journal, which belongs to the file that is replaced
+            // a killed process can leave a journal, which belongs to the replaced file
             let _ = fs::remove_file(home.path().join("e.sqlite-journal"));
             fs::copy(saved.join("e.sqlite"), &path).unwrap();
         },
@@ -211,7 +211,7 @@ fn a_run_killed_while_it_updates_the_index_is_the_same_when_it_is_repeated() {
     fs::remove_dir_all(&place).unwrap();
     succeed(&mut command);
     let expected = fs::read(&run_file).unwrap();
-    assert!(expected != unchanged, "the change shows in the run");
+    assert!(expected != unchanged, "the change does not affect the run");
     kill_and_repeat(
         &mut command,
         &mut || {

@@ -1,4 +1,4 @@
-//! When the index of a text collection is built anew: if the content has changed, whatever the times of the files, and not otherwise.
+//! The index of a text collection is built again if the content of the files has changed, whatever their times, and only then.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Case {
         let (dir, _) = arguments(600);
         write_topic(dir.path());
         let case = Case { dir };
-        // a hash is kept only of a file that is three seconds old
+        // riposte stores the hash of a file only if the file is three seconds old
         std::thread::sleep(Duration::from_millis(4100));
         case.rank(&[]);
         case
@@ -42,7 +42,7 @@ impl Case {
         command
     }
 
-    /// Ranks. Returns whether the index was built anew, and the run.
+    /// Ranks. Returns whether the index was built again, and the run.
     fn rank(&self, options: &[&str]) -> (bool, Vec<u8>) {
         self.rank_copy(self.dir.path(), options)
     }
@@ -74,7 +74,7 @@ fn an_edit_that_keeps_size_and_time_is_seen() {
     let (_, before) = case.rank(&[]);
     let modified = fs::metadata(case.file()).unwrap().modified().unwrap();
     let whole = fs::read_to_string(case.file()).unwrap();
-    // far from both ends of the file
+    // a change far from both ends of the file
     let middle = whole.len() / 2;
     let (head, tail) = whole.split_at(middle);
     let edited = head.to_owned() + &tail.replacen("word1 ", "word2 ", 40);
@@ -92,7 +92,7 @@ fn another_time_a_copy_and_another_directory_keep_the_index() {
     let (_, run) = case.rank(&[]);
     case.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
     assert_eq!(case.rank(&[]), (false, run.clone()));
-    // another inode
+    // the file gets another inode
     let moved = case.dir.path().join("moved");
     fs::copy(case.file(), &moved).unwrap();
     fs::rename(moved, case.file()).unwrap();
@@ -108,7 +108,7 @@ fn another_time_a_copy_and_another_directory_keep_the_index() {
 fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     let case = Case::new();
     let (_, run) = case.rank(&[]);
-    // wrong hashes in a record with the right checksum: a run that trusts the times uses them
+    // a record has wrong hashes but a correct checksum: a run that trusts the times uses them
     let kept = fs::read_to_string(case.hashes()).unwrap();
     let (content, _) = kept.split_once(",\"checksum\":\"").unwrap();
     let at = content.find("\"sha256\":\"").unwrap() + 10;
@@ -122,10 +122,10 @@ fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     assert_eq!(fs::read_to_string(case.hashes()).unwrap(), kept);
     fs::write(case.hashes(), &forged).unwrap();
     assert_eq!(case.rank(&[]), (true, run.clone()));
-    // a record with a wrong checksum is ignored: the file is read, and its hash is not the one in the index
+    // a record with a wrong checksum is ignored: the file is read, and its hash differs from the forged one in the index
     fs::write(case.hashes(), forged.replace("01234567", "76543210")).unwrap();
     assert_eq!(case.rank(&[]), (true, run));
-    // the command `index` has the option, too
+    // the command `index` also has the option
     let home = case.dir.path();
     let args = [
         "index",

@@ -1,5 +1,4 @@
-//! Runs of the image task: their scores compared with the published ones and with an independent judge, and the rules that
-//! they are verified by.
+//! Runs of the image task: their scores compared with the published scores and with an independent implementation, and the rules for valid runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +30,7 @@ fn rounded(precision: [f64; 3]) -> [String; 3] {
     precision.map(|p| format!("{p:.3}"))
 }
 
-/// The official runs of 2022: path and precision of the three measures as published.
+/// The official runs of 2022: the path of each, and its precision in the three measures, as published.
 fn official_runs() -> Option<Vec<(PathBuf, [String; 3])>> {
     let runs = need(Data("images/runs"))?;
     let published = fs::read_to_string(runs.join("expected-p10.tsv")).unwrap();
@@ -87,7 +86,7 @@ fn an_independent_judge_gives_official_runs_the_same_scores() {
     }
 }
 
-/// Topic 1: `a` is both, `b` on topic only, `c` marked PRO though off topic, `d` CON. Topic 2: `e` PRO.
+/// Topic 1: `a` is both PRO and CON, `b` is only on topic, `c` is marked PRO although it is off topic, `d` is CON. Topic 2: `e` is PRO.
 const QRELS: &str = "1 ONTOPIC a 1\n1 PRO a 1\n1 CON a 1\n\
                      1 ONTOPIC b 1\n1 PRO b 0\n1 CON b 0\n\
                      1 ONTOPIC c 0\n1 PRO c 1\n\
@@ -102,7 +101,7 @@ fn precision_counted_by_hand() {
     let found = evaluate(QRELS, run);
     let twentieths = |hits: [f64; 3]| hits.map(|h| h / 20.0);
     assert_eq!(found.official(), twentieths([4.0, 3.0, 2.0]));
-    // topic 2 is judged and not in the run
+    // topic 2 is judged, but not in the run
     assert_eq!(found.all_judged(), [4.0, 3.0, 2.0].map(|h| h / 40.0));
     assert_eq!(found.of_stance(Stance::Pro), [0.3, 0.2, 0.1]);
     assert_eq!(found.of_stance(Stance::Con), [0.1, 0.1, 0.1]);
@@ -113,16 +112,16 @@ fn precision_counted_by_hand() {
 
 #[test]
 fn the_table_says_what_can_be_reached_where_judgements_are_few() {
-    // topic 1 has three images on topic, of which two argue; each counts once, because the run shows no image twice
+    // topic 1 has three images on topic, and two of them argue; each counts once, because the run lists no image twice
     let found = evaluate(QRELS, "1 PRO a 1 9 t\n1 CON x 1 9 t\n").to_string();
     let official = found.lines().find(|line| line.starts_with("official"));
     let values = "0.050 of 0.150  0.050 of 0.100  0.050 of 0.100";
     assert!(official.unwrap().ends_with(values), "{found}");
-    // an image in both lists counts in each
+    // an image in both lists counts twice
     let found = evaluate(QRELS, "1 PRO a 1 9 t\n1 CON a 1 9 t\n").to_string();
     let values = "0.100 of 0.300  0.100 of 0.200  0.100 of 0.150";
     assert!(found.contains(values), "{found}");
-    // ten images of each stance fill all places
+    // with ten images for each stance, all places can be filled
     let judged = |n: usize| {
         let side = if n < 10 { "PRO" } else { "CON" };
         format!("1 ONTOPIC i{n} 1\n1 {side} i{n} 1\n")
@@ -221,7 +220,7 @@ fn a_line_that_would_be_malformed_is_not_written() {
     }
 }
 
-/// A valid run of topics 1 and 2, whose scores are far enough apart for 32-bit floats.
+/// A valid run for topics 1 and 2, whose scores differ even as 32-bit floats.
 fn valid_run() -> impl Strategy<Value = Vec<ImageRunLine>> {
     let list = (1usize..=10, -100.0..100.0f64, 0.001..10.0f64);
     proptest::collection::vec(list, 4).prop_map(|lists| {
@@ -247,7 +246,7 @@ fn two_topics() -> ImageRules {
     ImageRules::edition(Edition::Touche2022).with_topics(topics)
 }
 
-/// The findings that are more than a note.
+/// The findings that are more severe than a note.
 fn complaints(run: &str) -> Vec<Finding> {
     let mut findings = verify_images(run, &two_topics());
     findings.retain(|f| f.severity > Severity::Note);
@@ -328,7 +327,7 @@ const I: [&str; 3] = [
     "I0000000000000002",
 ];
 
-/// The findings of one severity for lines of topic 1, PRO: image, and rank and score.
+/// The findings of one severity in a run with a line for each pair of an image and "rank score", all for topic 1 and PRO.
 fn findings_of(severity: Severity, lines: &[(&str, &str)]) -> Vec<(u64, String)> {
     let run: String = lines
         .iter()
@@ -390,7 +389,7 @@ fn every_official_rule_is_an_error_at_its_line() {
             .any(|f| f.line == Some(2) && f.what.contains("tag"))
     );
     assert!(!is_valid(&found));
-    assert!(!is_valid(&verify_images("", &two_topics())), "an empty run");
+    assert!(!is_valid(&verify_images("", &two_topics())), "it is empty");
 }
 
 #[test]
@@ -405,7 +404,7 @@ fn faults_that_the_organisers_do_not_check_are_warnings() {
         "{repeated:?}"
     );
 
-    // of equal scores trec_eval ranks the larger id first: it swaps the first pair and keeps the second
+    // trec_eval ranks the larger id first if scores are equal: it swaps the first pair and keeps the second
     let turned = warning(&[(a, "1 9"), (b, "2 9")]);
     assert!(
         matches!(&turned[..], [(2, what)] if what.contains("before the one above")),

@@ -1,4 +1,4 @@
-//! All integration tests in one binary, since each binary links the whole of riposte.
+//! All integration tests. They are one binary, because each binary links all of riposte.
 
 mod approaches;
 mod arguments;

@@ -1,4 +1,4 @@
-//! Measures and verdicts compared with other implementations, with the organisers' scripts, and with values counted by hand.
+//! Compares measures and verdicts with other implementations, with the organisers' scripts, and with values computed by hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,14 +23,14 @@ use crate::support::need::{Data, Python, need};
 use crate::support::program::{riposte, succeed};
 use crate::support::reference;
 
-/// The values of a measure, by its name, for the texts of a run and of judgements.
+/// The values of the measure with this name, for the texts of a run and of judgements.
 pub fn values(name: &str, run: &str, judgements: &str) -> Values {
     let (lines, errors) = read_texts(run);
     assert_eq!(errors, []);
     let (judgements, errors) = qrels::read(judgements);
     assert_eq!(errors, []);
     let measure: Measure = name.parse().unwrap();
-    assert_eq!(measure.to_string(), name, "prints as it parses");
+    assert_eq!(measure.to_string(), name, "it prints another name");
     let ranked = TextRun::new(&lines);
     match (measure, judgements) {
         (Measure::Graded(measure), Qrels::Graded(qrels) | Qrels::Answers(qrels)) => {
@@ -51,7 +51,7 @@ pub fn assert_close(found: f64, expected: f64, what: &dyn std::fmt::Display) {
     );
 }
 
-/// A random run and judgements, the same as in tests/reference/measures.py.
+/// A random run and judgements, the same as tests/reference/measures.py makes.
 fn case(chance: &mut Chance) -> (String, String) {
     const GRADES: [i32; 7] = [-2, 0, 0, 1, 1, 2, 3];
     let (mut run, mut qrels) = (String::new(), String::new());
@@ -73,7 +73,7 @@ fn case(chance: &mut Chance) -> (String, String) {
             let score = 16.0 + chance.below(6) as f64 * 0.25 + chance.below(3) as f64 * 1e-8;
             scores.entry(doc).or_insert(score);
         }
-        // the order is that of the scores; all ranks are 1
+        // the order is defined by the scores: all ranks are 1
         for (doc, score) in scores.iter().filter(|_| listed) {
             writeln!(run, "{topic} Q0 d{doc} 1 {score} t").unwrap();
         }
@@ -149,7 +149,7 @@ struct OfficialCase {
     evaluated: String,
 }
 
-/// The lines with an error other than in the tag, and those with an error in the tag.
+/// The lines with an error in a field other than the tag, and the lines with an error in the tag.
 fn refused(findings: &[Finding]) -> (Vec<u64>, Vec<u64>) {
     let errors = findings.iter().filter(|f| f.severity == Severity::Error);
     let (tags, others): (Vec<_>, Vec<_>) = errors
@@ -303,7 +303,7 @@ fn an_independent_judge_gives_runs_of_task_2_the_same_scores() {
         let (lines, errors) = read_texts(&run);
         assert_eq!(errors, [], "{}", path.display());
         assert_eq!(lines.len(), run.lines().count());
-        // judge.py splits at blanks inside quotes too
+        // judge.py also splits at blanks inside quotes
         let plain: String = run
             .lines()
             .map(|line| line.split('"').next().unwrap().to_owned() + "\n")
@@ -368,7 +368,7 @@ fn measures_counted_by_hand() {
         ("Rprec", 2.0 / 3.0),
         ("Success@1", 1.0),
         ("Judged@4", 0.75),
-        // 2 at rank 1, 1 at rank 3; at best 2, 1, 1
+        // grade 2 at rank 1 and grade 1 at rank 3; the ideal ranking has the grades 2, 1, 1
         ("nDCG@3", (2.0 + 0.5) / (2.0 + 1.0 / 3f64.log2() + 0.5)),
         (
             "nDCG(dcg='exp-log2')@3",
@@ -377,7 +377,7 @@ fn measures_counted_by_hand() {
     ] {
         let found = values(name, RUN, judgements);
         assert_close(found.topics[&TopicId("1".into())], topic_1, &name);
-        // topic 3 is judged and not in the run: its value is 0, and it is not left out
+        // topic 3 is judged, but not in the run: its value is 0, and the mean includes it
         assert_eq!(found.topics.len(), 3, "{name}");
         let rest = found.topics[&TopicId("2".into())];
         assert_close(found.all(), (topic_1 + rest) / 3.0, &name);
@@ -386,7 +386,7 @@ fn measures_counted_by_hand() {
 
 #[test]
 fn stances_counted_by_hand() {
-    // FIRST: one of two is found; NO: one is right, and one is NEUTRAL; SECOND: listed once, wrongly; d has no stance
+    // FIRST: one of two is found; NO: one is right, and one is NEUTRAL; SECOND: one is listed, wrongly; d has no stance
     let judgements = "1 0 a FIRST\n1 0 b NEUTRAL\n1 0 c FIRST\n1 0 d NO\n2 0 a NO\n";
     let value = |name: &str| values(name, RUN, judgements).all();
     assert_close(value("StanceP(class=FIRST)"), 1.0, &"precision");
@@ -404,7 +404,7 @@ fn stances_counted_by_hand() {
         &"macro of the first",
     );
     let (Qrels::Stances(qrels), _) = qrels::read(judgements) else {
-        panic!("stances")
+        panic!("these are not judgements of stances")
     };
     let (lines, _) = read_texts(RUN);
     let confusions = TextRun::new(&lines).confusions(&qrels, None);
@@ -466,7 +466,7 @@ fn answers_of_2025_are_combined_as_by_the_organisers() {
     let plain = "{\"argument_id\":\"1-1\",\"image_id\":\"a\",\"answer\":\"partially agree\"}\n\
                  {\"argument_id\":\"1-1\",\"image_id\":\"b\",\"grade\":2}\n";
     assert_eq!(read(plain), ((Some(1.0), Some(2.0)), vec![]));
-    // yes and partially make yes; yes and no make partially
+    // "yes" and "partially agree" are rounded to "yes", "yes" and "no" to "partially agree"
     let aspects = "[{\"argumentId\":\"1-1\",\"imageId\":\"a\",\"aspects\":[{\"answer\":\"yes\"},{\"answer\":\"partially agree\"}]},\
                     {\"argumentId\":\"1-1\",\"imageId\":\"b\",\"aspects\":[{\"answer\":\"yes\"},{\"answer\":\"no\"}]}]";
     assert_eq!(read(aspects), ((Some(2.0), Some(1.0)), vec![]));

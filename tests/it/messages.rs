@@ -1,4 +1,4 @@
-//! Standard error that cannot be written: no message ends a run.
+//! Standard error cannot be written: no message ends a run.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -10,19 +10,19 @@ use crate::support::files::text;
 use crate::support::program::riposte;
 use crate::support::{golden_evidence, sample};
 
-/// Standard errors that cannot be written: a full disk, and a pipe that nobody reads.
+/// Two standard errors that cannot be written: a full disk, and a pipe that nobody reads.
 fn unwritable() -> [Stdio; 2] {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     [File::create("/dev/full").unwrap().into(), writer.into()]
 }
 
-/// Runs a command with a usual standard error and with unwritable ones. Each time its exit code, its standard output, and what `read` returns
-/// must be the same. Returns the exit code.
+/// Runs a command with a normal standard error and with those that cannot be written. The exit code, standard output and the result of `read`
+/// must always be the same. Returns the exit code.
 fn run_the_same(command: impl Fn() -> Command, read: impl Fn() -> Option<Vec<u8>>) -> Option<i32> {
     let usual = command().output().unwrap();
     let expected = (usual.status.code(), usual.stdout, read());
-    assert!(!usual.stderr.is_empty(), "a command that says nothing");
+    assert!(!usual.stderr.is_empty(), "the command prints no message");
     for stderr in unwritable() {
         let output = command().stderr(stderr).stdout(Stdio::piped()).spawn();
         let output = output.unwrap().wait_with_output().unwrap();
@@ -57,7 +57,7 @@ fn commands_do_the_same_if_standard_error_cannot_be_written() {
     let code = run_the_same(|| with(&[&index[..], &evidence].concat()), nothing);
     assert_eq!(code, Some(0));
 
-    // with a line that cannot be read, which is named
+    // a line cannot be read, which is a message
     let broken = fs::read_to_string(&qrels).unwrap() + "broken\n";
     fs::write(at("qrels.txt"), broken).unwrap();
     let qrels = at("qrels.txt");

@@ -1,4 +1,4 @@
-//! `ir-metadata.yml` beside a run.
+//! `ir-metadata.yml`, which is written beside a run.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::support::{golden_evidence, sample};
 
 const CONFIG: &str = "[actor]\nteam = \"Jeanne d'Arc\"\nfields = [\"ir\"]\n[implementation]\nrepository = \"https://example.org/riposte\"\n[data]\nir_datasets = \"touche-image\"\n";
 
-/// The sample's run, with these options.
+/// Makes the sample's run, with these options.
 fn run(dir: &WorkDir, options: &[&str]) {
     let (home, evidence) = (dir.path(""), dir.path("evidence.sqlite"));
     std::fs::copy(golden_evidence(), &evidence).unwrap();

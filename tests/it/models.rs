@@ -1,4 +1,4 @@
-//! Models are fetched from a server on the loopback interface, and found or refused on disk.
+//! Models are fetched from a server on the loopback interface, and files on disk are accepted or refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,20 +17,20 @@ use crate::support::files::write;
 use crate::support::need::{Model, need};
 use crate::support::program::WorkDir;
 
-/// A port of this machine on which nobody listens.
+/// A port of this machine that no program listens on.
 const UNREACHABLE: &str = "127.0.0.1:9";
 
-/// What the server answers to requests for one path.
+/// The server's answer to requests for a path.
 #[derive(Clone, Default)]
 struct Page {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// After how many bytes of the body the connection is closed, and for how many requests.
+    /// The number of bytes of the body after which the connection is closed, and the number of requests for which this happens.
     cut: Option<(usize, usize)>,
 }
 
-/// A server of pages. It records each request as `path`, or as `path offset` if a range is asked for.
+/// A server of pages. It records each request as `path`, or as `path offset` if the request has a range.
 struct Server {
     address: String,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
@@ -47,7 +47,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shown, heard) = (shown.clone(), heard.clone());
-                // a client may hang up early
+                // a client can disconnect early
                 thread::spawn(move || answer(stream, &shown, &heard).ok());
             }
         });
@@ -150,7 +150,7 @@ fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A catalogue with one model, `m`, of these files: name, lines that pin it, addresses.
+/// A catalogue with one model, `m`. Each of its files has a name, lines that pin it, and addresses.
 fn models(dir: &Path, files: &[(&str, String, Vec<String>)]) -> Models {
     let mut toml = "[[model]]\nname = \"m\"\nrole = \"ocr\"\ndefault = true\ngives = \"text\"\n\
                     licence = \"free\"\npaper = \"none\"\nsize = \"1 kB\"\n"
@@ -176,7 +176,7 @@ fn fetch_all(models: &Models) -> FetchReport {
     fetch(models, &[], &Progress::silent()).unwrap()
 }
 
-/// Why each source of the first file failed.
+/// The reasons why the sources of the first file failed.
 fn reasons(report: &FetchReport) -> Vec<String> {
     match &report.files[0].outcome {
         Outcome::Failed { tried } => tried.iter().map(|(_, why)| why.clone()).collect(),
@@ -198,8 +198,8 @@ fn why_wrong(models: &Models) -> String {
     }
 }
 
-/// Writes the file until the file system gives it another time: its clock may be so coarse that two quick writes have
-/// the same one, and riposte tells a changed file of the same length by its times.
+/// Writes the file until its times change: the clock of the file system can be so coarse that two quick writes have the same time, and riposte
+/// notices a change without a change of length only by the times.
 fn rewrite(path: &Path, bytes: &[u8]) {
     let times = || {
         let metadata = fs::metadata(path).unwrap();
@@ -218,7 +218,7 @@ fn rewrite(path: &Path, bytes: &[u8]) {
     }
 }
 
-/// 20,000 bytes without a period, so that a wrong offset shows.
+/// 20,000 bytes that do not repeat periodically, so that a wrong offset is noticed.
 fn content() -> Vec<u8> {
     (0..20_000u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
@@ -245,7 +245,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
     };
     assert_eq!(report.files[0].outcome, fetched);
     let ModelStatus::Ready(model) = models.find("m").unwrap() else {
-        panic!("not ready");
+        panic!("the model is not ready");
     };
     assert_eq!(fs::read(model.path("a")).unwrap(), body);
     assert_eq!(
@@ -287,7 +287,7 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
         body: body.clone(),
         cut,
     };
-    // 7,000 bytes have arrived before; no more arrive in this fetch, so that it gives up
+    // 7,000 bytes are there already; this fetch gets no further bytes, so it gives up
     let url = server.page("/a", page("\"one\"", Some((0, 9))));
     let unpinned = models(dir.path(), &[("a", String::new(), vec![url])]);
     fs::create_dir_all(dir.path().join("m")).unwrap();
@@ -311,7 +311,7 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
     assert_eq!(server.requests(), ["/a 7000"]);
     assert_eq!(fs::read(dir.path().join("m/a")).unwrap(), body);
 
-    // another file at the same address: the server sends it whole, and the old beginning is dropped
+    // another file is at the same address: the server sends all of it, and the old beginning is dropped
     fs::rename(dir.path().join("m/a"), dir.path().join("m/a.part")).unwrap();
     let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
     fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
@@ -384,7 +384,7 @@ fn a_host_that_cannot_be_reached_is_tried_once_and_the_next_source_is_used() {
         ],
     );
     let report = fetch_all(&none);
-    assert_eq!(report.exit_code(), 1, "one of three is there");
+    assert_eq!(report.exit_code(), 1, "one of the three files was fetched");
     assert!(
         reasons(&report)[0].contains(&format!("cannot reach {blocked}")),
         "{report}"
@@ -394,7 +394,7 @@ fn a_host_that_cannot_be_reached_is_tried_once_and_the_next_source_is_used() {
         "{report}"
     );
     let ModelStatus::Missing { files } = none.find("m").unwrap() else {
-        panic!("not missing");
+        panic!("the model is not missing");
     };
     assert_eq!(files, ["a", "b"]);
 }
@@ -475,20 +475,20 @@ fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
     fs::write(&path, &body).unwrap();
     assert_eq!(trust(&pinned), Trust::Pinned);
 
-    // one bit changes; the length and the time of modification do not
+    // one bit changes, but neither the length nor the time of modification
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let mut other = body.clone();
     other[0] ^= 1;
     rewrite(&path, &other);
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_modified(modified).unwrap();
-    // only unix has a time of the last change that cannot be set back
+    // only Unix has a time of the last change that programs cannot set
     if cfg!(unix) {
         let why = why_wrong(&pinned);
         assert!(why.contains("must be"), "{why}");
     }
 
-    // a record beside the file is not believed against the catalogue, and one that is wrong does no harm
+    // the catalogue has priority over a record beside the file, and a wrong record does no harm
     let record = dir.path().join("m/verified.toml");
     let former = fs::read_to_string(&record).unwrap();
     rewrite(&path, &body);
@@ -497,7 +497,7 @@ fn a_file_that_is_there_is_used_only_if_its_bytes_are_right() {
     fs::write(&record, of_body.replace(&sha256(&body), &sha256(b"forged"))).unwrap();
     assert_eq!(trust(&pinned), Trust::Pinned);
     if cfg!(unix) {
-        // the record of a file with another inode: a copy of the whole directory
+        // a copy of the directory has the record, but its file has another inode
         let copy = tempfile::tempdir().unwrap();
         fs::create_dir(copy.path().join("m")).unwrap();
         fs::write(copy.path().join("m/a"), &other).unwrap();
@@ -540,7 +540,7 @@ fn an_unpinned_file_put_there_by_hand_is_trusted_on_first_use_but_replaced_by_fe
         Trust::FirstUse,
         "this publisher sends no checksum"
     );
-    // now riposte knows where the file came from
+    // this fetch records the source of the file
     assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
 }
 
@@ -587,7 +587,7 @@ fn the_table_of_models_says_what_is_installed_and_what_is_damaged() {
     );
 }
 
-/// Computes the checksums anew: riposte itself would read those that it wrote down before.
+/// Computes all checksums: riposte itself would read the checksums that it has stored.
 #[test]
 fn models_of_this_machine_have_the_bytes_of_the_catalogue() {
     for entry in Catalogue::embedded().unwrap().entries() {

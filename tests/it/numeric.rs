@@ -1,4 +1,4 @@
-//! Which runtime reads the text in images, in which numbers, and what is recorded of it.
+//! Which runtime reads the text in images, with which numbers, and what is recorded about this.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,9 +17,10 @@ use riposte::evidence::sentiment::Vader;
 use riposte::evidence::store::{self, Store};
 use riposte::nn::conv::{Numeric, NumericMode};
 use riposte::nn::lazy::Lazy;
-use riposte::weights::{CheckedModel, ModelStatus, Models};
 use rusqlite::Connection;
 use tempfile::TempDir;
+
+use crate::support::need::{Model, need};
 
 const IMAGES: usize = 2;
 
@@ -27,7 +28,7 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("sample")
 }
 
-/// A reader that finds one line in each image and says that it computed it in these numbers.
+/// A reader that finds one line in each image, and reports that it computes in these numbers.
 struct Stub {
     backends: [Backend; 1],
     reads: Arc<AtomicUsize>,
@@ -57,7 +58,7 @@ fn stub(producer: &str, numeric: Numeric) -> Tools {
     counting(Arc::default(), producer, numeric)
 }
 
-/// Counts the images that are read.
+/// A reader that counts the images that are read.
 fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools {
     let load = move || {
         let backend = Backend {
@@ -80,7 +81,7 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
     }
 }
 
-/// Extracts the evidence of the sample's first images. Returns how many of them had something to compute.
+/// Extracts the evidence of the sample's first images. Returns the number of images for which something was computed.
 fn extract_sample(store: &mut Store, tools: &Tools) -> usize {
     extract_first(&sample(), IMAGES, store, tools)
 }
@@ -162,7 +163,7 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
     let mut all = Store::open(&dir.path().join("again")).unwrap();
     assert_eq!(all.merge(&shard).unwrap().documents, IMAGES);
     assert_eq!(recorded(&all), BTreeMap::from([(None, IMAGES)]));
-    // the older store gets the table when it is opened to be written, and nothing is computed for that
+    // the older store gets the table when it is opened for writing, and nothing is computed because of that
     let mut older = Store::open(&shard).unwrap();
     assert_eq!(
         extract_sample(&mut older, &stub("stub/1", Numeric::Int8)),
@@ -178,7 +179,7 @@ fn a_build_that_does_not_know_backends_leaves_none_of_what_it_replaces() {
     let mut store = Store::open(&path).unwrap();
     extract_sample(&mut store, &stub("stub/1", Numeric::Int8));
     let (id, _) = store.text_hashes().unwrap().remove(0);
-    // what such a build does to a channel that it computes again
+    // an older build does this to a channel that it computes again
     Connection::open(&path)
         .unwrap()
         .execute_batch(&format!(
@@ -194,12 +195,12 @@ fn a_build_that_does_not_know_backends_leaves_none_of_what_it_replaces() {
     );
 }
 
-/// A document whose image has been read before takes over the text and the backend.
+/// If an image was read before, another document with this image gets its text and its backend.
 #[test]
 fn an_image_that_was_read_before_brings_its_backend() {
     let dir = TempDir::new().unwrap();
-    // An image is known once its group is stored. The worker can be four groups ahead of that: one is being stored, two wait, and one
-    // is to be sent.
+    // An image is known when its group is stored. The worker can be four groups ahead: one group is being stored, two wait, and one is about to
+    // be sent.
     let count = 6 * GROUP;
     for n in 0..count {
         let document = dir.path().join(format!("images/I00/I{n:016x}"));
@@ -219,21 +220,7 @@ fn an_image_that_was_read_before_brings_its_backend() {
     );
 }
 
-/// The real PP-OCRv4; none, and a line that says so, where it has not been fetched.
-fn ppocr() -> Option<CheckedModel> {
-    match Models::at(None).unwrap().find("ppocr-v4").unwrap() {
-        ModelStatus::Ready(model) => Some(model),
-        ModelStatus::Wrong { file, why } => panic!("ppocr-v4 is damaged: {file}: {why}"),
-        ModelStatus::Missing { .. } => {
-            eprintln!(
-                "skipped: `riposte models fetch ppocr-v4` gets the model that this test needs"
-            );
-            None
-        }
-    }
-}
-
-/// What this machine computes large products in, if it may choose.
+/// The numbers in which this machine computes large products by default.
 fn fastest() -> Numeric {
     #[cfg(target_arch = "x86_64")]
     {
@@ -248,7 +235,9 @@ fn fastest() -> Numeric {
 
 #[test]
 fn the_convolution_runtime_computes_both_networks_of_the_real_ppocr() {
-    let Some(model) = ppocr() else { return };
+    let Some(model) = need(Model("ppocr-v4")) else {
+        return;
+    };
     for (mode, numeric) in [
         (NumericMode::Auto, fastest()),
         (NumericMode::Float, Numeric::Float),
@@ -273,10 +262,12 @@ fn the_convolution_runtime_computes_both_networks_of_the_real_ppocr() {
 
 #[test]
 fn float_on_the_command_line_reads_in_floats_and_the_table_says_so() {
-    let Some(model) = ppocr() else { return };
+    let Some(model) = need(Model("ppocr-v4")) else {
+        return;
+    };
     let home = TempDir::new().unwrap();
     let evidence = home.path().join("evidence");
-    // this model alone: others would be used too, and take longer
+    // only this model is copied: other models would be used too, and take longer
     let models = home.path().join("models");
     let copy = models.join("ppocr-v4");
     fs::create_dir_all(&copy).unwrap();
@@ -300,7 +291,7 @@ fn float_on_the_command_line_reads_in_floats_and_the_table_says_so() {
     let said = extract("float");
     let floats = "ppocr-v4; detector float, recogniser float (convolution runtime)";
     assert!(said.contains(floats), "{said}");
-    // stored evidence stays, whatever is asked for now, and no model is loaded for it
+    // stored evidence is kept, whatever numbers are requested, and no model is loaded
     let said = extract("auto");
     assert!(said.contains(" 0 of them new"), "{said}");
     assert!(!said.contains("convolution runtime"), "{said}");
@@ -311,7 +302,7 @@ fn float_on_the_command_line_reads_in_floats_and_the_table_says_so() {
     );
     drop(store);
 
-    // evidence of a machine with int8 is kept too, with a note
+    // evidence that was computed in int8 is kept too, with a note
     Connection::open(&evidence)
         .unwrap()
         .execute("UPDATE backend SET numeric = 'int8'", [])

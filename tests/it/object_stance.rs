@@ -7,7 +7,7 @@ use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
 use crate::pair::real;
 
-/// What the words alone tell.
+/// The belief from the words of a passage, without an encoder.
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
     Model::committed().belief(&Objects::new(first, second), passage, None)
 }
@@ -40,7 +40,7 @@ fn better_than_names_the_better_one() {
         let swapped = belief("dogs", "cats", passage);
         assert_eq!(swapped.decision, Second, "{passage} {swapped:?}");
     }
-    // a negation turns the comparison round
+    // a negation reverses the comparison
     let [first, second, ..] =
         belief("cats", "dogs", "Cats are not better than dogs.").probabilities;
     assert!(first < second, "{first} {second}");
@@ -161,7 +161,7 @@ proptest! {
 fn the_encoder_changes_probabilities_and_swaps_with_the_objects() {
     let Some(model) = real() else { return };
     let objects = Objects::new("cats", "dogs");
-    // a short passage is read by the encoder alone, a long one by the three models in turn
+    // only the encoder reads a short passage; all three models read a long one
     let long = FOR_CATS.join(" ");
     let mut right = 0;
     for passage in FOR_CATS.iter().copied().chain([long.as_str()]) {

@@ -1,4 +1,4 @@
-//! Text in images, read by the real models.
+//! Text in images, which the real models read.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,12 @@ use riposte::nn::conv::NumericMode;
 use crate::support::need::{Data, Model, need};
 use crate::support::root;
 
-/// A stand-in for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink
-/// (tests/reference/ink_recogniser.py).
+/// A replacement for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink (tests/reference/ink_recogniser.py).
 fn ink_recogniser() -> PathBuf {
     root().join("src/nn/reference/ink-recogniser.onnx")
 }
 
-/// The files of PP-OCRv4: detector and recogniser.
+/// The detector and the recogniser of PP-OCRv4.
 fn weights() -> Option<[PathBuf; 2]> {
     let model = need(Model("ppocr-v4"))?;
     Some(["det.onnx", "rec.onnx"].map(|file| model.path(file)))
@@ -31,13 +30,13 @@ fn text(lines: &[OcrLine]) -> String {
     lines.join(" ")
 }
 
-/// The lines of text in tests/it/data/poster-words.png (tests/reference/poster_words.py), each in a strip of `STRIP` pixels in
-/// height with its baseline at `BASELINE`, four times as large as on a poster.
+/// The lines of text in tests/it/data/poster-words.png (tests/reference/poster_words.py). Each is in a strip with a height of `STRIP` pixels and
+/// its baseline at `BASELINE`, four times as large as on a poster.
 const LINES: [&str; 2] = ["Votes for all citizens", "at sixteen"];
 const STRIP: u32 = 224;
 const BASELINE: f32 = 160.0;
 
-/// Draws one of [`LINES`] with its baseline starting at `start`, turned clockwise by `degrees`.
+/// Draws one of [`LINES`] with its baseline beginning at `start`, rotated clockwise by `degrees`.
 fn write(image: &mut RgbImage, words: &str, start: (f32, f32), degrees: f32, ink: [u8; 3]) {
     let letters = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -80,7 +79,7 @@ fn poster(ground: [u8; 3], ink: [u8; 3], degrees: f32) -> RgbImage {
     image
 }
 
-/// The edit distance divided by the length of the expected text; runs of blanks count as one blank.
+/// The edit distance divided by the length of the expected text. A run of blanks counts as one blank.
 pub(crate) fn character_error_rate(read: &str, expected: &str) -> f64 {
     let fold = |text: &str| {
         text.split_whitespace()
@@ -115,7 +114,7 @@ fn posters_of_any_colour_and_slant_are_read() {
     ] {
         let mut image = poster(ground, ink, degrees);
         if degrees < 0.0 {
-            // rising lines need room above them
+            // rising lines need space above them
             image = RgbImage::from_pixel(640, 400, Rgb(ground));
             write(
                 &mut image,
@@ -180,7 +179,7 @@ fn images_without_text_or_of_odd_shape_give_no_lines() {
 #[test]
 fn a_bar_that_is_too_thin_to_be_a_line_does_not_take_the_text_with_it() {
     let Some(reader) = ppocr() else { return };
-    // the detector takes a broken bar of 8 × 920 pixels for a text; at the height of a line it would be less than a pixel wide
+    // the detector finds this broken bar of 8 × 920 pixels as a text. Scaled to the height of a line, it would be less than a pixel wide
     let mut image = RgbImage::from_pixel(900, 1000, Rgb([255; 3]));
     write(
         &mut image,
@@ -219,7 +218,7 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
     let (Some(reader), Some(data)) = (ppocr(), need(Data("ocr"))) else {
         return;
     };
-    // the error rates of RapidOCR on these two, as benches/ocr_peers.py computes them
+    // the limits are RapidOCR's error rates on these two images, as benches/ocr_peers.py computes them
     for (image, expected, most) in [
         (
             "ocrs-polar-bears.png",
@@ -253,7 +252,7 @@ fn a_latin_text_is_read_alike_in_latin_and_in_all_scripts() {
     assert_eq!(text(&latin), LINES.join(" "));
     assert_eq!(text(&all), text(&latin));
     for (latin, all) in latin.iter().zip(&all) {
-        // the probability of all other labels is shared out
+        // the other labels' probability is distributed among the Latin ones
         assert!(
             latin.confidence >= all.confidence - 1e-3,
             "{latin:?} {all:?}"
@@ -322,7 +321,7 @@ fn ocrs_finds_words_with_the_published_detector() {
             .unwrap(),
         []
     );
-    // the engine would pad it to 1,000,000 × 800 pixels
+    // ocrs itself would pad this strip to 1,000,000 × 800 pixels
     let strip = RgbImage::from_pixel(1_000_000, 60, Rgb([255; 3]));
     assert_eq!(reader.read(&strip).unwrap(), []);
 }

@@ -1,4 +1,4 @@
-//! The reading order of text in images: pages with columns, panels and lists, read by the real models.
+//! The reading order of text in images: the real models read pages with columns, panels and lists.
 
 use std::path::Path;
 
@@ -19,14 +19,14 @@ fn block_texts(lines: &[OcrLine]) -> Vec<String> {
     ocr::blocks(lines).map(|block| block.text()).collect()
 }
 
-/// A page of tests/reference/column_pages.py: the image and its text.
+/// The image of a page of tests/reference/column_pages.py, and its text.
 fn page(name: &str) -> (std::path::PathBuf, String) {
     let path = root().join(format!("tests/it/data/columns-{name}.png"));
     let text = std::fs::read_to_string(path.with_extension("txt")).unwrap();
     (path, text)
 }
 
-/// The text with words joined that a hyphen breaks; each broken word of these pages goes on with a lower-case letter.
+/// The text with words joined that a hyphen divides. In these pages, each second half begins with a lower-case letter.
 fn joined(text: &str) -> String {
     text.replace("-\n", "")
 }
@@ -38,7 +38,7 @@ fn columns_panels_and_lists_are_read_one_after_the_other() {
         let (image, expected) = page(name);
         let read = block_texts(&lines_of(&reader, &image)).join("\n\n");
         let rate = character_error_rate(&read, &joined(&expected));
-        // row by row, these pages have .49 to .68
+        // a reader that reads these pages row by row would have far higher rates
         assert!(rate <= 0.02, "{name}: {rate:.4}\n{read}");
     }
 }
@@ -66,10 +66,10 @@ fn a_scanned_page_with_columns_is_read_column_by_column() {
     let lines = lines_of(&reader, &data.join("tess-8071_093.3B.tif"));
     let expected = std::fs::read_to_string(data.join("tess-8071_093.3B.txt")).unwrap();
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    // row by row it is .74
+    // a reader that reads row by row would have a far higher rate
     let rate = character_error_rate(&texts.join("\n"), &expected);
     assert!(rate <= 0.10, "{rate:.4}");
-    // "How could she ex-" / "plain", and a box that was found across two columns
+    // a hyphenated word ("How could she ex-" / "plain"), and a box that was found across two columns
     let blocks = block_texts(&lines);
     assert!(
         blocks

@@ -1,14 +1,14 @@
-//! What `cargo package` would publish: small enough for a registry, and without the demo's collection, the Python package and these tests.
+//! The files that `cargo package` would publish: they are small enough for a registry, and the demo's collection, the Python package and these
+//! tests are not among them.
 
 use std::process::Command;
 
 use crate::support::root;
 
-/// Maximum size of the packaged crate in bytes: 7.5 MiB. Registries take 10 MiB, and most of ours is models/own/stance.safetensors.
+/// Maximum size of the packaged crate in bytes (7.5 MiB). Registries accept 10 MiB, and models/own/stance.safetensors takes most of it.
 const MOST_BYTES: u64 = 15 << 19;
 
-/// What cargo prints for its subcommand `package` with these arguments. Its files go to a directory of its own, so that it waits for no other
-/// command.
+/// The output of `cargo package` with these arguments. Its files go to a separate directory, so that it does not wait for other commands.
 #[track_caller]
 fn package(target: &std::path::Path, arguments: &[&str]) -> String {
     let mut cargo = Command::new(env!("CARGO"));
@@ -56,7 +56,8 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     assert!(bytes < MOST_BYTES, "{} has {bytes} bytes", file.display());
 }
 
-/// A registry takes the pictures of a README from the repository, at the same paths: no picture is packaged, and each has to be in the repository.
+/// A registry shows the pictures of a README from the repository, at the same paths. So pictures are not packaged, but each must be in the
+/// repository.
 #[test]
 fn the_pictures_and_links_of_the_readme_are_in_the_repository() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
@@ -67,15 +68,12 @@ fn the_pictures_and_links_of_the_readme_are_in_the_repository() {
     for path in paths {
         seen += 1;
         assert!(root().join(path).exists(), "README.md names {path}");
-        assert!(
-            !path.starts_with('/'),
-            "{path} is found on this machine alone"
-        );
+        assert!(!path.starts_with('/'), "{path} exists only on this machine");
     }
     assert!(seen > 5, "only {seen} links");
 }
 
-/// A file that the library names by its path at compile time would otherwise be missed only by who builds the package.
+/// If a file that the library includes at compile time were not packaged, only users of the package would notice it.
 #[test]
 fn what_the_library_includes_is_packaged() {
     let outside = ["python/", "sample/", "tests/"];
@@ -95,7 +93,7 @@ fn what_the_library_includes_is_packaged() {
     }
     assert!(
         looked_at > 50,
-        "only {looked_at} files are included: does this test still see them?"
+        "only {looked_at} files are included: does this test still find them?"
     );
 }
 

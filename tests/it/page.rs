@@ -1,4 +1,5 @@
-//! What a page says about an image: the element is found, its words are kept apart, and malformed pages are read too.
+//! The words that a page has about an image: the element of the image is found, the words around it are separated from the others, and malformed
+//! pages can be read.
 
 use proptest::prelude::*;
 use riposte::evidence::page::{FoundBy, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
@@ -48,7 +49,7 @@ fn every_image_of_the_real_sample_is_found_in_its_page() {
                 lines += usize::from(!xpath.is_empty());
                 resolved += usize::from(alone.found == FoundBy::XPath && alone.names_image);
             }
-            // the address of the image must find each of them too
+            // each image must also be found by its address
             let url_alone = read(&html, &[], &url);
             by_url += usize::from(url_alone.found == FoundBy::Url && url_alone.names_image);
         }
@@ -90,7 +91,7 @@ fn xpaths_of_browsers_lead_to_the_image() {
         ),
         ("/HTML[1]/BODY[1]/*[name()='svg'][1]/svg:image[1]", ""),
     ] {
-        // the image has another address, so that only the XPath can find it
+        // the image has another address, so only the XPath can find it
         let words = read(
             &html,
             &[xpath.to_owned()],
@@ -212,7 +213,7 @@ fn an_element_that_names_the_image_is_preferred() {
         (words.found, words.alt.as_str(), words.names_image),
         (FoundBy::Url, "the poster", true)
     );
-    // no element names the image, so that only the XPath is left
+    // no element has the address of the image, so it can be found only by the XPath
     let words = read_at(
         "<img src='data:,' alt=placeholder>",
         "/HTML[1]/BODY[1]/IMG[1]",
@@ -221,7 +222,7 @@ fn an_element_that_names_the_image_is_preferred() {
         (words.found, words.alt.as_str(), words.names_image),
         (FoundBy::XPath, "placeholder", false)
     );
-    // an XPath into the body is preferred to one into the head
+    // an XPath into the body has priority over one into the head
     let html = format!(
         "<head><meta property='og:image' content='{URL}'></head><p>Text.</p>{}",
         poster(&format!("src='{URL}'"))
@@ -340,7 +341,7 @@ fn captions_are_found_without_a_figure() {
             "{around}"
         );
     }
-    // the caption of another image is not taken
+    // the caption of another image is ignored
     let two = format!("<div>{image}<img src=other.png><p class=caption>Another thing.</p></div>");
     assert_eq!(read_by_url(&two).caption, "");
 }
@@ -363,7 +364,7 @@ fn invisible_elements_and_navigation_give_no_words() {
         ("Before.", "After.")
     );
     assert!(!words.main.contains("hidden"), "{}", words.main);
-    // a page that was saved while a dialog hid it is read all the same
+    // a page that was hidden by a dialog when it was saved can still be read
     let html = format!(
         "<body aria-hidden=true style='display:none'><p>Before.</p>{}<p>After.</p>",
         poster(&format!("src='{URL}'"))
@@ -445,7 +446,7 @@ fn bytes_are_decoded_by_their_encoding() {
         (&b"plain"[..], "plain", false),
         ("\u{feff}<p>é".as_bytes(), "<p>é", false),
         (&utf16, "é", false),
-        // a browser saves UTF-8 whatever the page declares
+        // a browser saves pages as UTF-8, whatever encoding they declare
         (
             "<meta charset=iso-8859-1>é".as_bytes(),
             "<meta charset=iso-8859-1>é",
@@ -471,7 +472,7 @@ fn bytes_are_decoded_by_their_encoding() {
     }
 }
 
-/// In time that grew with the square of their length, these pages would take hours.
+/// If the time grew with the square of the length, these pages would take hours.
 #[test]
 fn deep_and_wide_pages_are_read_with_little_stack() {
     let image = poster(&format!("src='{URL}'"));
@@ -535,7 +536,7 @@ fn deep_and_wide_pages_are_read_with_little_stack() {
         ),
         ("open tags", "<".repeat(1_000_000)),
     ] {
-        // a worker thread may have as little stack
+        // a worker thread can have a stack of this size
         let thread = std::thread::Builder::new()
             .stack_size(512 << 10)
             .spawn(move || read_by_url(&html));

@@ -19,7 +19,7 @@ use crate::support::{message, reference};
 struct Pair {
     claim: String,
     text: String,
-    /// Con, pro, neither, quality, relevance.
+    /// Logits for con, pro and neither, then quality and relevance.
     logits: [f32; OUTPUTS],
 }
 
@@ -38,7 +38,7 @@ fn tiny_with(backend: Backend) -> PairEncoder {
     PairEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
 }
 
-/// The encoder of the program, over the published checkpoint.
+/// The pair encoder of the program, on the published checkpoint.
 pub fn real() -> Option<PairEncoder> {
     let model = need(Model(MINILM))?;
     Some(PairEncoder::load(&model.dir, &model.sha256).unwrap())
@@ -81,7 +81,7 @@ fn logits_of_the_real_encoder_are_those_of_transformers() {
     };
     let load = |backend| PairEncoder::load_with(&base.dir, &base.sha256, backend).unwrap();
     agree(&load(Backend::Float), &pairs("pair.json"), 1e-3);
-    // in int8 where the machine can
+    // in int8, if the machine supports it
     agree(&load(Backend::Auto), &pairs("pair.json"), 0.2);
 }
 
@@ -140,7 +140,7 @@ fn trained_changes_are_packed_and_loaded() {
     assert!(message(refused).contains("reading the changes of the weights"));
 }
 
-/// The answers, standard error and the exit code.
+/// Runs a command. Returns the answers, standard error and the exit code.
 fn answers(command: &mut Command) -> (Vec<Value>, String, i32) {
     let output = command.output().unwrap();
     (json_lines(&stdout(&output)), stderr(&output), code(&output))

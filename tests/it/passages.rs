@@ -1,4 +1,4 @@
-//! Files of passages: plain or packed, with or without expansion, whole and damaged.
+//! Files of passages: plain or compressed, with or without expansion, intact and damaged.
 
 use std::fs;
 use std::path::Path;
@@ -121,7 +121,7 @@ fn the_passages_before_the_cut_in_a_truncated_packed_file_are_read() {
         "{}",
         faults[0]
     );
-    // a file that is plain in spite of its name is read too
+    // a file that is not compressed, in spite of its name, can be read
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("passages.jsonl.gz"), line("a")).unwrap();
     assert_eq!(read_path(dir.path()).0.len(), 1);

@@ -1,4 +1,4 @@
-//! Pictures of extreme shapes and declared sizes: each ends in evidence or in a fault that names it, within a minute and 1.2 GB.
+//! Pictures with extreme shapes or declared sizes: each gives evidence or a fault that names it, within a minute and 1.2 GB.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::support::program::{code, riposte, stderr, stdout};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What riposte may take for one document, in bytes.
+/// Maximum memory of riposte for one document, in bytes.
 const MEMORY: u64 = 1_200_000_000;
 
 #[track_caller]
@@ -46,11 +46,12 @@ fn extract(home: &Path, pictures: &[Vec<u8>]) -> Ended {
     run_within(MINUTE, riposte(home, &args).args(["--threads", "1"]))
 }
 
-/// Every format that can hold a strip has pictures of one pixel in height or width, and of 16 bits.
+/// For each format, pictures with a height or width of one pixel, also with 16 bits where the format allows it.
 #[test]
 fn strips_of_all_formats_are_measured_within_bounds() {
     let mut pictures = Vec::new();
-    // BMP and TIFF are not compressed here; GIF and JPEG have 16 bits for a side, WebP 14, and the BMP decoder takes 65,535
+    // BMP and TIFF are not compressed here, so they are shorter. GIF and JPEG store a side in 16 bits, WebP in 14. The BMP decoder reads up to
+    // 65,535 pixels
     for (format, length) in [
         (ImageFormat::Png, 5_000_000),
         (ImageFormat::Png, 20_000_000),
@@ -94,7 +95,7 @@ fn sizes_that_are_only_declared_are_faults_within_bounds() {
         ),
         (gif(65_535, 65_535), "65535 × 65535 pixels"),
         (animated_webp(16_383, 16_383), "16383 × 16383 pixels"),
-        // more than 400 MB, or an animation of more than 50 million pixels
+        // more than 400 MB, or an animation with more than 50 million pixels
         (hollow_png(10_000, 9_000, 16), "which take 720000000 bytes"),
         (hollow_tiff(10_000, 9_000), "which take 540000000 bytes"),
         (
@@ -109,7 +110,7 @@ fn sizes_that_are_only_declared_are_faults_within_bounds() {
             animated_webp(10_000, 6_000),
             "an animated webp file of 10000 × 6000",
         ),
-        // what passes, but is not there
+        // sizes below the limits, but without the pixels
         (
             hollow_png(10_000, 10_000, 8),
             "a png file that cannot be decoded",
@@ -144,7 +145,7 @@ fn sizes_that_are_only_declared_are_faults_within_bounds() {
     }
 }
 
-/// The largest pictures that pass are decoded within the bound, each in a process of its own.
+/// The largest pictures within the limits are decoded within the memory limit, each in a separate process.
 #[test]
 fn the_largest_pictures_take_less_than_the_bound() {
     for picture in [

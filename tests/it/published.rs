@@ -1,4 +1,4 @@
-//! How the approaches that rebuild published systems differ from each other: their terms, worked out by hand from what their code does to a
+//! The terms of the approaches that rebuild published systems. The expected terms follow by hand from what the code of each system does to a
 //! text.
 
 use riposte::index::analyzer::{StopList, terms};
@@ -19,7 +19,7 @@ fn approach(task: TextTask, name: &str) -> TextApproach {
 fn each_system_makes_its_own_terms_of_a_sentence() {
     use TextTask::{Comparative, Controversial};
     for (task, name, documents, queries) in [
-        // the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", which is in its lexicon
+        // the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", because it is in its lexicon
         (
             Controversial,
             "elrond",
@@ -32,7 +32,7 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "don't peopl right yesssss matter 2000",
             None,
         ),
-        // of a repeated letter or digit two are kept; then words of 3 to 20 characters are kept, and stop words are removed from queries
+        // two of a repeated letter or digit are kept; then words of 3 to 20 characters are kept, and stop words are removed from queries
         (
             Controversial,
             "jean-pierre-polnareff",
@@ -58,7 +58,7 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "people's rights yesssss matter 2000",
             None,
         ),
-        // its own long list has "rights" and "people"; the possessive is removed first
+        // this system's own long list has "rights" and "people"; the possessive is removed first
         (Controversial, "shanks", "yesssss matter 2000", None),
         // words are split at punctuation in documents, but not in queries
         (
@@ -67,14 +67,14 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
             "don t the people s rights yesssss matter in 2000",
             Some("don't the people's rights yesssss matter in 2000"),
         ),
-        // words of one letter are left out: the t of "don't" and the s of "people's"
+        // words of one letter are left out: the "t" of "don't" and the "s" of "people's"
         (
             Controversial,
             "little-foot",
             "don people rights yesssss matter 2000",
             None,
         ),
-        // there is no possessive filter before Porter's stemmer, which takes the s
+        // no possessive filter precedes Porter's stemmer, which removes the "s"
         (
             Comparative,
             "aldo-nadi",
@@ -103,8 +103,9 @@ fn each_system_makes_its_own_terms_of_a_sentence() {
 #[test]
 fn elrond_pos_chooses_words_by_their_parts_of_speech() {
     let text = "Shouldn't convicted felons be allowed to vote? They've voted, and the anti-war party's leaders (in 2003) lost.";
-    // should, be and the are stop words. n't (RB), to (TO), they (PRP), and (CC), 's (POS), in (IN), 2003 (CD) and all marks are left out
-    // by their tags, 've is not. The parts of anti-war have the tag of the whole. Then Porter's stemmer.
+    // "should", "be" and "the" are stop words. "n't" (RB), "to" (TO), "they" (PRP), "and" (CC), "'s" (POS), "in" (IN), "2003" (CD) and all
+    // punctuation are left out because of their tags, but "'ve" is not. The parts of "anti-war" have the tag of the whole word. Then Porter's
+    // stemmer is applied.
     let typed = "<VBN>convict <NNS>felon <VBN>allow <VB>vote <VBP>'ve <VBN>vote <JJ>anti <JJ>war <NN>parti <NNS>leader <VBD>lost";
     let plain = "convict felon allow vote 've vote anti war parti leader lost";
     let approach = approach(TextTask::Controversial, "elrond-pos");
@@ -121,7 +122,7 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
     std::fs::create_dir(dir.path("in")).unwrap();
     let topics = "<topics><topic><number>1</number><title>Are cats or dogs better?</title><objects>cats, dogs</objects></topic></topics>";
     std::fs::write(dir.path("in/topics.xml"), topics).unwrap();
-    // the same terms in as many words: two of ten are adjectives, one, and none
+    // three passages with the same terms and the same length, of ten words: two, one and none of them are adjectives
     let passages = [
         ("two", "Cats and dogs are small animals with a soft coat."),
         ("one", "Cats and dogs are small animals with a winter coat."),
@@ -225,7 +226,7 @@ fn a_stop_list_from_a_file_is_in_force_whether_the_index_is_new_or_not() {
         assert_eq!(code, 0, "{said}");
         runs.push(dir.read("out/run.txt"));
     }
-    // feedback takes the terms of "the tax is bad for them": with "the" among them, all three would be found
+    // feedback uses terms of "the tax is bad for them". If "the" were among the terms, all three documents would be found
     assert_eq!(runs[0].lines().count(), 1, "{}", runs[0]);
     assert_eq!(runs[1], runs[0]);
     std::fs::write(dir.path("mine.txt"), "tax\n").unwrap();

@@ -1,4 +1,4 @@
-//! The Python package: its tests (python/tests), run with the program of these tests.
+//! Runs the tests of the Python package (python/tests) with the program of these tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::support::root;
 
 /// Runs the Python tests of a file.
 fn passes(file: &str) {
-    // those of tests/peers.txt that can be imported without a trace: ir_datasets makes directories in the user's own
+    // these packages of tests/peers.txt leave no files when they are imported; ir_datasets makes directories in the user's home
     let Some(python) = need(Peer("ijson, maturin, pytest")) else {
         return;
     };
@@ -87,7 +87,7 @@ fn the_wheel_is_built_and_installed() {
     passes("test_wheel.py");
 }
 
-/// A file of tests that no test here names would never run.
+/// A file of tests that is not named here would never run.
 #[test]
 fn each_file_of_python_tests_is_run() {
     let this = std::fs::read_to_string(root().join("tests/it/python.rs")).unwrap();

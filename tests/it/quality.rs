@@ -1,4 +1,4 @@
-//! How well a text is written, as a reader would judge it (src/score/quality.rs).
+//! How well a text is written, in the opinion of a reader (src/score/quality.rs).
 
 use std::fs;
 

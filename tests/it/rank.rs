@@ -1,4 +1,4 @@
-//! `riposte rank`, run as a user runs it: collections in the layout of BEIR and of TIREx.
+//! `riposte rank`, as a user runs it, on collections in the layouts of BEIR and TIREx.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,7 +11,7 @@ use crate::support::files::{gzip, json_lines, text, write};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, collection_tools, succeed};
 
-/// Documents as (id, title, text). The words are their own stems, and in no stop list.
+/// Documents as (id, title, text). Each word is its own stem, and is in no stop list.
 const DOCUMENTS: [(&str, &str, &str); 6] = [
     (
         "d1",
@@ -63,7 +63,7 @@ fn beir(documents: &[(&str, &str, &str)], queries: &[(&str, &str)]) -> WorkDir {
     ])
 }
 
-/// Runs an approach, which must exit with 0; the run.
+/// Runs an approach, which must exit with 0. Returns the run.
 #[track_caller]
 fn ranked(dir: &WorkDir, approach: &str) -> String {
     let (code, _, said) = dir.run(&format!(
@@ -90,7 +90,8 @@ fn ids(found: &[(String, f64)]) -> Vec<&str> {
     found.iter().map(|(id, _)| id.as_str()).collect()
 }
 
-/// The nDCG@10 of a search for words in a collection of `generate-beir`, from its judgements alone: grade 0 comes first, then 2, then 1.
+/// The nDCG@10 of a search for words in a collection of `generate-beir`, computed only from the judgements: documents of grade 0 come first, then
+/// grade 2, then grade 1.
 fn constructed_ndcg(qrels: &str) -> f64 {
     let mut grades: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for line in qrels.lines().skip(1) {
@@ -151,7 +152,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     let ndcg = evaluated("in/qrels/test.tsv", "out");
     assert!((ndcg - expected).abs() < 1e-4, "{ndcg}, not {expected}");
 
-    // the queries of training are ranked if their file is named
+    // the queries for training are ranked if their file is named
     let (code, _, said) =
         dir.run("rank -i in -o all --approach bm25 --topics in/queries.jsonl --tag riposte-bm25");
     assert_eq!(code, 0, "{said}");
@@ -315,7 +316,7 @@ fn short_texts_and_copies_are_ranked_like_all_others() {
         found.sort_unstable();
         assert_eq!(found, all, "{approach}");
     }
-    // a recipe can leave them out
+    // a recipe can leave documents out
     let recipe = "name = \"mine\"\n[[retrieval]]\nanalyzer = \"stem=porter\"\nsimilarity = { name = \"dph\" }\n\
         fields = { \"title+text\" = 1.0 }\n";
     write(&dir.path("mine.toml"), recipe);
@@ -390,7 +391,7 @@ fn runs_of_other_topics_or_documents_are_not_valid() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(what) && said.contains("NOT valid"), "{said}");
     }
-    // without a collection, any topic and any document may be meant, and no edition has to be named
+    // without a collection, all topics and documents are allowed, and no edition needs to be named
     write(&dir.path("any.txt"), good.replace("q1", "topic-x"));
     for edition in ["", " --edition 2025"] {
         let (code, said, _) = dir.run(&format!("verify any.txt --task rank{edition}"));
@@ -404,7 +405,7 @@ fn the_task_of_a_collection_is_inferred_and_its_index_is_described() {
     let (code, printed, said) = dir.run("index -i in --index kept");
     assert_eq!(code, 0, "{said}");
     assert!(printed.starts_with("6 documents in "), "{printed}");
-    // 31 words in texts, 8 in titles
+    // the texts have 31 words, the titles 8
     let words = |field: &str| {
         let line = printed
             .lines()
@@ -452,7 +453,7 @@ fn several_approaches_and_parts_of_topics_are_for_any_collection() {
                 .all(|line| line.ends_with(&format!(" us-{name}")))
         );
         let found = by_query(&run);
-        // only its zebras make it found
+        // the document is found only because of "zebras"
         assert!(ids(&found["1"]).contains(&"d2"), "{run}");
     }
     for (line, why) in [
@@ -476,7 +477,7 @@ fn several_approaches_and_parts_of_topics_are_for_any_collection() {
     }
 }
 
-/// The documents that an approach ranks first for "How do cats sleep?", with the model.
+/// The documents that an approach with the model ranks for "How do cats sleep?", in order.
 fn with_model(dir: &WorkDir, models: &Path, approach: &str) -> Vec<String> {
     let models = text(models);
     let (code, _, said) = dir.run(&format!(
@@ -489,7 +490,7 @@ fn with_model(dir: &WorkDir, models: &Path, approach: &str) -> Vec<String> {
         .iter()
         .map(|(id, score)| (id.as_str(), *score))
         .collect();
-    // the explanations are of the scores in the run
+    // the explanations belong to the scores in the run
     for why in json_lines(&dir.read("why.jsonl")) {
         let explained = why["score"]["value"].as_f64().unwrap();
         let score = scores[why["document"].as_str().unwrap()];
@@ -520,10 +521,11 @@ fn models_read_titles_and_texts() {
     ];
     let dir = beir(&documents, &[("1", "How do cats sleep?")]);
     let models = minilm.dir.parent().unwrap();
-    // the dense search finds all that has words, and a document that is a title alone comes first
+    // the dense search finds every document with words, and ranks one first that has only a title
     let dense = with_model(&dir, models, "dense");
     assert_eq!(dense, ["title", "words", "meaning", "other"]);
-    // the default ranks what a search for words finds, by likeness too; without its title, the first would be like nothing
+    // the default re-ranks the documents that a search for words finds, also by similarity. If it did not read titles, the first document would
+    // be similar to nothing
     let found = with_model(&dir, models, "riposte");
     assert_eq!(found, ["title", "words"]);
 }

@@ -1,4 +1,4 @@
-//! What a release is made of: the scripts in packaging/, and the workflow that calls them.
+//! The parts of a release: the scripts in packaging/, and the workflow that calls them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -31,7 +31,7 @@ fn a_tag_is_the_version_or_is_refused() {
     }
 }
 
-/// The archive of this machine, as the workflow packs it: what is unpacked runs, and the checksum is right.
+/// Packs the archive for this machine as the workflow does: the unpacked program runs, and the checksum is correct.
 #[test]
 fn the_archive_has_everything_and_the_same_bytes_again() {
     let Some(_) = need(Program("tar")) else {
@@ -106,7 +106,7 @@ fn steps(workflow: &Value) -> Vec<(String, &Value)> {
     .collect()
 }
 
-/// GitHub cannot run the workflow here. These are mistakes that would make a wrong release without failing.
+/// GitHub's workflow cannot run here. These mistakes would make a wrong release without an error.
 #[test]
 fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
     let file = root().join(".github/workflows/release.yml");
@@ -114,12 +114,16 @@ fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
     let workflow: Value = yaml_serde::from_str(&source).unwrap();
     assert_eq!(workflow["on"]["push"]["tags"][0], "v*");
     assert!(workflow["on"]["push"].get("branches").is_none());
-    // only the last job may write, and only the release
+    // only the last job can write, and only the release
     assert_eq!(workflow["permissions"]["contents"], "read");
     for (name, job) in workflow["jobs"].as_mapping().unwrap() {
         let name = name.as_str().unwrap();
         let needs = job.get("needs");
-        assert_eq!(needs.is_none(), name == "version", "{name} has to wait");
+        assert_eq!(
+            needs.is_none(),
+            name == "version",
+            "{name} must wait for the version"
+        );
         assert!(job["timeout-minutes"].is_number(), "{name}");
         assert_eq!(job.get("permissions").is_some(), name == "draft", "{name}");
     }
@@ -146,7 +150,7 @@ fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
         }
         if let Some(run) = step.get("run") {
             let run = run.as_str().unwrap();
-            // values of the event are never part of a command
+            // values of the event are not inserted into commands
             assert!(!run.contains("${{"), "{job}: {run}");
             runs.push_str(run);
             runs.push('\n');
@@ -173,7 +177,7 @@ fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
     }
 }
 
-/// The files that the Debian package takes from the repository are there, and each of the rest is written by packaging/extras.sh or the build.
+/// Files that the Debian package takes from the repository exist. packaging/extras.sh or the build writes each of the others.
 #[test]
 fn the_debian_package_names_files_that_exist() {
     let manifest: toml::Table = toml::from_str(include_str!("../../Cargo.toml")).unwrap();

@@ -1,4 +1,4 @@
-//! What is found in a collection of texts, and in which order.
+//! Which documents of a text collection are found, and in which order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub const ALL: Cut = Cut {
     portals: None,
 };
 
-/// A collection of arguments, each of id, premise and conclusion.
+/// A collection of arguments, each given by id, premise and conclusion.
 pub fn collection(arguments: &[(&str, &str, &str)]) -> (tempfile::TempDir, TextCollection) {
     argument_collection(arguments.iter().map(|(id, premise, conclusion)| {
         let mut argument = argument(id, conclusion, premise, "CON");
@@ -50,7 +50,7 @@ fn build_with(collection: &TextCollection, analyzer: &str, dir: &Path, threads: 
     let analyzer = analyzer.parse().unwrap();
     let effort = Effort {
         threads,
-        // so little memory that even a small collection makes several segments
+        // very little memory, so even a small collection has several segments
         bytes: 1,
     };
     Corpus::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
@@ -87,7 +87,7 @@ fn bm25_ranks_as_bm25s_does() {
         u64::from(corpus.documents()),
         reference["documents"].as_u64().unwrap()
     );
-    // the reference has five decimals
+    // the reference values have five decimals
     let near = |a: f64, b: &Value| (a - b.as_f64().unwrap()).abs() < 1e-5;
     let queries = reference["queries"].as_array().unwrap();
     assert_eq!(queries.len(), 50);
@@ -109,7 +109,7 @@ fn bm25_ranks_as_bm25s_does() {
         let listed = expected["top"].as_array().unwrap();
         assert!(listed.len() >= 10);
         for (place, pair) in listed.iter().enumerate() {
-            // the same score at each rank; the same document except where scores are equal
+            // the scores at each rank are the same; the documents are the same, except where scores are equal
             assert!(near(top[place].score, &pair[1]), "{title}: {place}");
             let ours = by_id.get(pair[0].as_str().unwrap()).copied();
             assert!(
@@ -120,7 +120,7 @@ fn bm25_ranks_as_bm25s_does() {
     }
 }
 
-/// Documents of few different words, so that many scores are equal.
+/// Documents with few different words, so that many scores are equal.
 fn documents_of_few_words() -> Vec<(String, String, String)> {
     let words = ["tax", "cut", "wage", "job", "law", "vote", "gun", "school"];
     let mut chance = Chance(7);
@@ -198,7 +198,7 @@ fn the_number_of_segments_does_not_change_rankings_and_an_explanation_is_the_sco
     }
 }
 
-/// Enough documents for many blocks of postings: frequent and rare words, long and short texts, and many that are alike.
+/// Enough documents for many blocks of postings: with frequent and rare words, long and short texts, and many similar documents.
 fn zipf(
     documents: usize,
 ) -> (
@@ -210,7 +210,7 @@ fn zipf(
     let mut next = || chance.fraction();
     let texts: Vec<(String, String, String)> = (0..documents)
         .map(|n| {
-            // 400 words, the nth with a frequency of 1/n; in some documents all words are equally frequent
+            // 400 words: the nth has a frequency of 1/n, but in some documents all words are equally frequent
             let rare = next() < 0.01;
             let mut text = |longest: f64| -> String {
                 let length = 1 + (longest * next().powi(3)) as usize;
@@ -238,7 +238,7 @@ fn zipf(
     (dir, collection, texts)
 }
 
-/// Ranks documents by the formulas without an index: counts each term of the query in each document.
+/// Ranks documents with the formulas, without an index: counts each term of the query in each document.
 fn ranked_by_hand(
     documents: &[(String, [Vec<String>; 2])],
     query: &Query,
@@ -246,7 +246,7 @@ fn ranked_by_hand(
 ) -> Vec<ScoredDoc> {
     let tf = |words: &[String], term: &str| words.iter().filter(|word| *word == term).count();
     let mut scores = vec![None::<f64>; documents.len()];
-    // the words of a part's fields, as if they were one text
+    // the words in the fields of a part, as one text
     let text = |part: &Part, fields: &[Vec<String>; 2]| -> Vec<String> {
         let fields = part.fields().iter().map(|field| fields[*field].clone());
         fields.collect::<Vec<_>>().concat()
@@ -328,7 +328,7 @@ fn rankings_are_those_of_the_formulas_without_an_index() {
         Similarity::TfIdf,
         Similarity::Dph,
     ]);
-    // from a single document to more than the collection has
+    // from one document to more documents than the collection has
     let k = proptest::sample::select(vec![1, 2, 4, 10, 100, 4500]);
     let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
         cases: 120,
@@ -379,8 +379,8 @@ fn dirichlet_counts_terms_that_are_missing_in_a_document() {
     let ranking = corpus
         .search(&asked, &Similarity::Dirichlet { mu }, ALL)
         .unwrap();
-    // the formula of the paper: ln of (tf + mu p) / (length + mu), without ln p, which is the same for all; of 14 terms
-    // 3 are gun and 2 are law
+    // the formula of the paper: ln of (tf + mu p) / (length + mu), without ln p, which is the same for all documents. Of 14 terms, 3 are "gun"
+    // and 2 are "law"
     let by_hand = |gun: f64, law: f64, length: f64| {
         let term = |tf: f64, p: f64| ((tf + mu * p) / (length + mu)).ln() - p.ln();
         term(gun, 3.0 / 14.0) + term(law, 2.0 / 14.0)
@@ -466,7 +466,7 @@ fn parts_that_must_match_and_marks_exclude_documents() {
         ),
         "ac"
     );
-    // documents are left out before the cut, not after it
+    // documents are left out before the ranking is cut, not afterwards
     assert_eq!(
         found(
             vec![body.clone()],
@@ -520,10 +520,10 @@ fn feedback_pairs_and_second_scores() {
         .with_pairs(ranking.clone(), &asked, &terms, &BM25, pairs)
         .unwrap();
     assert_eq!(ids(&nearer), ["near", "far", "wage"]);
-    // the terms are adjacent once, so the pair scores as if each term occurred once, as it does: half of the score is added
+    // the terms are adjacent once, and each term occurs once, so the pair has the same score as the terms: half of it is added
     assert!((nearer[0].score - 1.5 * ranking[1].score).abs() < 1e-12);
 
-    // another query gives the same documents other scores, and those that it does not find 0
+    // another query gives new scores to the same documents, and 0 to those that it does not find
     let wage = query(&corpus, &[("premises", 1.0, "wage")]);
     let rescored = corpus.rescore(ranking, &wage, &BM25).unwrap();
     let alone = corpus.search(&wage, &BM25, ALL).unwrap();
@@ -539,7 +539,7 @@ fn feedback_pairs_and_second_scores() {
         original: 0.5,
     };
     let expanded = corpus.with_feedback(&tax, &BM25, rm3, ALL).unwrap();
-    // four of the seven words of the best document are tax, and three are wage
+    // of the seven words of the best document, four are "tax" and three are "wage"
     let expected = [("tax", 0.5 + 0.5 * 4.0 / 7.0), ("wage", 0.5 * 3.0 / 7.0)];
     assert_eq!(expanded.parts[0].terms().len(), 2);
     for ((term, weight), (name, value)) in expanded.parts[0].terms().iter().zip(expected) {

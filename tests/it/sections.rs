@@ -11,8 +11,8 @@ use crate::support::files::{json_lines, text};
 use crate::support::program::{code, stderr};
 use crate::support::{golden_evidence, sample};
 
-/// P(pro) and P(con) of an image of the sample for topic 1, which asks for a ban of cars, if its picture has these lines: left edge, top and
-/// text. Each line is a block.
+/// P(pro) and P(con) of an image of the sample for topic 1, which demands a ban of cars. Its picture gets these lines, each given by left edge,
+/// top and text; each line is a block.
 fn probabilities(lines: &[(i32, i32, &str)]) -> [Value; 2] {
     let home = TempDir::new().unwrap();
     let evidence = home.path().join("evidence.sqlite");
@@ -76,7 +76,7 @@ fn pros_and_cons_are_likely_both_and_the_explanation_names_the_columns() {
         said(&con).contains("\"shops lose their customers\" headed \"CONS\""),
         "{con}"
     );
-    // each as likely as the prior or more, by the picture alone
+    // the text in the picture raises both probabilities
     for side in [&pro, &con] {
         let parts = side["parts"].as_array().unwrap();
         let of_picture = parts
@@ -88,7 +88,7 @@ fn pros_and_cons_are_likely_both_and_the_explanation_names_the_columns() {
         );
     }
 
-    // the same columns under cars, which the claim is against: their pros speak against the ban
+    // the same columns below a heading about cars, which the claim is against: the pros of cars are arguments against the ban
     let mut of_cars = columns;
     of_cars[0].2 = "Cars in city centres";
     let [pro, con] = probabilities(&of_cars);

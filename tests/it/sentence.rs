@@ -1,4 +1,4 @@
-//! Sentence vectors compared with those of sentence-transformers (tests/reference/encoders.py).
+//! Compares sentence vectors with those of sentence-transformers (tests/reference/encoders.py).
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -56,7 +56,7 @@ fn the_real_model_agrees_with_sentence_transformers() {
     }
 }
 
-/// Where the machine multiplies bytes, vectors are those of floats but for a cosine of .001, also those of texts without content, whose
+/// If the machine multiplies in int8, vectors differ from those in floats by a cosine of at most .001. This includes texts without content, whose
 /// vectors are short before they are scaled.
 #[test]
 fn vectors_in_int8_are_nearly_those_in_floats() {
@@ -87,7 +87,7 @@ fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
         return;
     };
     let model = Sentences::load(&minilm.dir, "sha").unwrap();
-    // the last one is longer than the model reads
+    // the last text is longer than the model can read
     let long = "why the death penalty should be abolished ".repeat(60);
     let texts: Vec<String> = texts_of_many_lengths(700)
         .into_iter()
@@ -130,7 +130,7 @@ fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
 #[test]
 fn words_after_256_tokens_change_nothing() {
     let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
-    // 254 words of one token each, and the two special tokens
+    // 254 words with one token each, and the two special tokens
     let full = "the ".repeat(254);
     let vector = |text: &str| model.embed(&[text]).unwrap().remove(0);
     assert_eq!(vector(&full), vector(&format!("{full} people people")));

@@ -1,4 +1,4 @@
-//! VADER and AFINN compared with the Python packages (tests/reference/sentiment.py).
+//! Compares VADER and AFINN with the Python packages (tests/reference/sentiment.py).
 
 use proptest::prelude::*;
 use riposte::evidence::sentiment::{Afinn, Vader};
@@ -53,12 +53,12 @@ fn afinn_gives_the_sums_of_the_python_package() {
     }
 }
 
-/// The file is what the script's `score` prints: a JSON object a line.
+/// The file is the output of the script's command `score`: a JSON object on each line.
 #[test]
 fn lines_of_a_named_file_have_the_values_of_the_python_packages() {
     let path = need(Request {
         variable: "RIPOSTE_SENTIMENT_LINES",
-        reason: "no file of texts and their values is named",
+        reason: "no file with texts and their values is given",
     });
     let (Some(path), Some(list)) = (path, need(Model("afinn"))) else {
         return;
@@ -81,7 +81,7 @@ fn lines_of_a_named_file_have_the_values_of_the_python_packages() {
     }
 }
 
-/// In time that grew with the square of the length, this would take hours.
+/// If the time grew with the square of the length, this test would take hours.
 #[test]
 fn a_text_of_a_million_words_has_a_compound() {
     let text = "good bad table NICE but awful, not great! ".repeat(125_000);

@@ -1,4 +1,5 @@
-//! A text collection in four shards: they rank as one index, opened together, or each on its own with the counts of all of them.
+//! A text collection in four shards. The shards rank like one index, whether they are opened together, or each is searched separately with the
+//! counts of all.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -14,10 +15,10 @@ use crate::support::program::{code, riposte, stderr, stdout, succeed};
 
 const SHARDS: usize = 4;
 
-/// More rounds than any approach needs.
+/// Maximum number of rounds; no approach needs so many.
 const MAX_ROUNDS: usize = 8;
 
-/// The texts that an index of the whole collection would have, in parts. Texts with the same id stay together.
+/// The texts that an index of the whole collection would have, divided into parts. Texts with the same id are in the same part.
 fn divide(home: &Path, task: &str) -> Vec<PathBuf> {
     let read = riposte(home, &["shard", "read", "--task", task, "-i", task])
         .current_dir(home)
@@ -68,7 +69,7 @@ fn index(home: &Path, task: &str, parts: &[PathBuf], name: &str, models: &Path) 
         command.args(["--numeric", "float"]);
         command.env("RIPOSTE_MODELS", models);
         let output = command.current_dir(home).output().unwrap();
-        // 1: the collection has faults
+        // exit code 1 is allowed, because the collection has faults
         assert!(code(&output) < 2, "{name}: {}", stderr(&output));
     }
     let names: Vec<String> = (0..SHARDS).map(|number| format!("{number:05}")).collect();
@@ -114,11 +115,11 @@ fn shards_rank_as_the_golden_runs_opened_together_and_one_by_one() {
     assert!(seen >= 17, "only {seen} golden runs");
     none_differs(&together);
     none_differs(&apart);
-    // a search with feedback asks again
+    // a search with feedback needs a second round
     assert!(rounds > 1);
 }
 
-/// No model, as for golden runs.
+/// A directory without models, as for golden runs.
 fn none() -> PathBuf {
     PathBuf::from("none")
 }
@@ -168,13 +169,13 @@ fn shards_with_sentence_vectors_rank_as_one_index() {
     }
 }
 
-/// What riposte-spark does, without Spark.
+/// The driver of riposte-spark, without Spark.
 struct Dialogue {
     task: String,
     /// What shards have found so far.
     dir: PathBuf,
     texts: BTreeMap<String, Value>,
-    /// By analyzer, the counts of the whole collection.
+    /// For each analyzer, the counts of the whole collection.
     counts: BTreeMap<String, Vec<Value>>,
     /// The counts of all terms, by analyzer, fields and term.
     terms: HashMap<[String; 3], (u64, u64)>,
@@ -230,7 +231,7 @@ impl Dialogue {
         }
     }
 
-    /// The counts of the whole, with the terms that were asked for.
+    /// The counts of the whole collection, with the requested terms.
     fn overall(&self) -> Vec<Value> {
         let of_analyzer = |(analyzer, fields): (&String, &Vec<Value>)| {
             let wanted = self.wanted.iter().filter(|key| key[0] == *analyzer);
@@ -257,7 +258,7 @@ impl Dialogue {
         fs::write(self.dir.join("riposte-answers.json"), answers.to_string()).unwrap();
     }
 
-    /// Ranks. Whether that needed nothing more.
+    /// Ranks. Returns true if the ranking needed no further answers.
     fn is_over(&mut self, ranking: &mut std::process::Command) -> bool {
         let output = ranking.output().unwrap();
         if !self.dir.join("riposte-needs.json").is_file() {
@@ -270,7 +271,7 @@ impl Dialogue {
         false
     }
 
-    /// Lets all shards answer what is needed.
+    /// Has all shards answer the requests.
     fn ask(&mut self, home: &Path) {
         let needs = fs::read_to_string(self.dir.join("riposte-needs.json")).unwrap();
         let needs: Value = serde_json::from_str(&needs).unwrap();

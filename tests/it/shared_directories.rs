@@ -1,4 +1,4 @@
-//! Directories that others may write too, and what killed runs leave in them.
+//! Directories that other users can write to, and files that killed runs leave in them.
 #![cfg(unix)]
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::support::need::{Giving, need};
 use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// The names of what is in a directory.
+/// The names of the files and directories in a directory.
 fn names(dir: &Path) -> Vec<String> {
     let paths = entries(dir).into_iter();
     paths.map(|path| name(&path).to_owned()).collect()
@@ -28,7 +28,7 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
     let (evidence, out, reports) = (at("e.sqlite"), at("out"), at("reports"));
     fs::copy(golden_evidence(), &evidence).unwrap();
     fs::create_dir_all(&out).unwrap();
-    // of a process that was killed while it wrote run.txt
+    // left by a process that was killed while it wrote run.txt
     fs::write(out.join(".riposte-a1B2c3"), "half a r").unwrap();
     fs::write(out.join(".riposte-notes"), "of the user").unwrap();
     let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
@@ -65,7 +65,7 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // until it writes, under a name that is not of an earlier process
+        // waits until the process writes a file whose name differs from those of earlier processes
         while temporary().is_none_or(|name| seen.contains(&name)) {
             assert_eq!(
                 child.try_wait().unwrap(),
@@ -75,7 +75,7 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // the first look at whether the directory can be written leaves nothing, even if it is killed a moment later
+        // the test whether the directory can be written leaves no file, even if the process is killed immediately afterwards
         seen.extend(temporary());
     }
     succeed(&mut inspect());
@@ -83,7 +83,7 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
     assert!(report.join("index.html").is_file());
 }
 
-/// The command of a user whose cache cannot be written, with `tmp` as the directory for temporary files.
+/// The command for a user whose cache cannot be written, with `tmp` as the directory for temporary files.
 fn without_cache(mut command: Command, tmp: &Path) -> Command {
     command
         .env("XDG_CACHE_HOME", "/dev/null/cache")
@@ -99,7 +99,7 @@ fn without_a_cache_the_index_is_in_a_directory_that_only_its_user_can_enter() {
     write_topic(home);
     let (tmp, out) = (home.join("tmp"), home.join("out"));
     fs::create_dir(&tmp).unwrap();
-    // everyone can write the place that earlier versions used, and it is ignored
+    // the directory that earlier versions used is ignored, because everyone can write to it
     fs::create_dir(tmp.join("riposte")).unwrap();
     fs::set_permissions(tmp.join("riposte"), fs::Permissions::from_mode(0o777)).unwrap();
     let rank = || {
@@ -202,11 +202,11 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
     refused(&mut rank());
     fs::remove_file(&lock).unwrap();
     succeed(&mut rank());
-    // a lock with content is not touched
+    // a lock file with content is not changed
     fs::write(&lock, "years of work").unwrap();
     succeed(&mut rank());
     assert_eq!(fs::read_to_string(&lock).unwrap(), "years of work");
-    // a run in the place of a link replaces the link
+    // if run.txt is a link, the run replaces the link
     fs::remove_file(out.join("run.txt")).unwrap();
     symlink(&precious, out.join("run.txt")).unwrap();
     succeed(&mut rank());

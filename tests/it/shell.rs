@@ -1,4 +1,4 @@
-//! Completions and manual pages, as shells and formatters read them.
+//! Completions and manual pages, read by shells and formatters.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,10 +16,10 @@ fn script(dir: &WorkDir, shell: &str) -> String {
     )))
 }
 
-/// The words that bash offers after a line, whose last word is being typed.
+/// The words that bash offers for a line, whose last word is incomplete.
 fn completed(bash: &Path, dir: &WorkDir, line: &[&str]) -> BTreeSet<String> {
-    // what bash does when a user presses tab: it sets these variables, calls the function and reads its answers
-    // outside of a completion, bash has no compopt
+    // like bash when a user presses tab, this program sets these variables, calls the function and reads its answers.
+    // Outside a completion, bash has no compopt
     let program = "compopt() { :; }; source \"$1\"; shift
 COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
 _riposte riposte \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"
@@ -84,7 +84,7 @@ fn zsh_and_fish_can_read_their_scripts() {
     }
 }
 
-/// Also for shells that are not installed here: what their scripts have to name.
+/// Checks the scripts also for shells that are not installed here.
 #[test]
 fn each_script_names_the_commands_the_options_and_the_values() {
     let dir = WorkDir::new();
@@ -116,7 +116,7 @@ fn each_script_names_the_commands_the_options_and_the_values() {
     assert_eq!(code(&output.unwrap()), 2);
 }
 
-/// The subcommands that the help of a command lists, and their names as words of a command, from the top.
+/// Collects the subcommands that the help of a command lists, each with the names of its commands from the top.
 fn commands(dir: &WorkDir, words: &[String], all: &mut Vec<Vec<String>>) {
     let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
     args.push("--help");
@@ -156,7 +156,7 @@ fn each_command_has_a_page_that_names_its_options() {
         expected.insert(format!("{name}.1"));
         let args: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
         let help = stdout(&succeed(&mut riposte(&dir.path(""), &args)));
-        // a line that begins with an option defines it
+        // an option is defined on a line that begins with an option
         let defined = help
             .lines()
             .map(str::trim_start)
@@ -204,7 +204,7 @@ fn each_command_has_a_page_that_names_its_options() {
     assert_eq!(shown, own);
 }
 
-/// riposte accepts the commands of the examples: a misspelt option would be an error.
+/// riposte accepts the commands in the examples, so no option is misspelt.
 #[test]
 fn the_examples_are_commands_that_riposte_takes() {
     let dir = WorkDir::new();
@@ -225,7 +225,7 @@ fn the_examples_are_commands_that_riposte_takes() {
                 .trim_end_matches("\\fR")
                 .replace("\\-", "-")
                 .replace("\\*(Aq", "'");
-            // without redirections; what follows an option that is not known is not looked at, so that the help is printed instead of an error
+            // without redirections. After an unknown option, riposte would print the help and no error, so the words are searched for in the help
             let line = line.split(" >").next().unwrap();
             let mut command = Command::new("sh");
             command.args(["-c", &format!("exec \"$RIPOSTE\" {line} --help")]);
@@ -288,7 +288,7 @@ fn formatters_of_manual_pages_warn_of_nothing() {
         for file in files() {
             let output = formatted(Command::new(&mandoc).args(["-Tlint", "-Wwarning"]), &file);
             let said = stdout(&output);
-            // pages have no date, so that a commit has the same pages whenever it is built
+            // pages have no date, so that each build of a commit makes the same pages
             let other: Vec<&str> = said
                 .lines()
                 .filter(|l| !l.contains("missing date"))

@@ -1,4 +1,4 @@
-//! FIFOs in the place of a collection's files: a fault or an error at once, never a wait for a writer.
+//! FIFOs instead of a collection's files: riposte reports a fault or an error at once, and never waits for a writer.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ use crate::support::need::{Model, need};
 use crate::support::pictures::{grey, id, write_collection};
 use crate::support::program::{code, riposte, stderr, stdout};
 
-/// Puts a FIFO, which nobody writes to, in the place of a file.
+/// Replaces a file by a FIFO that nobody writes to.
 fn make_fifo(path: &Path) {
     let _ = fs::remove_file(path);
     let made = Command::new("mkfifo").arg(path).status().unwrap();
@@ -45,7 +45,7 @@ fn a_fifo_in_a_document_is_a_fault() {
         page(5).join("page-url.txt"),
     ];
     fifos.iter().for_each(|path| make_fifo(path));
-    // nothing is read of a text that replaces a page, or of a hash
+    // riposte does not need a page's text.txt, or a hash, and does not open them
     make_fifo(&page(1).join("snapshot/text.txt"));
     make_fifo(&document(5).join("image-phash.txt"));
     let args = ["extract", "-v", "-i", text(&input)];
@@ -123,7 +123,7 @@ fn a_fifo_is_not_read_as_an_image() {
     );
 }
 
-/// `riposte evaluate <(zcat qrels.gz) <(zcat run.gz)` of a shell.
+/// `riposte evaluate <(zcat qrels.gz) <(zcat run.gz)`, as a shell runs it.
 #[test]
 fn judgements_and_runs_are_read_from_pipes() {
     let home = TempDir::new().unwrap();
@@ -159,7 +159,7 @@ fn judgements_and_runs_are_read_from_pipes() {
     }
 }
 
-/// A file of a collection stays readable, however its name is reached.
+/// A regular file of a collection can be read through any link.
 #[test]
 fn a_link_to_a_regular_file_is_read() {
     let home = TempDir::new().unwrap();

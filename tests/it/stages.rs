@@ -1,5 +1,5 @@
-//! Systems of several stages, run as a user runs them: fusion times quality, comparison in pairs, and scores of the sentences that argue. The
-//! expected values are worked out by hand from the formulas of the systems.
+//! Systems with several stages, as a user runs them: fusion times quality, comparison in pairs, and scores of the sentences that argue. The
+//! expected values are computed by hand with the formulas of the systems.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn with_passages(passages: &[(&str, &str)]) -> WorkDir {
     dir
 }
 
-/// The documents of a run by an approach whose scores are explained, with their scores and explanations, which are checked to add up.
+/// The documents of a run by an approach, with their scores and explanations. The parts of each explanation must add up.
 #[track_caller]
 fn ranked(dir: &WorkDir, approach: &str) -> Vec<(String, f64, Value)> {
     let (code, _, said) = dir.run(&format!(
@@ -65,7 +65,7 @@ fn value(explanation: &Value) -> f64 {
     explanation["value"].as_f64().unwrap()
 }
 
-/// Checks that the value follows from the parts.
+/// Checks that the value of an explanation follows from its parts.
 #[track_caller]
 fn assert_follows(explanation: &Value) {
     let parts = parts(explanation).iter().map(value);
@@ -92,7 +92,7 @@ const LAST: (&str, &str) = (
 fn aldo_nadi_adds_reciprocal_ranks_of_five_searches_and_multiplies_by_quality() {
     let dir = with_passages(&[BEST, NEXT, LAST]);
     let found = ranked(&dir, "aldo-nadi-rrf");
-    // all searches agree on the first
+    // all searches rank the same document first
     assert_eq!(found[0].0, "best");
     assert!((found[0].1 - 5.0 / 31.0).abs() < 1e-5, "{found:?}");
     for (document, _, fusion) in &found {
@@ -154,8 +154,8 @@ fn the_first_documents_are_ordered_by_their_sums_of_preferences() {
         .collect();
     assert_eq!(order, ["next", "best", "last", "far"], "{said}");
 
-    // words that compare: three in "next" (better, than, compared), none in "best", one in "last". A document's sum over the two others is
-    // 2 for each that it beats: 4, 2 and 0 by retrieval, 4, 0 and 2 by comparison. With one third and two thirds of the weight:
+    // "next" has three words that compare (better, than, compared), "best" has none, and "last" one. A document gets 2 for each of the two others
+    // that it beats: 4, 2 and 0 by retrieval, and 4, 0 and 2 by comparison. The weights are one third and two thirds:
     fs::write(
         dir.path("mine.toml"),
         compare(3, "retrieval = 1.0, comparison = 2.0"),
@@ -173,7 +173,7 @@ fn the_first_documents_are_ordered_by_their_sums_of_preferences() {
         assert_eq!(document, wanted, "{why}");
         assert!((score - sum).abs() < 1e-4, "{document}: {score}, not {sum}");
     }
-    // what is not compared keeps its score and comes last
+    // a document that is not compared keeps its score and comes last
     let run = dir.read("out/run.txt");
     let last: Vec<&str> = run.lines().last().unwrap().split(' ').collect();
     assert_eq!((last[2], last[4].parse::<f64>().unwrap()), ("far", rest));
@@ -198,7 +198,7 @@ fn captain_levi_compares_what_it_has_read_point_by_point() {
     assert_eq!(found.len(), 3);
     for (document, _, why) in &found {
         let names: Vec<&Value> = parts(why).iter().map(|part| &part["name"]).collect();
-        // there is no cross-encoder, so that likeness is what is compared
+        // there is no cross-encoder, so similarities are compared
         assert!(
             names.iter().any(|name| *name == "sentence"),
             "{document}: {why}"
@@ -229,14 +229,14 @@ fn olivier_armstrong_adds_bm25_share_and_likeness_of_sentences_that_argue() {
     let dir = with_passages(&passages);
     let approach = format!("olivier-armstrong {}", with_models(&minilm));
     let found = ranked(&dir, &approach);
-    // a passage of one sentence is passed over, and one in which nothing argues gets 0 and is left out
+    // a passage of one sentence is passed over, and a passage without an argument has the score 0 and is left out
     let documents: Vec<&str> = found
         .iter()
         .map(|(document, ..)| document.as_str())
         .collect();
     assert_eq!(documents, ["half"], "{found:?}");
     let why = &found[0].2;
-    // of two texts each of its terms has an idf of ln(1.5) - ln(1.5) = 0
+    // with two texts, each of its terms has an idf of ln(1.5) - ln(1.5) = 0
     assert_eq!(value(part(why, "argument-bm25")), 0.0, "{why}");
     assert_eq!(value(part(why, "argument-share")), 12.5, "{why}");
     let model = Sentences::load(&minilm.dir, "sha").unwrap();

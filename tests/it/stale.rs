@@ -1,4 +1,4 @@
-//! Evidence follows the contents of files: an edit is seen even if it keeps a file's size and time, and a copy recomputes nothing.
+//! When evidence is computed again: an edit is noticed even if it changes neither the size nor the time of a file, and a copy recomputes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn assert_computed(output: &Output, count: usize) {
     assert!(said.contains(&format!(" {count} of them new")), "{said}");
 }
 
-/// Exchanges two letters of the first page of a document; its length and the time of its last change stay the same.
+/// Swaps two letters in the first page of a document. The length and the time of the last change remain the same.
 fn edit(document: &Path) -> PathBuf {
     let page = entries(&document.join("pages")).remove(0);
     let dom = page.join("snapshot/dom.html");
@@ -57,7 +57,7 @@ fn edit(document: &Path) -> PathBuf {
     dom
 }
 
-/// The page titles and main texts that are stored.
+/// The stored page titles and main texts.
 fn stored_words(evidence: &Path) -> Vec<String> {
     let connection = Connection::open(evidence).unwrap();
     let mut statement = connection
@@ -75,7 +75,7 @@ fn an_edit_that_keeps_length_and_time_is_seen() {
     assert_computed(&run(&[]), DOCUMENTS);
     assert_computed(&run(&[]), 0);
     let before = stored_words(&evidence);
-    // at once, while the times of the files do not settle, and later
+    // immediately, while the times of the files are too recent to be trusted, and later
     for wait in [0, 3] {
         std::thread::sleep(Duration::from_secs(wait));
         assert_computed(&run(&[]), 0);
@@ -83,7 +83,7 @@ fn an_edit_that_keeps_length_and_time_is_seen() {
         assert_computed(&run(&[]), 1);
         assert_computed(&run(&[]), 0);
     }
-    // the second edit has reversed the first
+    // the second edit reverses the first one
     assert_eq!(stored_words(&evidence), before);
     let image = documents(&input)[1].join("image.webp");
     let mut bytes = fs::read(&image).unwrap();
@@ -103,7 +103,7 @@ fn a_copied_collection_and_merged_shards_recompute_nothing() {
     assert_computed(&extract(home.path(), &copied, &evidence, &[]), 0);
     edit(&documents(&copied)[0]);
     assert_computed(&extract(home.path(), &copied, &evidence, &[]), 1);
-    // what is stored now is the evidence of the copy, whose words differ from the original's
+    // the store has the evidence of the copy, whose words differ from the original
     assert_computed(&extract(home.path(), &input, &evidence, &[]), 1);
     let merged = home.path().join("merged.sqlite");
     succeed(&mut riposte(
@@ -121,7 +121,7 @@ fn a_copied_collection_and_merged_shards_recompute_nothing() {
     assert_eq!(states(&merged).len(), DOCUMENTS);
     assert_eq!(states(&merged), states(&evidence));
     assert_computed(&extract(home.path(), &copied, &merged, &[]), 1);
-    // evidence of an earlier build, which knows names and sizes only
+    // evidence of an earlier build, which stored only names and sizes
     fs::copy(golden_evidence(), &evidence).unwrap();
     assert_computed(&extract(home.path(), sample(), &evidence, &[]), 0);
     assert_eq!(states(&evidence).len(), documents(sample()).len());
@@ -151,7 +151,7 @@ fn rehash_trusts_no_times() {
     let (input, evidence) = (collection(home.path()), home.path().join("e.sqlite"));
     std::thread::sleep(Duration::from_secs(3));
     assert_computed(&extract(home.path(), &input, &evidence, &[]), DOCUMENTS);
-    // a file system whose times do not change: the state of the edited files is that of before
+    // a file system that does not change times is imitated: the edited files get the former state
     edit(&documents(&input)[3]);
     std::thread::sleep(Duration::from_secs(3));
     let other = home.path().join("other.sqlite");

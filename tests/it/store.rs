@@ -1,4 +1,5 @@
-//! The evidence store on disk: damage is never another answer, what can be computed again is, and what cannot be written is left alone.
+//! The evidence store on disk: damage never changes an answer, damaged evidence is computed again if possible, and a store that cannot be written
+//! is not changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::support::files::text;
 use crate::support::program::{code, riposte, stderr, succeed};
 use crate::support::{golden_evidence, message, root, sample};
 
-/// A store with evidence of each kind about made-up documents, large enough for tables of several levels.
+/// A store with each kind of evidence about invented documents, large enough for B-trees of several levels.
 pub(crate) fn small_store(path: &Path, documents: usize) {
     let mut chance = Chance(16);
     let vector = |chance: &mut Chance| -> Vec<f32> {
@@ -131,7 +132,7 @@ fn ids(documents: usize) -> Vec<DocId> {
         .collect()
 }
 
-/// All that can be read of the documents, as text.
+/// All data that can be read about the documents, as text.
 pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     let store = Store::open_to_read(path)?;
     let mut all = String::new();
@@ -164,7 +165,7 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     Ok(all)
 }
 
-/// The number of flipped bits of which each must be noticed. Ten times as many have been tried.
+/// The number of flipped bits; each must be noticed.
 const FLIPS: usize = 1000;
 
 #[test]
@@ -184,7 +185,10 @@ fn no_flipped_bit_in_a_store_changes_what_is_read_in_silence() {
         flipped[at] ^= 1 << bit;
         fs::write(&path, flipped).unwrap();
         match everything(&path, &ids) {
-            Ok(read) => assert!(read == whole, "byte {at}, bit {bit}: another answer"),
+            Ok(read) => assert!(
+                read == whole,
+                "byte {at}, bit {bit}: the answer has changed"
+            ),
             Err(error) => {
                 let message = format!("{error:#}");
                 assert!(
@@ -198,7 +202,7 @@ fn no_flipped_bit_in_a_store_changes_what_is_read_in_silence() {
     }
     assert!(
         errors > FLIPS / 4 && records > FLIPS / 5,
-        "{errors} errors, {records} of them of records"
+        "{errors} errors, {records} of them about records"
     );
 }
 
@@ -220,7 +224,7 @@ fn a_run_over_a_store_with_a_flipped_bit_is_the_same_run_or_an_error() {
         fs::write(&path, flipped).unwrap();
         let (output, run) = images(home.path(), sample(), &args);
         match run {
-            Some(run) => assert!(run == golden, "byte {at}, bit {bit}: another run"),
+            Some(run) => assert!(run == golden, "byte {at}, bit {bit}: the run has changed"),
             None => {
                 assert_eq!(code(&output), 2, "byte {at}, bit {bit}");
                 let said = stderr(&output);
@@ -232,7 +236,7 @@ fn a_run_over_a_store_with_a_flipped_bit_is_the_same_run_or_an_error() {
     assert!(errors > 0);
 }
 
-/// Changes stored evidence as damage of the disk does: no trigger sees it.
+/// Changes stored evidence like damage of the disk, which no trigger notices.
 fn damage(evidence: &Path, change: &str) {
     let connection = Connection::open(evidence).unwrap();
     let triggers: Vec<String> = connection
@@ -250,7 +254,7 @@ fn damage(evidence: &Path, change: &str) {
     assert!(connection.execute(change, []).unwrap() > 0);
 }
 
-/// A copy of the golden evidence that this build has opened, so that it has checksums.
+/// A copy of the golden evidence that this build has opened, so it has checksums.
 pub(crate) fn golden_copy(home: &Path) -> PathBuf {
     let path = home.join("e.sqlite");
     fs::copy(golden_evidence(), &path).unwrap();
@@ -292,7 +296,7 @@ fn damaged_records_are_computed_anew_and_named() {
     );
     assert_eq!(contents(&path), before);
     assert_computed(&succeed(&mut extract(home.path(), sample(), &path)), 0);
-    // a ranking reads pictures
+    // a ranking reads the table of pictures
     damage(&path, "UPDATE picture SET phash = '00000000000000ff'");
     let golden = fs::read_to_string(root().join("tests/golden/riposte.txt")).unwrap();
     let (output, run) = images(home.path(), sample(), &["--evidence", text(&path)]);

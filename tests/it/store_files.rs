@@ -33,7 +33,7 @@ fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
         )
         .unwrap();
     let mut bytes = fs::read(&old).unwrap();
-    // the first child of the root of the table's tree
+    // the first child of the root in the table's B-tree
     let start = (leaf as usize - 1) * 4096;
     let cell = start + usize::from(u16::from_be_bytes([bytes[start + 12], bytes[start + 13]]));
     let child = u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap()) as usize;
@@ -50,7 +50,7 @@ fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
     assert!((30..60).contains(&saved), "{saved}: {}", stdout(&output));
     assert_eq!(store.damaged_records().unwrap(), []);
     drop(store);
-    // a file that is cut short
+    // a truncated file
     fs::remove_file(&new).unwrap();
     small_store(&new, 60);
     let bytes = fs::read(&new).unwrap();
@@ -78,7 +78,7 @@ fn a_store_of_an_earlier_build_gets_checksums() {
         count("SELECT count(*) FROM file_state WHERE length(content) = 32"),
         documents
     );
-    // changed by hand, which is no damage
+    // a change by hand is not damage
     let connection = Connection::open(&path).unwrap();
     let by_hand =
         "UPDATE vader SET compound = 0.5 WHERE document = (SELECT min(document) FROM vader)";
@@ -95,7 +95,7 @@ fn a_shard_whose_writer_died_is_recovered_in_a_copy() {
     let whole = golden_copy(home.path());
     let dir = home.path().join("shard");
     fs::create_dir(&dir).unwrap();
-    // a transaction that has begun to write the file, as if its writer had been killed in it
+    // a transaction has begun to write the file, as if its writer had been killed meanwhile
     let working = home.path().join("working.sqlite");
     fs::copy(&whole, &working).unwrap();
     let connection = Connection::open(&working).unwrap();
@@ -121,12 +121,12 @@ fn a_shard_whose_writer_died_is_recovered_in_a_copy() {
         .into_iter()
         .filter(|path| path.to_string_lossy().contains("/.riposte-"));
     assert_eq!(hidden.count(), 0);
-    // where the file is read in place, the transaction is rolled back there
+    // when the file is opened in place, the transaction is rolled back there
     assert!(Store::open_to_read(&shard).is_ok());
     assert_eq!(contents(&shard), contents(&whole));
 }
 
-/// The files of a directory with their bytes and the times of their last change, and the time of the directory's.
+/// The files of a directory with their bytes and the times of their last change, and the time of the directory.
 fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>, SystemTime)> {
     let mut files = Vec::new();
     for path in entries(dir) {
@@ -194,7 +194,7 @@ fn merging_and_reading_write_nothing() {
     assert_eq!(snapshot(home.path()), before);
 }
 
-/// Runs a command without the right to write into directories that may only be read: an administrator's process has it everywhere.
+/// Runs a command without the right to write into read-only directories, which an administrator's processes have.
 #[cfg(unix)]
 fn as_user(command: &mut std::process::Command) -> Output {
     use std::os::unix::process::CommandExt;
@@ -244,7 +244,7 @@ fn evidence_in_a_directory_that_cannot_be_written_ranks_and_is_reported() {
     };
     for has_index in [false, true] {
         if has_index {
-            // made where it can be written
+            // the index is built while the directory can be written
             set_mode(&dir, 0o755);
             set_mode(&path, 0o644);
             succeed(&mut riposte(
@@ -294,7 +294,7 @@ fn evidence_in_a_directory_that_cannot_be_written_ranks_and_is_reported() {
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert_eq!(snapshot(&dir), before);
     }
-    // something is missing
+    // the store is changed, so something must be written
     set_mode(&dir, 0o755);
     set_mode(&path, 0o644);
     let connection = Connection::open(&path).unwrap();

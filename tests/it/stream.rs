@@ -1,4 +1,4 @@
-//! `riposte extract --stream`: what a store would hold of each document, in the order of the documents, and nothing is read ahead.
+//! `riposte extract --stream`: the output has the rows that a store would have, in the order of the documents, and no document is read ahead.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use crate::support::files::{copy, entries, name, text};
 use crate::support::program::{code, riposte, stderr, succeed};
 use crate::support::sample;
 
-/// A document as a frame.
+/// The frame of a document.
 fn frame(dir: &Path) -> Vec<u8> {
     let mut files = Vec::new();
     list(dir, &mut files);
@@ -45,7 +45,7 @@ fn list(dir: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The frames of the output: how the process describes itself, and the documents.
+/// The frames of the output: the greeting of the process, and the documents.
 fn answers(mut output: &[u8]) -> (Value, Vec<Value>) {
     let mut answers = Vec::new();
     while let Some((length, rest)) = output.split_first_chunk() {
@@ -66,7 +66,7 @@ fn stream(home: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// Writes the frames from another thread, and counts them.
+/// Writes the frames in another thread, and counts the frames that were written.
 fn feed(child: &mut Child, frames: Vec<Vec<u8>>) -> Arc<AtomicUsize> {
     let fed = Arc::new(AtomicUsize::new(0));
     let (mut input, count) = (child.stdin.take().unwrap(), fed.clone());
@@ -81,7 +81,7 @@ fn feed(child: &mut Child, frames: Vec<Vec<u8>>) -> Arc<AtomicUsize> {
     fed
 }
 
-/// Runs the stream with these frames. It leaves no temporary file.
+/// Runs the stream on these frames. No temporary file is left.
 fn run(home: &Path, frames: Vec<Vec<u8>>, more: &[&str]) -> Output {
     let mut child = stream(home, more).spawn().unwrap();
     feed(&mut child, frames);
@@ -90,7 +90,7 @@ fn run(home: &Path, frames: Vec<Vec<u8>>, more: &[&str]) -> Output {
     output
 }
 
-/// A value of a store as the stream writes it.
+/// A value of a store in the stream's JSON.
 fn value(value: ValueRef) -> Value {
     match value {
         ValueRef::Null => Value::Null,
@@ -101,7 +101,7 @@ fn value(value: ValueRef) -> Value {
     }
 }
 
-/// The rows of a document in a table of a store. The times of files are left out: the stream does not know them.
+/// The rows of a document in a table of a store, without the hash of the files' times, because the stream has no times.
 fn rows(store: &rusqlite::Connection, table: &str, document: &str) -> Value {
     let sql = format!("SELECT * FROM {table} WHERE document = ?");
     let mut statement = store.prepare(&sql).unwrap();
@@ -117,8 +117,8 @@ fn rows(store: &rusqlite::Connection, table: &str, document: &str) -> Value {
         }
         rows.push(values.into());
     }
-    // Through text, as the stream's: serde_json reads the last bit of some numbers otherwise. Checksums, which are among the tables, are over
-    // all bits.
+    // The rows are converted to JSON text and back, like the rows of the stream, because serde_json can read the last bit of a number
+    // differently. The checksums, which are in one of the tables, cover all bits.
     serde_json::from_str(&Value::from(rows).to_string()).unwrap()
 }
 
@@ -126,7 +126,7 @@ fn rows(store: &rusqlite::Connection, table: &str, document: &str) -> Value {
 fn the_rows_are_those_of_a_store_and_threads_do_not_change_them() {
     let home = TempDir::new().unwrap();
     let home = home.path();
-    // one picture is cut, one document has no page, and one has what is no page
+    // one picture is truncated, one document has no page, and one has a file among its pages
     let input = home.join("input");
     copy(&sample().join("images"), &input.join("images"));
     let ids = documents(&input);
@@ -143,7 +143,7 @@ fn the_rows_are_those_of_a_store_and_threads_do_not_change_them() {
 
     let frames: Vec<Vec<u8>> = ids.iter().map(|dir| frame(dir)).collect();
     let output = run(home, frames.clone(), &[]);
-    // the documents with faults count
+    // exit code 1, because some documents have faults
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let (greeting, found) = answers(&output.stdout);
     assert!(greeting["producers"].as_str().unwrap().contains("page: "));
@@ -176,7 +176,7 @@ fn nothing_is_read_ahead_of_a_slow_reader() {
     let many: Vec<Vec<u8>> = frames.iter().cycle().take(500).cloned().collect();
     let mut child = stream(home.path(), &[]).spawn().unwrap();
     let fed = feed(&mut child, many);
-    // until nothing has been read for a second
+    // waits until nothing has been read for a second
     let mut before = usize::MAX;
     while before != fed.load(Ordering::Relaxed) || before == 0 {
         before = fed.load(Ordering::Relaxed);
@@ -220,7 +220,7 @@ fn a_broken_frame_is_one_error_after_the_documents_before_it() {
     }
 }
 
-/// A process that has to end although its input is open, because nobody reads its output.
+/// The process must end if nobody reads its output, although its input is open.
 #[test]
 fn the_stream_ends_when_nobody_reads_its_output() {
     let home = TempDir::new().unwrap();
@@ -246,7 +246,7 @@ fn a_stream_has_no_store_and_no_document_is_chosen() {
     }
     let none = riposte(home.path(), &["extract"]).output().unwrap();
     assert!(stderr(&none).contains("--input"), "{}", stderr(&none));
-    // an empty stream
+    // an empty stream is allowed
     let output = succeed(stream(home.path(), &[]).stdin(Stdio::null()));
     assert_eq!(answers(&output.stdout).1, [] as [Value; 0]);
 }

@@ -1,4 +1,4 @@
-//! A process that dies in a document does not die in it again.
+//! If a process dies in a document, no further process dies in the same document.
 
 #![cfg(target_os = "linux")]
 
@@ -17,15 +17,15 @@ use crate::support::files::text;
 use crate::support::pictures::{grey, hollow_png, id, write_collection};
 use crate::support::program::{code, riposte, stderr};
 
-/// The number of the document with a picture that takes 400 MB.
+/// The number of the document whose picture needs 400 MB.
 const LARGE: usize = 5;
 
-/// Address space for riposte, in kilobytes: enough for small pictures, not for the large one.
+/// Address space for riposte, in kilobytes: enough for small pictures, but not for the large one.
 const SPACE: u32 = 400_000;
 
 const FAULT: &str = "riposte died in it: passed over; --retry tries it again";
 
-/// Twelve documents. The picture of one is decoded into 400 MB, if they can be had, and is then found to be cut.
+/// Twelve documents. One has a picture that is decoded into 400 MB, if there is enough memory, and is then found to be truncated.
 fn collection(home: &Path) -> std::path::PathBuf {
     let input = home.join("collection");
     let pictures: Vec<Vec<u8>> = (0..12)
@@ -41,7 +41,7 @@ fn collection(home: &Path) -> std::path::PathBuf {
     input
 }
 
-/// Runs `riposte extract`; with `limited`, an allocation of 400 MB fails, which ends it by a signal.
+/// Runs `riposte extract`. With `limited`, an allocation of 400 MB fails, and a signal ends the process.
 fn extract(home: &Path, limited: bool, more: &[&str]) -> Output {
     let input = home.join("collection");
     let evidence = home.join("evidence.sqlite");
@@ -101,13 +101,13 @@ fn a_document_that_ends_the_process_is_passed_over_until_retry() {
     assert_eq!(died.status.signal(), Some(6), "{}", stderr(&died));
     assert_ne!(measured(home), others);
 
-    // the next start tries it in another process, and goes on without it
+    // the second start tries the document in a separate process, and continues without it
     let second = extract(home, true, &[]);
     assert_eq!(code(&second), 1, "{}", stderr(&second));
     assert!(names(&second, FAULT), "{}", stderr(&second));
     assert_eq!(measured(home), others);
 
-    // later ones do not try it, and the fault stays
+    // later starts do not try it, and the fault remains
     for limited in [true, false] {
         let third = extract(home, limited, &[]);
         assert_eq!(code(&third), 1, "{}", stderr(&third));
@@ -124,14 +124,14 @@ fn a_document_that_ends_the_process_is_passed_over_until_retry() {
         );
     }
 
-    // images are ranked without it
+    // images are ranked without this document
     let evidence = home.join("evidence.sqlite");
     let (output, run) = images(home, &input, &["--evidence", text(&evidence), "-v"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     assert!(names(&output, FAULT), "{}", stderr(&output));
     assert!(!run.unwrap().contains(&id(LARGE)));
 
-    // retried under the same limit, it is passed over again; without the limit, it is only a fault
+    // retried under the same limit, the document is passed over again; without the limit, it is only a fault
     let retried = extract(home, true, &["--retry"]);
     assert_eq!(code(&retried), 1, "{}", stderr(&retried));
     assert!(names(&retried, FAULT), "{}", stderr(&retried));
@@ -191,7 +191,7 @@ fn notes_of_a_killed_run_about_healthy_documents_change_nothing() {
     );
     assert_eq!(measured(home), before);
     assert_eq!(fs::read(&lock).unwrap(), b"");
-    // of other files, or of no document: nothing is tried
+    // the lock names other files, or no document: riposte tries none of them
     fs::write(
         &lock,
         format!("{} 0123\nI00ff {fingerprint}\nrubbish\n", id(0)),

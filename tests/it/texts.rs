@@ -1,4 +1,4 @@
-//! `riposte controversial`, `comparative` and `index`, run as a user runs them.
+//! `riposte controversial`, `comparative` and `index`, as a user runs them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
     <topic><number>2</number><title>Is homework good for pupils?</title></topic></topics>";
 
-/// The arguments; the first word is the id. Only the last has fewer than twenty words.
+/// The arguments; the first word is the id. Only the last argument has fewer than twenty words.
 const ARGUMENTS: [&str; 8] = [
     "ban Plastic bottles should be banned, because they pollute the oceans for centuries; every year millions of tons of plastic end in rivers and seas.",
     "again plastic bottles should be banned because they pollute the oceans for centuries: every year millions of tons of plastic end in rivers and seas!",
@@ -78,7 +78,7 @@ fn with_collection(fill: fn(&Path)) -> WorkDir {
     dir
 }
 
-/// Runs the command of a task, which must exit with 0; the run.
+/// Runs the command of a task, which must exit with 0. Returns the run.
 #[track_caller]
 fn ranked(dir: &WorkDir, task: &str, options: &str) -> String {
     let line = format!("{task} -i in -o out --index kept {options}");
@@ -123,7 +123,7 @@ fn arguments_are_ranked_and_the_run_is_valid() {
         first.contains(&"again") && first.contains(&"brief"),
         "{run}"
     );
-    // an approach of one's own leaves out "again", which has the words of "ban", and "brief", which has fewer than twenty words
+    // a user's approach leaves out "again", which has the words of "ban", and "brief", which has fewer than twenty words
     let recipe = fs::read_to_string(root().join("approaches/controversial/bm25.toml")).unwrap();
     let (before, after) = recipe.split_once("keep = ").unwrap();
     let after = after.split_once('\n').unwrap().1;
@@ -150,7 +150,7 @@ fn arguments_are_ranked_and_the_run_is_valid() {
         "--approach own.toml --use description",
     );
     assert_ne!(manual, run, "the description adds a word");
-    // a fresh index gives the same run
+    // a new index gives the same run
     fs::remove_dir_all(dir.path("kept")).unwrap();
     assert_eq!(
         ranked(&dir, "controversial", "--approach own.toml --threads 2"),
@@ -177,11 +177,11 @@ fn every_approach_makes_a_valid_run_without_models() {
             let mut shown = riposte(home.path(), &["approaches", "show", name, "--task", task]);
             let recipe = stdout(&succeed(&mut shown));
             if recipe.contains("\nservice = ") {
-                // it ranks pages of its own, not the collection (chatnoir.rs)
+                // a service ranks its own pages, not the collection (chatnoir.rs)
                 continue;
             }
             if recipe.contains("\n[manifold]") || !recipe.contains("\n[[retrieval]]") {
-                // nothing is left of it without sentence vectors (dense.rs)
+                // this approach cannot rank without sentence vectors (dense.rs)
                 let line = format!("{task} -i in -o out --index kept --approach {name}");
                 let (code, _, said) = dir.run(&line);
                 assert_eq!(code, 2, "{name}: {said}");
@@ -223,7 +223,7 @@ fn shouting_and_repetition_are_ranked_low() {
     let before = place("ban").min(place("near"));
     assert_eq!(before, 0, "{run}");
     assert!(place("keep") < place("shout"), "{run}");
-    // of two arguments that say nearly the same, one is ranked last
+    // two arguments are nearly the same, so one of them is ranked last
     assert_eq!(place("ban").max(place("near")), order.len() - 1, "{run}");
 }
 
@@ -289,7 +289,7 @@ fn trees_rank_by_the_sum_of_what_each_feature_adds() {
             before = (topic.to_owned(), sum);
             let how = |name| part(trees, name)["how"].as_str().unwrap();
             if why["document"] == "brief" {
-                // all but "should"
+                // the document has all terms except "should"
                 assert_eq!(how("share of the topic's terms"), "its value is 0.7500");
                 assert_eq!(how("sentences"), "its value is 1.0000");
             }
@@ -336,7 +336,7 @@ fn pairs_fusion_and_second_scores_are_explained() {
     let (both, _) = shanks.split_once("[rescore]").unwrap();
     let (head, searches) = both.split_once("fusion = { name = \"sum\" }").unwrap();
     let first = searches.split("[[retrieval]]").nth(1).unwrap();
-    // a search by itself, two searches whose scores are added up, and both only to find what the third search scores
+    // one search; two searches whose scores are added up; and these two for finding documents that the third search scores
     for (approach, text) in [
         ("one.toml", format!("{head}\n[[retrieval]]{first}")),
         ("two.toml", both.to_owned()),
@@ -386,7 +386,7 @@ fn passages_have_stances() {
         without.lines().all(|line| line.starts_with("2 Q0 ")),
         "{without}"
     );
-    // swapped objects swap the stances
+    // if the objects are swapped, so are the stances
     let turned = QUESTION.replace("laptop, desktop", "desktop, laptop");
     fs::write(dir.path("in/topics.xml"), turned).unwrap();
     let run = ranked(&dir, "comparative", "");

@@ -1,4 +1,4 @@
-//! `riposte verify` and riposte's runs, compared with TIRA's own Python package.
+//! Compares `riposte verify` and riposte's runs with TIRA's own Python package.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// Prints for each directory whether TIRA accepts the run in it.
+/// Prints, for each directory, whether TIRA accepts its run.
 const CHECK: &str = "
 import pathlib, sys
 from tira.check_format import check_format, _fmt

@@ -25,7 +25,7 @@ fn found(run: &str) -> Vec<Finding> {
     verify_texts(run.as_bytes(), &rules())
 }
 
-/// Severity, rule and line of each finding.
+/// The severity, the rule and the line of each finding.
 fn brief(findings: &[Finding]) -> Vec<(Severity, Rule, Option<u64>)> {
     findings
         .iter()
@@ -78,7 +78,7 @@ fn every_rule_of_the_text_tasks_is_checked() {
             brief(&findings).contains(&(severity, rule, Some(line))),
             "{to}: {findings:?}"
         );
-        // a byte order mark changes the first topic
+        // with a byte order mark, the first topic is another one
         let valid = severity != Error && rule != R::Encoding;
         assert_eq!(is_valid(&findings), valid, "{to}");
         assert!(findings.iter().all(|f| !f.what.is_empty()));
@@ -329,7 +329,7 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     ]);
     fs::create_dir(dir.path("empty")).unwrap();
     let (code, said, _) = dir.run("verify team --task comparative --topics topics.xml");
-    // TIRA does not take a run of this size
+    // TIRA refuses a run of this size
     let refused = "team/any-name.txt: refused by TIRA: 4 lines (fewer than 5 are taken for a mistake)\n\
                    team/any-name.txt: refused by TIRA: 2 topics (fewer than 3 are taken for a mistake)\n";
     let valid = "team/any-name.txt: valid by the rules of the task, but TIRA refuses it\n";

@@ -1,12 +1,12 @@
-"""bm25.json: what bm25s (pip install bm25s; method "lucene", k1 1.2, b 0.75) ranks first of the development
-arguments for the 50 titles of Touché 2021. Tokens: runs of letters and digits in lower case, nothing left out.
+"""Makes bm25.json: the best of the development arguments for the 50 titles of Touché 2021, as bm25s ranks them
+(pip install bm25s; method "lucene", k1 1.2, b 0.75). Tokens are runs of letters and digits in lower case; no token is left out.
 
     python tests/reference/bm25.py $RIPOSTE_DATA/args > tests/reference/bm25.json
 """
 import json, re, sys
 import bm25s
 
-FULL, TOP = 3, 100  # so many queries with all of the top, the others with its first 10
+FULL, TOP = 3, 100  # the first 3 queries are stored with 100 documents, the others with 10
 
 folder = sys.argv[1]
 arguments = json.load(open(f'{folder}/args-me.json'))['arguments']

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the pages with columns in tests/it/data, each an image (columns-*.png) with its text in reading order (columns-*.txt).
+"""Makes the pages with columns in tests/it/data. Each page is an image (columns-*.png) with its text in reading order (columns-*.txt).
 
     pip install pillow
     python tests/reference/column_pages.py LiberationSerif-Regular.ttf LiberationSans-Regular.ttf LiberationSans-Bold.ttf
 
-Made with Pillow and the Liberation fonts 2. Blocks are separated by an empty line. Lines that end with a hyphen go on with the next.
+Made with Pillow and the Liberation fonts 2. Blocks are separated by an empty line. A word can be divided by a hyphen at the end of a line.
 """
 
 import sys
@@ -51,7 +51,7 @@ class Page:
         self.draw = ImageDraw.Draw(self.image)
 
     def block(self, x, y, lines, face, lead, fill="black", justified=None, bullets=False):
-        """Draws lines; `justified` is the width to which all but the last are spread. Returns where the next line would be."""
+        """Draws lines. All lines except the last are spread to the width `justified`, if given. Returns the y position of the next line."""
         for number, line in enumerate(lines):
             words = line.split()
             if justified and number + 1 < len(lines):
@@ -83,7 +83,7 @@ def article():
 
 
 def newspaper():
-    """Three justified columns, the gutters of which are hardly wider than spaces, and a note below."""
+    """Three justified columns with gutters that are hardly wider than spaces, and a note below."""
     page, face = Page("newspaper", 900, 480), font(SERIF, 19)
     for x, text in ((30, ENERGY), (315, GAMES), (600, UNIFORMS)):
         end = page.block(x, 30, wrapped(text, face, 265), face, 24, justified=265)
@@ -92,7 +92,7 @@ def newspaper():
 
 
 def pros_and_cons():
-    """Two lists side by side, the rows of which are farther apart than the lists."""
+    """Two lists side by side. Their rows are farther apart than the lists."""
     page, face, head = Page("pros-and-cons", 900, 560, "#fff6dd"), font(SANS, 24), font(BOLD, 34)
     page.block(250, 30, ["School uniforms: yes or no?"], font(BOLD, 30), 40)
     lists = (

@@ -107,7 +107,7 @@ def recogniser():
     x = g.conv(x, 10, 10, (5, 5), (2, 1), depthwise=True)
     x = g.hard_swish(g.conv(x, 10, 70, (1, 1)))
     x = g.node("AveragePool", x, kernel_shape=[3, 2], strides=[3, 2])
-    # from here on riposte leaves the network to rten: one map has two branches, and the last layer is no convolution
+    # from here on riposte leaves the network to rten: one map has two branches, and the last layer is not a convolution
     y = g.node("Tanh", g.conv(x, 70, 12, (1, 3), pads=[0, 1, 0, 1]))
     x = g.conv(g.node("Concat", x, y, axis=1), 82, 9, (1, 1))
     return g.save("recogniser", g.node("Softmax", x, axis=1), 3)

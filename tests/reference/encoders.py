@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the reference values of the encoders: small random checkpoints, and what the original frameworks compute with them.
+"""Makes the reference values of the encoders: small random checkpoints, and the values that the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
     python tests/reference/encoders.py [--minilm DIR] [--pairs-only]
 
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
-order, with differences of up to two levels). The checkpoints are random but fixed (SEED). CLIP's vectors come from CLIPModel,
-its pixels from CLIPImageProcessorPil (Pillow), sentence vectors from the modules of sentence-transformers, scores of pairs from
-its CrossEncoder. With --minilm the vectors of the real all-MiniLM-L6-v2 in DIR are written too (minilm.json), and the logits
-of the pair encoder that is based on it (pair.json).
+order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
+CLIPImageProcessorPil (Pillow) its pixels, the modules of sentence-transformers the sentence vectors, and its CrossEncoder the scores of
+pairs. --minilm also writes the vectors of the real all-MiniLM-L6-v2 in DIR (minilm.json), and the logits of the pair encoder that is based on
+it (pair.json).
 """
 
 import argparse
@@ -67,8 +67,7 @@ SENTENCES = [
     "and the cat sat on the mat " * 60,
 ]
 
-# The last four are longer than the model allows: the text is cut, then the topic, then both (first with the longer topic, then
-# with the longer text).
+# The last four pairs are longer than the model allows. Cut are the text, the topic, both with a longer topic, and both with a longer text.
 PAIRS = [
     ("Should guns be banned?", "Guns don't kill people."),
     ("Should guns be banned?", ""),
@@ -83,7 +82,7 @@ PAIRS = [
 
 
 def image(width, height):
-    """A pattern of low and high frequencies, which tests/it/clip.rs draws by the same formula."""
+    """A pattern of low and high frequencies. tests/it/clip.rs draws it with the same formula."""
     y, x, c = np.mgrid[0:height, 0:width, 0:3].astype(np.int64)
     values = (x * x // 9 + y * y // 5 + x * y * c // 7 + 37 * c + (x // 16 + y // 16) % 2 * 90) % 256
     return Image.fromarray(values.astype(np.uint8), "RGB")
@@ -106,7 +105,7 @@ def clean(directory, keep):
 
 
 def pixels(processor, picture):
-    """Sums of the byte values over rows and columns, which show a difference of one level in one pixel, and some values."""
+    """Sums of the byte values over rows and columns, which show if one pixel differs by one level, and the values of some pixels."""
     values = processor(picture, return_tensors="np")["pixel_values"][0]
     mean = np.array(processor.image_mean)[:, None, None]
     std = np.array(processor.image_std)[:, None, None]
@@ -128,7 +127,7 @@ def pixels(processor, picture):
 
 
 def random_weights(model, dtype):
-    """Weights with some spread. With the initial values of the frameworks, all texts would have nearly the same vector."""
+    """Sets random weights. With the initial weights of the frameworks, all texts would have nearly the same vector."""
     generator = torch.Generator().manual_seed(SEED)
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
@@ -239,7 +238,7 @@ def tiny_cross():
 
 
 def trained(base, path):
-    """The tensors of a trained pair encoder: `base` with the changes in the file `path` (`pack` in riposte's module `pair`)."""
+    """The tensors of a trained pair encoder: `base` with the changes in the file `path`, which riposte's `pair::pack` writes."""
     tensors = dict(base)
     with safe_open(path, "np") as changes:
         for name in changes.keys():
@@ -312,8 +311,8 @@ def main():
             write("pair.json", pairs(options.minilm, ROOT / "models/own/stance.safetensors"))
         return
 
-    # The widths differ wherever they may, so that no axis can be mistaken for another. The configuration has the legacy rule for the
-    # end of a text (eos_token_id 2 means the largest id) and a fixed size that the crop cuts on one axis and pads on the other.
+    # All widths differ if the architecture allows it, so that a confusion of two axes is an error. The configuration has the legacy rule
+    # for the end of a text (eos_token_id 2 means the largest id) and a fixed size that the crop cuts on one axis and pads on the other.
     clip(
         "tiny-clip",
         torch.float32,

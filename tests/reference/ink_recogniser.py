@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes src/nn/reference/ink-recogniser.onnx, a stand-in for the ocrs recogniser with predictable output.
 
-It has the input and output of the real one: grey pixels (batch, 1, 64, width) in [-0.5, 0.5], and log-probabilities (width / 4,
-batch, 97). A step whose 64 × 4 pixels have a mean below 0.35 contains ink and reads as "x" of the default alphabet, any other
-step as blank, so that a line of text reads as one "x" for each stroke.
+It has the input and output of the real recogniser: grey pixels (batch, 1, 64, width) in [-0.5, 0.5], and log-probabilities (width / 4,
+batch, 97). A step of 64 × 4 pixels with a mean below 0.35 contains ink and is read as "x" of the default alphabet. Any other step is read
+as blank. So a line of text is read as one "x" for each stroke.
 
     python -m venv venv && venv/bin/pip install onnx && venv/bin/python tests/reference/ink_recogniser.py
 """
@@ -18,7 +18,7 @@ LABELS, X = 97, 1 + " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGHIJK
 
 weight = np.zeros((LABELS, 1, 1, 1), np.float32)
 bias = np.full(LABELS, -60, np.float32)
-weight[X], bias[X] = -100, 35  # 35 - 100 mean > 0 where the mean is below 0.35
+weight[X], bias[X] = -100, 35  # 35 - 100 mean > 0 if the mean is below 0.35
 bias[0] = 0
 nodes = [
     helper.make_node("AveragePool", ["line"], ["mean"], kernel_shape=[64, 4], strides=[64, 4]),

@@ -1,5 +1,5 @@
-"""The sums of squares that the test of src/index/clusters.rs compares: those of scikit-learn's k-means (its Lloyd's algorithm, 1.9.1) from
-the same first centroids.
+"""Prints the sums of squares that the test of src/index/clusters.rs compares: those of scikit-learn's k-means (Lloyd's algorithm, version
+1.9.1), which starts from the same centroids.
 
     pip install scikit-learn
     python tests/reference/k_means.py
@@ -11,7 +11,7 @@ MASK = (1 << 64) - 1
 
 
 def random(state):
-    """SplitMix64: numbers in [0, 1)."""
+    """SplitMix64: random numbers in [0, 1)."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) & MASK
         z = state

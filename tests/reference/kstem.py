@@ -5,9 +5,9 @@
     python tests/reference/kstem.py lucene-analyzers-common.jar:lucene-core.jar args-me.json
 
 Made with Lucene 8.7.0 (Debian's liblucene8-java), Java 17, krovetzstemmer 0.8 and the 3,040 arguments of args.me in the development
-data. A line is a word, Lucene's stem and krovetzstemmer's stem. The words are the 3,000 most frequent ones of three letters or more, thirty
-rarer ones for each suffix that the stemmer knows (or as many as there are), and a sample of the others that occur at least twice. Lucene
-and krovetzstemmer differ where a form of the word is one of the 60 that only krovetzstemmer's lexicon lists.
+data. Each line has a word, Lucene's stem and krovetzstemmer's stem. The words are the 3,000 most frequent words of three letters or more, up to
+thirty rarer words for each suffix that the stemmer knows, and a sample of the other words that occur at least twice. The two stemmers differ
+if a form of the word is one of the 60 entries that only krovetzstemmer's lexicon has.
 
 The lexicon in src/index/kstem/ has the 27,994 entries of Lucene's KStemmer: head words (KStemData1 to KStemData8, supplementDict and
 properNouns), conflations (directConflations and countryNationality) and exceptionWords, each sorted.

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes measures.json, the reference values of the text measures: ir_measures over pytrec_eval on random runs and judgements.
+"""Makes measures.json, the reference values of the text measures: ir_measures, which calls pytrec_eval, on random runs and judgements.
 
     pip install ir_measures==0.4.3        (brings pytrec-eval-terrier 0.5.11)
     tests/reference/measures.py > tests/reference/measures.json
 
-The cases are not stored: `tests/it/measures.rs` makes the same ones with the same generator (Knuth's MMIX congruential
-generator, upper 31 bits). They include ties, some only of 32-bit floats, unjudged documents, judged topics that the run lacks,
-topics without judgements, grades below zero, and ids whose order as texts differs from that of their numbers.
+The cases are not stored: `tests/it/measures.rs` makes the same cases with the same generator (Knuth's MMIX congruential
+generator, upper 31 bits). They include ties (some only in 32-bit floats), unjudged documents, judged topics that the run lacks,
+topics without judgements, grades below zero, and ids whose order as texts differs from the order of their numbers.
 """
 import json
 import struct
@@ -62,7 +62,7 @@ def main():
     for _ in range(CASES):
         qrels, run = case(random)
         values = ir_measures.calc_aggregate(measures[:-1], qrels, run)
-        # for Judged, ir_measures breaks ties by another rule than trec_eval, so it gets scores without ties
+        # for Judged, ir_measures breaks ties by another rule than trec_eval, so this measure gets scores without ties
         strict = {}
         for topic, docs in run.items():
             order = sorted(docs, key=lambda d: (f32(docs[d]), d), reverse=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes organisers.json: the output of the organisers' scripts for small runs, valid and broken, and for their official image runs.
+"""Makes organisers.json: the output of the organisers' scripts for small valid and broken runs, and for the official image runs.
 
     apt-get install gawk; pip install pandas
     tests/reference/organisers.py TOUCHE_CODE [DATA] > tests/reference/organisers.json
@@ -9,9 +9,9 @@ clef22/image-retrieval-for-arguments/submission-{verifier,evaluator}.sh, those o
 file), clef25/image-retrieval-for-arguments/evaluation/eval_file.py and clef25/image-retrieval-for-arguments/validator/validator.py. DATA is a directory with the published judgements and
 submissions, images/qrels-2022.txt and images/runs/run-*.txt.
 
-The shell scripts call `awk` and need GNU awk: mawk does not support {16}, takes every image id for invalid and prints 0.000.
-Therefore a directory in which gawk has the name awk comes first in their PATH. Their standard output names the lines that they
-refuse; the measures go to a file.
+The shell scripts call `awk` and need GNU awk: mawk does not support {16}, so it refuses every image id and prints 0.000. Therefore
+a directory with a link from awk to gawk comes first in their PATH. Their standard output names the lines that they refuse; the
+measures go to a file.
 """
 import contextlib
 import importlib.util
@@ -151,7 +151,7 @@ def text_cases():
                 listed = random.sample(docs, random.choice([1, 3, 12]))
                 for rank, doc in enumerate(listed, first_rank):
                     run.append(separator.join([str(topic), 'Q0', doc, str(rank), str(random.choice([1, 2, 3.5])), 't']))
-        # at least one judged result, since the script fails without any
+        # at least one judged result, because the script fails without one
         qrels.append('9 0 d0 2')
         run.append(separator.join(['9', 'Q0', 'd0', str(first_rank), '1', 't']))
         random.shuffle(run)

@@ -5,8 +5,8 @@
     python tests/reference/poster_words.py Ubuntu-Light.ttf
 
 Made with Pillow 13.0 and the font of the crate epaint_default_fonts 0.37 (fonts/Ubuntu-Light.ttf). Each line of text has a
-strip of 224 pixels in height with its baseline at 160; a pixel is the share of it that ink covers, 0 to 255. The letters are four times
-as large as on the posters (39.25 pixels per em), so that the test can turn them without losing their shapes.
+strip with a height of 224 pixels and a baseline at 160. The value of a pixel, from 0 to 255, is the share of it that ink covers. The letters
+are four times as large as on the posters (39.25 pixels per em), so the test can rotate them without losing their shapes.
 """
 
 import sys

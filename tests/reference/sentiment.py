@@ -6,12 +6,12 @@
     venv/bin/python tests/reference/sentiment.py lexicon
     venv/bin/python tests/reference/sentiment.py score LINES.txt > VALUES.json
 
-make     writes tests/reference/vader.json and tests/reference/afinn.json: made-up lines, at least one for
+make     writes tests/reference/vader.json and tests/reference/afinn.json: invented lines, at least one for
          each rule, and random combinations of rules, with the values that the packages compute.
 lexicon  writes src/evidence/sentiment/{lexicon,emoji}.tsv from the files of vaderSentiment: the columns and
          entries that its code uses (words with mean valence; emoji of one code point with description).
-score    prints {"text", "compound", "sum", "words"} for each line of your own files, one JSON object a line;
-         --whole takes a file as one text. With RIPOSTE_SENTIMENT_LINES=VALUES.json, `cargo test` compares them.
+score    prints a line {"text", "compound", "sum", "words"} for each line of your own files, or for each file with
+         --whole. With RIPOSTE_SENTIMENT_LINES=VALUES.json, `cargo test` compares riposte with these values.
 """
 
 import argparse
@@ -200,7 +200,7 @@ def write(path, values):
 def make(vader):
     write(ROOT / "tests/reference/vader.json",
           [{"text": t, "rule": r, "compound": vader.polarity_scores(t)["compound"]} for t, r in lines()])
-    # AFINN's list is under the ODbL and not in this repository, so the reference has a word list of its own
+    # AFINN's list is under the ODbL and not in this repository, so the reference has another word list
     listed = {"good": 3, "not good": -2, "bad": -3, "bad luck": -2, "can't stand": -3, "cover-up": -3, "cover": 1,
               "luck": 3, "some kind": 0, "naïve": -2, "win": 4, "son-of-a-gun": -1}
     path = ROOT / "tests/reference/afinn.tsv"
@@ -236,7 +236,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["make", "lexicon", "score"])
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--whole", action="store_true", help="a file is one text")
+    parser.add_argument("--whole", action="store_true", help="read each file as one text")
     args = parser.parse_intermixed_args()
     vader = SentimentIntensityAnalyzer()
     if args.what == "make":

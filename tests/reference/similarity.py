@@ -1,5 +1,5 @@
-"""The worked example of src/index/similarity.rs, from the formulas as their sources print them:
-10 documents of 60 terms together, a term in 3 of them, 5 times in all, twice in a document of 8 terms."""
+"""The example in the tests of src/index/similarity.rs, computed with the formulas as their sources print them: 10 documents with 60 terms
+in total; one term occurs 5 times, in 3 documents, and twice in a document of 8 terms."""
 from math import log, log2, pi, sqrt
 
 N, tokens, df, cf, tf, length = 10, 60, 3, 5, 2, 8
@@ -8,7 +8,7 @@ p = (cf + 1) / (tokens + 1)  # Lucene's LMSimilarity.DefaultCollectionModel
 
 k1, b = 1.2, 0.75  # Lucene's BM25Similarity: boost * idf * freq / (freq + k1 * (1 - b + b * dl / avgdl))
 print('bm25', log(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean)))
-mu = 100  # Zhai and Lafferty 2004: log p(w|d) = log((tf + mu p) / (length + mu)); minus log p, and its two summands
+mu = 100  # Zhai and Lafferty 2004: log p(w|d) = log((tf + mu p) / (length + mu)), minus log p, as two summands
 whole = log((tf + mu * cf / tokens) / (length + mu)) - log(cf / tokens)
 print('dirichlet length', log(mu / (mu + length)))
 print('dirichlet', whole - log(mu / (mu + length)))

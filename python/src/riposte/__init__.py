@@ -1,14 +1,14 @@
 """riposte: argument retrieval for the Touché tasks.
 
-The package carries the program `riposte` and calls it. It computes nothing itself, so whatever Python ranks is what the command line ranks.
+The package contains the program `riposte` and calls it. It computes nothing itself, so rankings are the same in Python and on the command line.
 
-- `riposte.run` runs the program; `python -m riposte` is the program.
-- `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs what they need).
-- `riposte.datasets` writes data sets of ir_datasets as riposte reads them.
+- `riposte.run` runs the program, and so does `python -m riposte`.
+- `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs the packages that they need).
+- `riposte.datasets` writes data sets of ir_datasets as files that riposte reads.
 - `riposte.evidence` reads the evidence about images as data frames.
 - `riposte.spark` computes evidence, indexes and runs on Spark: `pip install 'riposte[spark]'`.
 
-The last four are imported when they are first used, so that `import riposte` needs nothing but Python.
+The last four modules are imported when they are first used, so `import riposte` needs no other packages.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ def main() -> int:
         return 2
     command = [str(binary), *sys.argv[1:]]
     if os.name == "posix":
-        # the program takes the place of Python, so that signals and exit codes are its own
+        # the program replaces this process, so signals reach it, and its exit code is returned
         os.execv(command[0], command)
-    # a ^C reaches both processes: the program decides what it means
+    # ^C reaches both processes: Python ignores it, and the program decides what to do
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return subprocess.call(command)
 

@@ -1,4 +1,4 @@
-"""What all jobs on Spark share: the program and its models on the executors, and settings for as long as a job takes."""
+"""What all jobs on Spark need: the program and its models on the executors, and temporary settings of the session."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ._program import find_binary
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The name under which executors find the models that are shipped to them.
+#: The names under which executors find shipped models begin with this.
 MODELS = "riposte-models"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an executor has the program and its models."""
+    """Where an executor or the driver finds the program and its models."""
 
     program: str
-    #: The models directory; None for that of each machine.
+    #: The models directory; None for the default of each machine.
     models: str | None
-    #: Whether both are names of what was shipped, and not paths.
+    #: Whether both are names of shipped files, and not paths.
     shipped: bool = False
 
     def command(self, name: str, *args: str) -> list[str]:
@@ -48,9 +48,9 @@ class Place:
 
 
 def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed: bool) -> tuple[Place, Place]:
-    """Where the driver and where the executors have the program. It and the models are shipped, unless they are `installed` everywhere.
+    """The places for the driver and for the executors. Ships the program and the models, unless they are `installed` on all machines.
 
-    They are shipped once for each session: Spark refuses a second file of the same name.
+    Each file is shipped only once in a session, because Spark refuses a second file with the same name.
     """
     context = spark.sparkContext
     models = models or os.environ.get("RIPOSTE_MODELS") or None
@@ -58,7 +58,7 @@ def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed
     here = Place(str(program), None if models is None else os.path.abspath(models))
     shipped = context.__dict__.setdefault("_riposte_shipped", {})
     if not shipped:
-        # executors fetch it when they need it, so it stays until the session is forgotten
+        # executors fetch shipped files when they need them, so this directory exists as long as the session
         home = shipped["home"] = tempfile.TemporaryDirectory(prefix="riposte-spark-")
         context.addPyFile(_archive(Path(home.name, "riposte-package.zip"), Path(__file__).parent, "*.py", "riposte/"))
     if installed or (context.master or "").startswith("local["):
@@ -86,7 +86,7 @@ def _archive(archive: Path, source: Path, pattern: str, prefix: str = "") -> str
 
 @contextmanager
 def settings(spark: SparkSession, **values: Any) -> Iterator[None]:
-    """Settings of the session, for as long as something is done. `__` in a name stands for a dot."""
+    """Changes settings of the session, and restores them afterwards. `__` in a name stands for a dot."""
     before = {}
     for name, value in values.items():
         name = name.replace("__", ".")
@@ -103,6 +103,6 @@ def settings(spark: SparkSession, **values: Any) -> Iterator[None]:
 
 
 def has(spark: SparkSession, path: str) -> bool:
-    """Whether there is something at a path of any file system that Spark reads."""
+    """Whether a path exists, in any file system that Spark reads."""
     found = spark._jvm.org.apache.hadoop.fs.Path(path)
     return found.getFileSystem(spark._jsc.hadoopConfiguration()).exists(found)

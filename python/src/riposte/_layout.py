@@ -1,4 +1,4 @@
-"""The names of the files that riposte reads as a collection, and what may be one of its ids."""
+"""The names of the files that riposte reads as a collection, and the strings that can be ids or texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOPICS = ("topics.xml", "arguments.xml", "queries.jsonl", "queries.xml")
 
 
 def files_of(task: str, directory: Path) -> list[Path]:
-    """The files that `riposte TASK` reads in a directory; none if it has no collection for it."""
+    """The files that `riposte TASK` reads in a directory; none if the directory has no collection for this task."""
     names = [name for plain in _FILES[task] for name in (plain, f"{plain}.gz")]
     found = [directory / name for name in names if (directory / name).is_file()]
     if task == "controversial":
@@ -35,7 +35,7 @@ def task_of(directory: Path) -> str:
 
     Raises:
         NotADirectoryError: there is no such directory.
-        ValueError: it holds no collection of texts.
+        ValueError: the directory holds no collection of texts.
     """
     if not directory.is_dir():
         raise NotADirectoryError(f"{directory} is not a directory")
@@ -43,11 +43,11 @@ def task_of(directory: Path) -> str:
         if files_of(task, directory):
             return task
     names = ", ".join(names[0] for names in _FILES.values())
-    raise ValueError(f"{directory} holds no collection of texts: there is none of {names}, documents.jsonl, or the files of debate portals")
+    raise ValueError(f"{directory} holds no collection of texts: it has no {names} or documents.jsonl, and no files of debate portals")
 
 
 def others_than(names: set[str], directory: Path) -> list[str]:
-    """The names of what riposte would read in a directory as a collection or as topics, except these names."""
+    """The names of files, other than `names`, that riposte would read in a directory as a collection or as topics."""
     if not directory.is_dir():
         return []
     found = [file.name for task in _FILES for file in files_of(task, directory)]
@@ -57,22 +57,22 @@ def others_than(names: set[str], directory: Path) -> list[str]:
 
 
 def unfit_id(text: object) -> str | None:
-    """Why something cannot be an id in a run, whose fields are separated by blanks; none if it can."""
+    """The reason why a value cannot be an id in a run, whose fields are separated by blanks; None if it can."""
     if not isinstance(text, str):
         return f"is {text!r}, not a string"
     if not text:
         return "is empty"
     if re.search(r"[\s\x00-\x1f\x7f-\x9f]", text):
-        return f"is {text!r}, which has a blank or a control character in it"
+        return f"is {text!r}, which has a blank or a control character"
     return unfit_text(text)
 
 
 def unfit_text(text: object) -> str | None:
-    """Why something cannot be written as text; none if it can."""
+    """The reason why a value cannot be written as text; None if it can."""
     if not isinstance(text, str):
         return f"is {text!r}, not a string"
     try:
         text.encode()
     except UnicodeEncodeError:
-        return f"is {text!r}, which has half a surrogate pair in it"
+        return f"is {text!r}, which has half a surrogate pair"
     return None

@@ -1,4 +1,4 @@
-"""Finding and running the program."""
+"""Finds and runs the program."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 
 
 class RiposteError(Exception):
-    """riposte could not do what was asked.
+    """riposte failed.
 
     Attributes:
-        message: what riposte said, without its notes.
-        code: its exit code: 2 where it could not, a negative number where a signal ended it.
-        stderr: everything that it printed to standard error.
+        message: the error message of riposte, without its notes.
+        code: the exit code, which is 2 for most errors; a negative number if a signal ended riposte.
+        stderr: everything that riposte printed to standard error.
     """
 
     def __init__(self, message: str, code: int, stderr: str = "") -> None:
@@ -30,18 +30,17 @@ class RiposteError(Exception):
 
 
 class RiposteWarning(UserWarning):
-    """riposte has done what was asked, but something was broken and passed over, or it has a note to make: a model is missing, for instance."""
+    """riposte succeeded, but it passed over something that is broken, or printed a note, for instance that a model is missing."""
 
 
 def find_binary() -> Path:
     """The program that belongs to this installation.
 
-    If the environment variable RIPOSTE_BINARY is set, it names the program. Otherwise the program is in the first of these places that has
-    it: where this Python and its user install programs, `bin` beside the package (`pip install --target`), beside the interpreter, and the
-    directories of PATH.
+    If the environment variable RIPOSTE_BINARY is set, it names the program. Otherwise these places are searched in order: where this Python and its
+    user install programs, `bin` beside the package (`pip install --target`), the directory of the interpreter, and the directories of PATH.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such program.
     """
     named = os.environ.get("RIPOSTE_BINARY")
     if named:
@@ -64,7 +63,7 @@ def find_binary() -> Path:
 
 def _places() -> Iterator[Path]:
     yield Path(sysconfig.get_path("scripts"))
-    # a virtual environment that sees the packages of the Python that it was made from
+    # a virtual environment can see the packages of its base Python
     yield Path(sysconfig.get_path("scripts", vars={"base": sys.base_prefix}))
     yield Path(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
     yield Path(__file__).absolute().parent.parent / "bin"
@@ -82,22 +81,22 @@ def run(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs riposte, waits for its end and returns what it printed.
+    """Runs riposte, waits until it ends, and returns what it printed.
 
     Args:
         args: the arguments, such as `["verify", "out", "-i", "sample"]`.
-        input: text for its standard input; without it, there is none to read.
-        cwd: the directory in which it runs.
-        env: variables to add to those of this process.
+        input: text for standard input, which is empty by default.
+        cwd: the directory in which riposte runs.
+        env: environment variables to add to those of this process.
 
     Returns:
-        An object with `stdout`, `stderr` (strings) and `returncode`, 0 or 1.
+        An object with `stdout`, `stderr` (strings) and `returncode` (0 or 1).
 
     Warns:
-        RiposteWarning: the exit code is 1: it is done, but something was broken and passed over, or `verify` found a run that is not valid.
+        RiposteWarning: the exit code is 1: riposte finished, but it passed over something that is broken, or `verify` found an invalid run.
 
     Raises:
-        RiposteError: any other exit code, or a signal ended it.
+        RiposteError: the exit code is neither 0 nor 1, or a signal ended riposte.
         FileNotFoundError: the program is not installed.
     """
     done = subprocess.run(
@@ -112,7 +111,7 @@ def run(
     )
     command = f"riposte {args[0]}" if args else "riposte"
     if done.returncode == 1:
-        said = done.stderr.strip() or "it is done, and something was not in order: see the output"
+        said = done.stderr.strip() or "it finished, but found a problem: see the output"
         warnings.warn(f"{command}: {said}", RiposteWarning, stacklevel=2)
     elif done.returncode != 0:
         raise RiposteError(_failure(command, done), done.returncode, done.stderr)
@@ -120,7 +119,7 @@ def run(
 
 
 def _failure(command: str, done: subprocess.CompletedProcess[str]) -> str:
-    """What riposte said of its failure: from the last line that begins as its errors do."""
+    """The error message of riposte: standard error from the last line that begins like an error."""
     lines = done.stderr.strip().splitlines()
     for n in reversed(range(len(lines))):
         for start in ("riposte: ", "error: "):

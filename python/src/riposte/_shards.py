@@ -1,6 +1,6 @@
-"""Indexes in shards: how Spark keeps them, the counts of their terms, and what they are asked.
+"""Indexes in shards: how tasks make them, how Spark stores them, and how the driver ranks with them.
 
-A shard is a directory that one task makes. Spark keeps it as rows, each with a part of a file. It is unpacked by the task that asks it.
+A shard is a directory that one task makes. Spark stores it as rows, each with a part of a file. A task that searches a shard unpacks it first.
 """
 
 from __future__ import annotations
@@ -16,37 +16,42 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._cluster import has, settings
+from ._cluster import Place, has, settings
 from ._program import RiposteError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-#: Bytes of a file in one row.
+#: Maximum number of bytes of a file in one row.
 PART_BYTES = 1 << 20
 
-#: Rows of this size that are in memory at once.
+#: Maximum number of rows with parts of files that a task has in memory.
 ROWS = 16
 
-#: No task of a file is divided, and no two files share one.
+#: More bytes than any file has. As Spark's limit for a partition, it keeps a file in one task; as the cost of opening a file, it keeps two
+#: files in different tasks.
 WHOLE_FILES = 1 << 40
 
-#: More rounds than any approach needs.
+#: Maximum number of rounds of a ranking; no approach needs so many.
 MAX_ROUNDS = 20
 
-#: A part of a file of a shard (kind `file`), counts of a term (`term`), or of a shard (`counts`, as JSON in `about`).
+#: The columns of an index. The kind of a row is `file` (a part of a file of a shard), `term` (the counts of a term in a shard), or `counts`
+#: (the description of a shard, or the counts of its fields; both are JSON in `about`).
 PARTS = (
     "kind string, shard int, path string, offset long, content binary, analyzer string, fields string, term string, df long, cf long, about string"
 )
 
-#: A document that a shard has found for a request, what an index or a store has of one, as JSON (`found`), or the number of a shard that has
-#: answered (`k` alone).
+#: The columns of answers. A row has a document that a shard has found for a request (`request`, `k`, `id`, `passage`, `score`), the text or the
+#: evidence of a found document as JSON (`id`, `found`), or the number of a shard that has answered (only `k`).
 ANSWERS = "request string, k long, id string, passage long, score double, found string"
 
 
 def counts(command: list[str], counted: set[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """The rows with what `riposte shard count` writes, without terms that were counted before. `counted` are fields, each with its analyzer."""
+    """The rows with the output of `riposte shard count`.
+
+    `counted` has the pairs of an analyzer and fields whose terms are counted already: their terms are left out. New pairs are added to it.
+    """
     known = set(counted)
     with Process(command) as process:
         for line in process.output():
@@ -59,27 +64,27 @@ def counts(command: list[str], counted: set[tuple[str, str]]) -> Iterator[dict[s
 
 
 def write(spark: SparkSession, rows: DataFrame, output: str) -> None:
-    """Writes the rows of all shards, and the sums of their counts."""
+    """Writes the rows of all shards, and the counts of each term, added up over all shards."""
     from pyspark.sql import functions as F
 
-    # one file for each shard, in groups of rows that fit into memory; files of all kinds are open, so that rows need not be sorted
+    # a task writes one file of each kind, in row groups that fit into memory; all are open at once, so that Spark need not sort the rows
     with settings(spark, parquet__block__size=ROWS * PART_BYTES, spark__sql__maxConcurrentOutputFileWriters=4):
         rows.write.mode("overwrite").partitionBy("kind").option("compression", "zstd").parquet(f"{output}/parts")
     terms = spark.read.schema(PARTS).parquet(f"{output}/parts").where("kind = 'term'")
     terms = terms.groupBy("analyzer", "fields", "term").agg(F.sum("df").alias("df"), F.sum("cf").alias("cf"))
-    # written last: an index without it is not finished
+    # written last: an index without these files is not finished
     terms.write.mode("overwrite").option("compression", "zstd").parquet(f"{output}/terms")
 
 
 def require_none(spark: SparkSession, output: str) -> None:
-    """Raises RiposteError if there is an index already, and not only a part of one."""
+    """Raises RiposteError if there is a finished index already."""
     if has(spark, f"{output}/terms/_SUCCESS"):
         raise RiposteError(f"{output} has an index already", 2)
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """What was indexed: the number of documents that can be found, of faults, and of shards."""
+    """The result of `index` and `index_images`: the numbers of documents that can be found, of faults, and of shards."""
 
     documents: int
     faults: int
@@ -88,14 +93,14 @@ class Indexed:
 
 @dataclass(frozen=True)
 class Found:
-    """A run that was made: the number of its lines, and how often the shards were asked."""
+    """The result of `search` and `images`: the number of lines of the run, and the number of rounds in which shards were searched."""
 
     lines: int
     rounds: int
 
 
 def chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    """Rows in lists of this length; the last one may be shorter."""
+    """Divides rows into lists of this length; the last list can be shorter."""
     some = []
     for row in rows:
         some.append(row)
@@ -107,7 +112,7 @@ def chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
 
 
 class Process:
-    """A process of the program, with its input from another thread. An exit code above 1 is an error."""
+    """A process of the program. A thread writes its input. An exit code other than 0 and 1 is an error."""
 
     def __init__(self, command: list[str], lines: Iterable[bytes] = ()) -> None:
         self._said = tempfile.TemporaryFile()
@@ -122,12 +127,12 @@ class Process:
                 for line in lines:
                     pipe.write(line)
         except BrokenPipeError:
-            pass  # it has ended: its exit code says how
+            pass  # the process has ended; `output` raises the error that its exit code stands for
         except BaseException as error:
             self._error = error
 
     def output(self) -> Iterator[bytes]:
-        """The lines of its output."""
+        """The lines of its standard output."""
         yield from self._process.stdout
         self._feeder.join()
         if self._error is not None:
@@ -155,10 +160,10 @@ def run(command: list[str]) -> None:
 
 
 def files(directory: Path) -> Iterator[dict[str, Any]]:
-    """The files of a shard, in parts."""
+    """The rows with the files of a shard, in parts."""
     for path in sorted(directory.rglob("*")):
         name = str(path.relative_to(directory))
-        # locks and what is known of the source stay behind
+        # left out: locks, and the hidden files with the hashes of the source files
         if not path.is_file() or name.startswith(".") or path.name.startswith(".tantivy-") or name.endswith(".lock"):
             continue
         with path.open("rb") as file:
@@ -173,25 +178,64 @@ def files(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def row_batches(rows: Iterator[dict[str, Any]], shard: int, size: int = 10_000) -> Iterator[pa.RecordBatch]:
-    """The rows of a shard, in batches of some size: `ROWS` for parts of files."""
+    """The rows of a shard with its number, in batches of `size` rows. Rows with parts of files are large: their `size` is `ROWS`."""
     import pyarrow as pa
 
-    schema = _schema(PARTS)
+    schema = schema_of(PARTS)
     for some in chunks(rows, size):
         yield pa.RecordBatch.from_pylist([{"shard": shard, **row} for row in some], schema)
 
 
+@dataclass(frozen=True)
+class Shard:
+    """What a task needs to know to make a shard. Subclasses say how documents are written and indexed."""
+
+    task: str
+    shards: int
+    approaches: list[str]
+    place: Place
+
+    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Makes a shard of the documents of a partition. The output has the columns `PARTS`."""
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
+            source, shard = Path(home, "source"), Path(home, "shard")
+            source.mkdir()
+            shard.mkdir()
+            documents = self.write(rows, source)
+            about = {"task": self.task, "shards": self.shards, "texts": documents, "approaches": self.approaches}
+            (shard / "shard.json").write_text(json.dumps(about))
+            if documents:
+                self.index(source, shard)
+                counted: set[tuple[str, str]] = set()
+                for approach in self.approaches:
+                    count = self.place.bare("shard", "count", "--task", self.task, "--approach", approach, str(shard))
+                    yield from row_batches(counts(count, counted), number)
+            yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
+            yield from row_batches(files(shard), number, ROWS)
+
+    def write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:
+        """Writes the documents into the directory `source`. Returns their number."""
+        raise NotImplementedError
+
+    def index(self, source: Path, shard: Path) -> None:
+        """Fills the directory `shard` with what all approaches need."""
+        raise NotImplementedError
+
+
 class Index:
-    """An index in shards, as the driver knows it."""
+    """An index in shards, as the driver sees it."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         if not has(spark, f"{path}/terms/_SUCCESS"):
-            raise RiposteError(f"{path} has no index, or one that was not finished: riposte-spark index makes it", 2)
+            raise RiposteError(f"{path} has no finished index: make one with riposte-spark index", 2)
         self._spark = spark
         self._path = path.rstrip("/")
-        #: The sum of the counts of each field, by analyzer.
+        #: For each analyzer, the counts of each field, added up over all shards.
         self.counts: dict[str, list[dict[str, int]]] = {}
-        #: The fields whose terms are counted, with their analyzers.
+        #: Pairs of an analyzer and the fields whose terms are counted.
         self.covered: set[tuple[str, str]] = set()
         self.task = ""
         self.approaches: list[str] = []
@@ -204,7 +248,7 @@ class Index:
                 continue
             analyzer = about["analyzer"]
             self.covered.update((analyzer, fields) for fields in about["covered"])
-            # two approaches may search the same index
+            # two approaches can search the same index, whose counts are added only once
             if (row["shard"], analyzer) in seen:
                 continue
             seen.add((row["shard"], analyzer))
@@ -221,7 +265,7 @@ class Index:
         return max((counts[0]["documents"] for counts in self.counts.values()), default=0)
 
     def terms(self, wanted: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
-        """The counts of terms in the whole collection."""
+        """Each term with its counts in the whole collection."""
         from pyspark.sql import functions as F
 
         if not wanted:
@@ -238,7 +282,7 @@ class Index:
             yield term | {"df": row["df"] if row else 0, "cf": row["cf"] if row else 0}
 
     def answers(self, ask: Callable[[Path], Iterator[dict[str, Any]]]) -> DataFrame:
-        """What all shards answer. `ask` gets the directory of each, where its rows are: they are in one file, which one task reads."""
+        """The answers of all shards. A task calls `ask` with the directory of each shard that it has unpacked."""
         return self._parts("file").select("shard", "path", "offset", "content").mapInArrow(lambda rows: _answers(rows, ask), ANSWERS)
 
 
@@ -246,7 +290,7 @@ def _answers(batches: Iterator[pa.RecordBatch], ask: Callable[[Path], Iterator[d
     """Unpacks the shards of a partition, and asks each."""
     import pyarrow as pa
 
-    schema = _schema(ANSWERS)
+    schema = schema_of(ANSWERS)
     rows = (row for batch in batches for row in batch.to_pylist())
     for number, own in groupby(rows, lambda row: row["shard"]):
         with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
@@ -259,8 +303,8 @@ def _answers(batches: Iterator[pa.RecordBatch], ask: Callable[[Path], Iterator[d
                 yield pa.RecordBatch.from_pylist(some, schema)
 
 
-def _schema(columns: str) -> pa.Schema:
-    """The schema of columns as Spark names them."""
+def schema_of(columns: str) -> pa.Schema:
+    """The Arrow schema for columns in Spark's notation, such as `PARTS`."""
     import pyarrow as pa
 
     types = {"string": pa.string(), "int": pa.int32(), "long": pa.int64(), "double": pa.float64(), "binary": pa.binary()}
@@ -278,7 +322,7 @@ def _unpack(rows: Iterable[dict[str, Any]], directory: Path) -> None:
 
 @dataclass
 class Dialogue:
-    """What the shards have found so far, in a directory from which the driver ranks."""
+    """A ranking in rounds: the driver ranks what the shards have found so far, which is in the directory `home`."""
 
     index: Index
     home: Path
@@ -294,13 +338,13 @@ class Dialogue:
         keep: Callable[[Iterator[str]], None],
         say: Callable[[str], None],
     ) -> None:
-        """Runs a command that ranks, and lets the shards answer what it needs, until it needs nothing.
+        """Runs a ranking command, has the shards answer the requests that it leaves, and repeats both until it leaves none.
 
         Args:
-            command: the command of the program.
-            ask: gets what the shards are asked, and returns what a task does with the directory of a shard.
-            keep: stores what was found, as JSON.
-            say: is called with what is being done.
+            command: the ranking command.
+            ask: gets the requests, and returns the function that a task calls with the directory of a shard.
+            keep: stores the documents that were found, each as JSON.
+            say: is called with each line of progress.
         """
         self._write()
         while True:
@@ -311,7 +355,7 @@ class Dialogue:
             wanted = json.loads(needs.read_text())
             self.rounds += 1
             if self.rounds > MAX_ROUNDS:
-                raise RiposteError(f"the ranking is not made after {MAX_ROUNDS} rounds", 2)
+                raise RiposteError(f"the ranking is not finished after {MAX_ROUNDS} rounds", 2)
             say(f"round {self.rounds}: {len(wanted['requests'])} requests, {len(wanted['terms'])} terms")
             self.counted += self.index.terms(wanted["terms"])
             self.vectors |= wanted["vectors"]
@@ -320,7 +364,7 @@ class Dialogue:
             self.answered += wanted["requests"]
             self._write()
         if done.returncode not in (0, 1):
-            # notes come before the error
+            # standard error has notes, and then the error
             error = done.stderr.strip().rpartition("riposte: ")[2]
             raise RiposteError(f"{error} (the index was made for {', '.join(self.index.approaches)})", done.returncode)
 
@@ -336,7 +380,7 @@ class Dialogue:
         return [{"analyzer": analyzer, "fields": fields, "terms": of(analyzer)} for analyzer, fields in self.index.counts.items()]
 
     def _best(self, answers: DataFrame) -> Iterator[str]:
-        """Of the documents that all shards have found for a request, the best k, each once."""
+        """The best k documents of all shards for each request, each document once."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
@@ -344,7 +388,7 @@ class Dialogue:
         try:
             missing = self.index.shards - answers.where("id IS NULL").count()
             if missing:
-                raise RiposteError(f"{missing} of {self.index.shards} shards are missing: riposte-spark index makes them again in a new directory", 2)
+                raise RiposteError(f"{missing} of {self.index.shards} shards are missing: make the index again, in a new directory", 2)
             best = Window.partitionBy("request").orderBy(F.desc("score"), "id", "passage")
             hits = answers.where("request IS NOT NULL").withColumn("rank", F.row_number().over(best)).where("rank <= k")
             found = answers.where("found IS NOT NULL").select("id", "found").join(hits.select("id").distinct(), "id").orderBy("id")
@@ -356,7 +400,7 @@ class Dialogue:
 
 @contextmanager
 def whole_shards(spark: SparkSession) -> Iterator[None]:
-    """Settings with which a task reads all rows of a shard, and few of them at a time."""
+    """Settings with which one task reads all rows of a shard, a few at a time."""
     with settings(
         spark,
         spark__sql__execution__arrow__maxRecordsPerBatch=ROWS,
@@ -368,7 +412,7 @@ def whole_shards(spark: SparkSession) -> Iterator[None]:
 
 
 def lines_of(output: Path, say: Callable[[str], None]) -> int:
-    """The number of lines of a run."""
+    """The number of lines of a run, which is also reported to `say`."""
     lines = (output / "run.txt").read_text().count("\n")
     say(f"{lines} lines in {output / 'run.txt'}")
     return lines

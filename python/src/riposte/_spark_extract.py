@@ -1,6 +1,6 @@
 """The evidence about a collection of images, computed on Spark.
 
-Each task starts the program once and hands it one document after the other.
+Each task starts the program once and sends it one document after another.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-#: The names of the files that riposte reads (src/collection/images.rs). Others are only listed, because a directory of a page counts without them.
+#: The names of the files that riposte reads (src/collection/images.rs). Other files are listed, but not read: they show which directories exist.
 READ = [
     *("image.webp", "image.png", "image.jpg", "image.jpeg"),
     *("image-url.txt", "image-phash.txt", "image-caption.txt", "image-text.txt"),
     *("page-url.txt", "rankings.jsonl", "dom.html", "image-xpath.txt", "text.txt"),
 ]
 
-#: Files that a task gets at once, and their bytes, unless one alone has more.
+#: Maximum number of files in a batch of a task, and of their bytes; a larger file is a batch by itself.
 BATCH_FILES, BATCH_BYTES = 128, 16 << 20
 
-#: Opening a file takes as long as reading this.
+#: The number of bytes that can be read in the time of opening a file.
 OPEN_BYTES = 64 << 10
 
-#: Documents whose rows a task writes at once.
+#: Maximum number of documents whose rows a task writes together.
 BATCH_DOCUMENTS = 16
 
 #: Larger files are not read (docs/limits.md).
 MAX_FILE_BYTES = 256 << 20
 
-#: The directory of a document, and a path in it.
+#: The path of a file: the two directories of its document, and the path below them.
 LAYOUT = r"/images/(I[0-9a-f]{2})/(\1[0-9a-f]{14,})/(.+)$"
 
-#: The columns of a row beside the tables.
+#: The columns of a row before the tables.
 BESIDE = [("id", "text"), ("run", "integer"), ("producers", "text"), ("files", "text")]
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a run has done: the number of documents of the collection, of those that it has computed, and of faults in these."""
+    """The result of `extract`: the numbers of documents in the collection, of documents that were computed, and of faults in those."""
 
     documents: int
     computed: int
@@ -58,9 +58,9 @@ class Extracted:
 
 @dataclass(frozen=True)
 class Job:
-    """What a task needs to know."""
+    """What a task needs to know to compute documents."""
 
-    #: What the driver's program says of itself. Those of the executors must say the same.
+    #: The greeting of the driver's program. The programs of the executors must have the same greeting.
     greeting: dict[str, Any]
     #: The options of `riposte extract --stream`.
     options: list[str]
@@ -72,7 +72,7 @@ class Job:
 
 
 class Reader:
-    """Computes documents with a process that is started when it is first needed, and anew after a death."""
+    """Computes documents in a process, which is started when it is first needed, and again when it has died."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -82,7 +82,7 @@ class Reader:
         stream = Stream(self._job.command(*more))
         if stream.greeting != self._job.greeting:
             stream.kill()
-            raise RiposteError("the program or the models of this executor are not those of the driver", 2)
+            raise RiposteError("this executor has another program or other models than the driver", 2)
         return stream
 
     def compute(self, document: str, directory: str, files: list[FileOfDocument]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Reader:
             return self._suspect(document, directory, files, str(death))
 
     def _suspect(self, document: str, directory: str, files: list[FileOfDocument], how: str) -> dict[str, Any]:
-        """Tries a document, in which a process died, in a process of its own. If that dies too, the document is passed over."""
+        """Computes a document again, in a separate process, after a process died in it. If both died, the document is passed over."""
         alone = self._start()
         try:
             alone.compute(document, directory, files)
@@ -107,8 +107,8 @@ class Reader:
             finally:
                 recorder.close()
         alone.close()
-        # the machine or its owner is to blame, so Spark is to try it again, perhaps elsewhere
-        raise RiposteError(f"riposte died in {document} ({how}), and not when it was tried alone", 2)
+        # the document is not to blame: this error makes Spark start the task again, perhaps on another machine
+        raise RiposteError(f"riposte died while it computed {document} ({how}), but not in a second process that computed only this document", 2)
 
     def close(self) -> None:
         if self._stream is not None:
@@ -117,7 +117,7 @@ class Reader:
 
 
 def _compute(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """The evidence of a partition: its files, which are sorted by document, to a row for each document."""
+    """Computes the evidence of a partition: from files, which are sorted by document, to a row for each document."""
     import pyarrow as pa
 
     schema = arrow_schema(job.greeting)
@@ -140,7 +140,7 @@ def _compute(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
 
 
 def table_rows(answer: dict[str, Any], greeting: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a document in each table, which `greeting` describes."""
+    """The rows of a document in each table; `greeting` describes the tables."""
     tables = {}
     for table, columns in greeting["tables"].items():
         rows = [dict(zip([column["name"] for column in columns], row, strict=True)) for row in answer["tables"][table]]
@@ -152,7 +152,7 @@ def table_rows(answer: dict[str, Any], greeting: dict[str, Any]) -> dict[str, li
 
 
 def arrow_schema(greeting: dict[str, Any]) -> pa.Schema:
-    """The columns of a row with what is known of a document."""
+    """The Arrow schema of the output, in which each row has all evidence about one document."""
     import pyarrow as pa
 
     types = {"text": pa.string(), "integer": pa.int64(), "real": pa.float64(), "vector": pa.binary()}
@@ -182,32 +182,33 @@ def extract(
     installed: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Extracted:
-    """Computes the evidence about a collection of images that `output` lacks, and adds it there.
+    """Computes the evidence about a collection of images, as far as `output` does not have it yet, and adds it to `output`.
 
     Args:
-        spark: a session.
-        input: the directory of the collection, or a directory of Parquet files with its documents; any path that Spark reads.
-        output: a directory of Parquet files, made if there is none. A row has everything that is known of a document.
-        models: the models directory, by default $RIPOSTE_MODELS. If neither is there, executors use what is installed on them.
-        options: options of `riposte extract` that name models and numbers.
+        spark: a Spark session.
+        input: the directory of the collection, or a directory of Parquet files with its documents; any path that Spark can read.
+        output: a directory of Parquet files, made if necessary. Each row has all evidence about one document.
+        models: the models directory, by default $RIPOSTE_MODELS. Without either, each executor uses the models that are installed on its machine.
+        options: options of `riposte extract` that choose models and their numbers.
         partitions: the number of tasks, by default three for each core of the cluster.
-        installed: the program and the models have the same paths on all machines, so they are not shipped. So it always is with `local[…]`.
-        say: is called with what is being done.
+        installed: whether the program and the models have the same paths on all machines, so that they need not be shipped. They are never shipped if
+            the master is `local[…]`.
+        say: is called with each line of progress.
 
     Raises:
-        RiposteError: the program cannot be used, or nothing is there to be read.
+        RiposteError: the program cannot be used, or there is nothing to read.
     """
     from pyspark.sql import functions as F
 
     count = partitions or 3 * spark.sparkContext.defaultParallelism
-    # each row that a task gets is a file, which may have 256 MB; versions before 4.1 do not count the bytes of a batch
+    # a row is a file of up to 256 MB; Spark before 4.1 does not limit the bytes of a batch, so each batch gets one row there
     rows = BATCH_FILES if _version(spark) >= (4, 1) else 1
     wanted = settings(
         spark,
         spark__sql__shuffle__partitions=count,
         spark__sql__execution__arrow__maxRecordsPerBatch=rows,
         spark__sql__execution__arrow__maxBytesPerBatch=BATCH_BYTES,
-        # a document has many small files: otherwise a task would list or read thirty of them
+        # a document has many small files: with Spark's own value, a task would get only about thirty of them
         spark__sql__files__openCostInBytes=OPEN_BYTES,
     )
     here, there = places(spark, models, installed)
@@ -219,26 +220,26 @@ def extract(
         if before is not None:
             job = replace(job, run=1 + (before.agg(F.max("run")).first()[0] or 0))
         state, files = _parquet(spark, input) if _is_parquet(spark, input) else _collection(spark, input)
-        todo = state
+        changed = state
         if before is not None:
             done = before.where(F.col("producers").isin(greeting["producers"], greeting["signature"])).select("id", "files")
-            todo = todo.join(done, ["id", "files"], "left_anti")
-        todo = todo.persist()
+            changed = changed.join(done, ["id", "files"], "left_anti")
+        changed = changed.persist()
         try:
-            documents, missing = state.count(), todo.count()
+            documents, to_compute = state.count(), changed.count()
             if documents == 0:
                 raise RiposteError(f"there is no image in {input}", 2)
-            say(f"{documents} documents, {missing} of them new or changed")
-            if missing == 0:
+            say(f"{documents} documents, {to_compute} of them new or changed")
+            if to_compute == 0:
                 return Extracted(documents, 0, 0)
-            sorted_files = files.join(todo, "id").repartition(count, "id").sortWithinPartitions("id", "path")
+            sorted_files = files.join(changed, "id").repartition(count, "id").sortWithinPartitions("id", "path")
             evidence = sorted_files.mapInArrow(lambda batches: _compute(batches, job), schema)
             evidence.write.mode("append").option("compression", "zstd").parquet(output)
         finally:
-            todo.unpersist()
+            changed.unpersist()
         added = spark.read.schema(schema).parquet(output).where(F.col("run") == job.run)
         computed, faults = added.agg(F.count("id"), F.sum(F.size("fault") + F.size("passed_over"))).first()
-        say(f"{computed} documents computed, with {faults} faults, into {output}")
+        say(f"{computed} documents computed, with {faults} faults; their evidence is in {output}")
         return Extracted(documents, computed, faults)
 
 
@@ -247,24 +248,24 @@ def _version(spark: SparkSession) -> tuple[int, ...]:
 
 
 def _greeting(job: Job) -> dict[str, Any]:
-    """What the driver's program says of itself."""
+    """The greeting of the driver's program."""
     stream = Stream(job.command())
     stream.close()
     return stream.greeting
 
 
 def _stored(spark: SparkSession, output: str, schema: StructType) -> DataFrame | None:
-    """What earlier runs have written; None if there was none."""
+    """The rows that earlier runs have written; None if there are none."""
     return spark.read.schema(schema).parquet(output) if has(spark, output) else None
 
 
 def _is_parquet(spark: SparkSession, input: str) -> bool:
-    """Whether the input has no directory of images."""
+    """Whether the input consists of Parquet files: it has no directory of images."""
     return not has(spark, f"{input.rstrip('/')}/images")
 
 
 def _collection(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
-    """The documents of a collection with a hash over names, sizes and times of their files, and all files."""
+    """Two frames: the documents of a collection, each with a hash over the names, sizes and times of its files, and all files."""
     from pyspark.sql import functions as F
 
     root = input.rstrip("/")
@@ -288,7 +289,8 @@ def _collection(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
         return placed.where("id <> ''")
 
     is_read = F.element_at(F.split("path", "/"), -1).isin(READ) & (F.col("length") <= MAX_FILE_BYTES)
-    # listing takes long, so it is done twice, and not three times: Spark reads the bytes of those files alone that pass filters on names and sizes
+    # there are two listings, and not a third one for files that are not read, because listing is slow. The second has filters on names and sizes,
+    # because Spark then reads the bytes of only the files that pass them
     everything = listed()
     others = placed(everything.where(~is_read), F.lit(None).cast("binary"))
     read = placed(listed("{" + ",".join(READ) + "}").where(F.col("length") <= MAX_FILE_BYTES), F.col("content"))
@@ -297,12 +299,15 @@ def _collection(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
 
 
 def _parquet(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
-    """The same of Parquet files with the columns `document` and `files`, a list of `path` and `content`; `dir` can be there."""
+    """The frames of `_collection`, but with a hash over names and contents, from Parquet files.
+
+    Their columns are `document`, `files` (a list of structs of `path` and `content`) and, if present, `dir`.
+    """
     from pyspark.sql import functions as F
 
     found = spark.read.parquet(input)
     if not {"document", "files"} <= set(found.columns):
-        raise RiposteError(f"{input} has neither images/ nor the columns document and files, but {', '.join(found.columns)}", 2)
+        raise RiposteError(f"{input} has neither images/ nor the columns document and files; its columns are {', '.join(found.columns)}", 2)
     default = F.concat(F.lit("images/"), F.substring("document", 1, 3), F.lit("/"), "document")
     directory = F.col("dir") if "dir" in found.columns else default
     files = found.select(F.col("document").alias("id"), directory.alias("dir"), F.explode("files").alias("file"))
@@ -311,6 +316,7 @@ def _parquet(spark: SparkSession, input: str) -> tuple[DataFrame, DataFrame]:
 
 
 def _states(files: DataFrame, line: Any) -> DataFrame:
+    """The documents, each with a hash over the lines of its files."""
     from pyspark.sql import functions as F
 
     lines = F.array_sort(F.collect_list(line))

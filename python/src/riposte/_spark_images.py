@@ -1,4 +1,4 @@
-"""The image task on Spark: shards with evidence and an index of its words, and runs from them."""
+"""The image task on Spark: divides evidence into shards, indexes its words, and ranks images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._cluster import Place, places, settings
 from ._program import RiposteError
-from ._shards import PARTS, ROWS, Dialogue, Found, Index, Indexed, counts, files, lines_of, require_none, row_batches, run, whole_shards, write
+from ._shards import PARTS, Dialogue, Found, Index, Indexed, Shard, lines_of, require_none, run, whole_shards, write
 from ._spark_extract import arrow_schema, table_rows
 from ._stream import Stream
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-#: The evidence store of a shard, and of what shards have found (src/task/shards/images.rs).
+#: The name of the evidence store in a shard, and of the store from which the driver ranks (src/task/shards/images.rs).
 EVIDENCE = "evidence.sqlite"
 
 
@@ -37,64 +37,50 @@ def index_images(
     """Divides the evidence about images into shards, and indexes its words.
 
     Args:
-        spark: a session.
-        input: what `extract` has written.
-        output: a new directory, of any file system that Spark writes.
-        approaches: the shards get the indexes that these need.
-        shards: their number, by default one for each core of the cluster.
+        spark: a Spark session.
+        input: the output directory of `extract`.
+        output: a new directory, in any file system that Spark can write.
+        approaches: the approaches that are to search the index.
+        shards: the number of shards, by default one for each core of the cluster.
         installed: as for `extract`.
-        say: is called with what is being done.
+        say: is called with each line of progress.
 
     Raises:
         RiposteError: there is an index already, or the program fails.
     """
     require_none(spark, output)
     count = shards or spark.sparkContext.defaultParallelism
-    # a row has all that is known of an image
     _, there = places(spark, None, installed)
+    # rows are large: each has all evidence about an image
     with settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=100):
         evidence = spark.read.parquet(input).repartition(count, "id")
-        write(spark, evidence.mapInArrow(_Shard(count, list(approaches), there).build, PARTS), output)
+        job = _ImageShard("images", count, list(approaches), there)
+        write(spark, evidence.mapInArrow(job.build, PARTS), output)
         documents = Index(spark, output).documents
         say(f"{documents} images in {count} shards in {output}")
         return Indexed(documents, 0, count)
 
 
-@dataclass(frozen=True)
-class _Shard:
-    """What a task needs to know to make a shard."""
+class _ImageShard(Shard):
+    """What a task needs to know to make a shard of images."""
 
-    shards: int
-    approaches: list[str]
-    place: Place
-
-    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Merges the evidence of a partition into a store, and indexes it."""
+    def write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:
+        """Writes the evidence of a partition as a Parquet file."""
         import pyarrow.parquet as pq
-        from pyspark import TaskContext
 
-        number = TaskContext.get().partitionId()
-        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
-            shard, evidence = Path(home, "shard"), Path(home, "evidence")
-            shard.mkdir()
-            evidence.mkdir()
-            images, writer = 0, None
-            for batch in rows:
-                if batch.num_rows:
-                    writer = writer or pq.ParquetWriter(evidence / "rows.parquet", batch.schema, compression="zstd")
-                    writer.write_batch(batch)
-                    images += batch.num_rows
-            about = {"task": "images", "shards": self.shards, "texts": images, "approaches": self.approaches}
-            (shard / "shard.json").write_text(json.dumps(about))
-            if writer is not None:
-                writer.close()
-                run(self.place.bare("merge", str(shard / EVIDENCE), str(evidence)))
-                counted: set[tuple[str, str]] = set()
-                for approach in self.approaches:
-                    count = self.place.bare("shard", "count", "--task", "images", "--approach", approach, str(shard))
-                    yield from row_batches(counts(count, counted), number)
-            yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
-            yield from row_batches(files(shard), number, ROWS)
+        images, writer = 0, None
+        for batch in rows:
+            if batch.num_rows:
+                writer = writer or pq.ParquetWriter(source / "rows.parquet", batch.schema, compression="zstd")
+                writer.write_batch(batch)
+                images += batch.num_rows
+        if writer is not None:
+            writer.close()
+        return images
+
+    def index(self, source: Path, shard: Path) -> None:
+        """Merges the evidence into a store. Its words are indexed when they are counted."""
+        run(self.place.bare("merge", str(shard / EVIDENCE), str(source)))
 
 
 def images(
@@ -110,26 +96,26 @@ def images(
     installed: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Found:
-    """Ranks the images of an index for topics. The run has the same bytes as that of one machine.
+    """Ranks the images of an index for topics. The run has the same bytes as a run that one machine computes.
 
     Args:
-        spark: a session.
-        index: what `index_images` has written.
-        output: a directory of the driver, for run.txt.
-        topics: the file with the topics, for the driver.
-        approach: one that the index was made for.
-        models: the models directory of the driver, by default $RIPOSTE_MODELS. Shards need no models.
+        spark: a Spark session.
+        index: the output directory of `index_images`.
+        output: a directory on the driver, for run.txt.
+        topics: the file with the topics, on the driver.
+        approach: one of the approaches that the index was made for.
+        models: the models directory on the driver, by default $RIPOSTE_MODELS. Shards need no models.
         options: options of `riposte images` that decide which images are candidates, such as `--use`.
-        more: its other options, such as `--tag`.
+        more: other options of `riposte images`, such as `--tag`.
         installed: as for `extract`.
-        say: is called with what is being done.
+        say: is called with each line of progress.
 
     Raises:
         RiposteError: the index is not finished or was made for other approaches, or the program fails.
     """
     of = Index(spark, index)
     if of.task != "images":
-        raise RiposteError(f"{index} has no images: riposte-spark search ranks its texts", 2)
+        raise RiposteError(f"{index} is an index of texts: rank them with riposte-spark search", 2)
     here, there = places(spark, models, installed)
     with whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
         dialogue, evidence = Dialogue(of, Path(home)), _Evidence(here, Path(home))
@@ -150,8 +136,8 @@ class _Asking:
     place: Place
 
     def shards(self, spark: SparkSession, asked: dict[str, Any], outputs: Path) -> Callable[[Path], Iterator[dict[str, Any]]]:
-        """What a task does with a shard. `outputs` has what the driver's models have computed of the topics."""
-        # the ranking has opened the store, so it is there
+        """The function that a task calls with the directory of a shard. `outputs` is the store with the driver's model outputs for the topics."""
+        # the ranking command has opened this store, so the file exists
         sent = spark.sparkContext.broadcast((json.dumps(asked), outputs.read_bytes()))
 
         def ask(shard: Path) -> Iterator[dict[str, Any]]:
@@ -175,7 +161,7 @@ class _Asking:
 
 
 class _Evidence:
-    """The evidence of the images that shards have found, in a store from which the program ranks."""
+    """The evidence about the images that shards have found, in a store from which the driver ranks."""
 
     def __init__(self, place: Place, home: Path) -> None:
         self.path = home / EVIDENCE

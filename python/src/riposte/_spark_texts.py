@@ -1,7 +1,7 @@
-"""Indexes of text collections on Spark, and searches in them.
+"""Text collections on Spark: indexes them in shards, and searches the shards.
 
-A shard is indexed by one task, as a collection of its own. Counts of terms are added up over all shards. A ranking is made by the driver from what
-the shards find; docs/scale.md says why it is that of one machine.
+One task indexes each shard as if it were a collection. Counts of terms are added up over all shards. The driver ranks the documents that shards
+find; docs/scale.md explains why the run is the same as on one machine.
 """
 
 from __future__ import annotations
@@ -17,34 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from ._cluster import Place, places, settings
 from ._program import RiposteError
-from ._shards import (
-    PARTS,
-    ROWS,
-    Dialogue,
-    Found,
-    Index,
-    Indexed,
-    Process,
-    chunks,
-    counts,
-    files,
-    lines_of,
-    require_none,
-    row_batches,
-    run,
-    whole_shards,
-    write,
-)
+from ._shards import PARTS, Dialogue, Found, Index, Indexed, Process, Shard, chunks, lines_of, require_none, run, schema_of, whole_shards, write
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-#: The files of a text collection that have one text on each line, by task.
+#: The names of the files that have a text on each line, by task.
 FILES = {"comparative": "*passages*.jsonl*", "rank": "{corpus,documents}*.jsonl*"}
 
-#: A text that was read, or a fault. `path`, `block` and `line` order them as one machine reads them.
-TEXTS = "path string, block long, line long, id string, words string, text string, fault string"
+#: The columns of rows that were read: a text, a fault, or the number of lines in a part of a file (`lines`). Spark divides a file into parts, which
+#: begin at the byte `block`; `line` is counted from the beginning of the part.
+READ = "path string, block long, line long, id string, words string, text string, fault string, lines long"
 
 
 def index(
@@ -63,16 +47,16 @@ def index(
     """Indexes a text collection in shards.
 
     Args:
-        spark: a session.
-        input: the collection. Passages and documents are on the lines of files that Spark reads; arguments are read by the driver.
-        output: a new directory, of any file system that Spark writes.
+        spark: a Spark session.
+        input: the collection. The executors read passages and documents from files with a text on each line; the driver reads arguments.
+        output: a new directory, in any file system that Spark can write.
         task: `controversial`, `comparative` or `rank`.
-        approaches: the shards get the indexes, the counts and the sentence vectors that these need.
+        approaches: the approaches that are to search the index: shards get the indexes, counts and sentence vectors that these need.
         models: the models directory, by default $RIPOSTE_MODELS.
         options: options of `riposte index`.
-        shards: their number, by default one for each core of the cluster.
+        shards: the number of shards, by default one for each core of the cluster.
         installed: as for `extract`.
-        say: is called with what is being done.
+        say: is called with each line of progress.
 
     Raises:
         RiposteError: there is an index already, no text can be read, or the program fails.
@@ -83,49 +67,39 @@ def index(
     count = shards or spark.sparkContext.defaultParallelism
     here, there = places(spark, models, installed)
     with settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=1000):
-        texts = _read_lines(spark, input, task, there) if task in FILES else _read_here(spark, input, task, here)
-        texts = texts.persist()
+        rows = _read_lines(spark, input, task, there) if task in FILES else _read_here(spark, input, task, here)
+        rows = rows.persist()
         try:
-            found = texts.agg(F.count("id"), F.count("fault")).first()
+            found = rows.agg(F.count("id"), F.count("fault")).first()
             if not found[0]:
                 raise RiposteError(f"no text can be read in {input}", 2)
             say(f"{found[0]} texts, {found[1]} faults")
-            divided = _with_first(texts).repartition(count, "id").sortWithinPartitions("path", "block", "line")
-            job = _Shard(task, count, list(approaches), list(options), there)
+            divided = _with_first(_with_lines(rows)).repartition(count, "id").sortWithinPartitions("path", "block", "line")
+            job = _TextShard(task, count, list(approaches), there, list(options))
             write(spark, divided.mapInArrow(job.build, PARTS), output)
         finally:
-            texts.unpersist()
+            rows.unpersist()
         documents = Index(spark, output).documents
         say(f"{documents} documents in {count} shards in {output}")
         return Indexed(documents, found[1], count)
 
 
 def _read_lines(spark: SparkSession, input: str, task: str, place: Place) -> DataFrame:
-    """Texts on the lines of files, each read where its part of a file is."""
-    from pyspark.sql import Window
+    """Texts on the lines of files, which the executors read. The rows have the columns `READ`."""
     from pyspark.sql import functions as F
 
     reader = spark.read.option("lineSep", "\n")
     if not input.rstrip("/").endswith((".jsonl", ".jsonl.gz")):
         reader = reader.option("pathGlobFilter", FILES[task])
     lines = reader.text(input).select("value", F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_block_start").alias("block"))
-    texts = lines.mapInArrow(lambda batches: _read_part(batches, task, place), TEXTS + ", lines long").persist()
-    # how many lines are in the parts of a file before each: so a fault has its line
-    before = Window.partitionBy("path").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
-    blocks = texts.where("lines IS NOT NULL").select("path", "block", F.coalesce(F.sum("lines").over(before), F.lit(0)).alias("before"))
-    texts = texts.where("lines IS NULL").drop("lines").join(F.broadcast(blocks), ["path", "block"])
-    return texts.withColumn("line", F.col("line") + F.col("before")).drop("before")
+    return lines.mapInArrow(lambda batches: _read_part(batches, task, place), READ)
 
 
 def _read_part(batches: Iterator[pa.RecordBatch], task: str, place: Place) -> Iterator[pa.RecordBatch]:
-    """Reads the lines of a partition, and counts those of each part of a file."""
+    """Reads the texts of a partition, and counts the lines of each part of a file."""
     import pyarrow as pa
 
-    schema = pa.schema(
-        [("path", pa.string()), ("block", pa.int64()), ("line", pa.int64())]
-        + [(name, pa.string()) for name in ("id", "words", "text", "fault")]
-        + [("lines", pa.int64())]
-    )
+    schema = schema_of(READ)
     rows = (row for batch in batches for row in batch.to_pylist())
     for (path, block), own in groupby(rows, lambda row: (row["path"], row["block"])):
         counted = _Counted(row["value"] for row in own)
@@ -136,7 +110,7 @@ def _read_part(batches: Iterator[pa.RecordBatch], task: str, place: Place) -> It
 
 
 class _Counted:
-    """Lines, counted as they go by."""
+    """Yields lines, and counts them."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines
@@ -149,21 +123,17 @@ class _Counted:
 
 
 def _read_here(spark: SparkSession, input: str, task: str, place: Place) -> DataFrame:
-    """The texts of a collection that the driver reads: that of args.me is one JSON object."""
+    """The texts of a collection, which the driver reads as one part, because args.me is a single JSON object. The rows have the columns `READ`."""
     import pyarrow as pa
 
-    rows = [
-        {"path": "", "block": 0, **{name: row.get(name) for name in ("line", "id", "words", "text", "fault")}}
-        for row in _read(place.bare("shard", "read", "--task", task, "--input", input), ())
-    ]
-    schema = pa.schema(
-        [("path", pa.string()), ("block", pa.int64()), ("line", pa.int64())] + [(name, pa.string()) for name in ("id", "words", "text", "fault")]
-    )
-    return spark.createDataFrame(pa.Table.from_pylist(rows, schema), TEXTS)
+    part = {"path": "", "block": 0}
+    rows = [part | row for row in _read(place.bare("shard", "read", "--task", task, "--input", input), ())]
+    rows.append(part | {"lines": len(rows)})
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema_of(READ)), READ)
 
 
 def _read(command: list[str], lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The texts and faults that `riposte shard read` makes of lines."""
+    """The texts and faults that a `riposte shard read` reads from these lines."""
     with Process(command, lines) as process:
         for line in process.output():
             read = json.loads(line)
@@ -174,13 +144,27 @@ def _read(command: list[str], lines: Iterable[bytes]) -> Iterator[dict[str, Any]
                 yield row | {"id": read["text"]["id"], "words": read["words"], "text": json.dumps(read["text"], ensure_ascii=False)}
 
 
+def _with_lines(rows: DataFrame) -> DataFrame:
+    """The texts and faults of rows that were read, with `line` counted from the beginning of the file, so that a fault names its line."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    earlier = Window.partitionBy("path").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
+    parts = rows.where("lines IS NOT NULL").select("path", "block", F.coalesce(F.sum("lines").over(earlier), F.lit(0)).alias("before"))
+    texts = rows.where("lines IS NULL").drop("lines").join(F.broadcast(parts), ["path", "block"])
+    return texts.withColumn("line", F.col("line") + F.col("before")).drop("before")
+
+
 def _with_first(texts: DataFrame) -> DataFrame:
-    """The texts, each with the first one in the collection that has the same words. Those whose id is not new stay: their shard counts them."""
+    """The texts, with the id of the first text in the collection that has the same words, if that is another text (`first`).
+
+    A text whose id occurred before is kept, because its shard counts repeated ids.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     order = ["path", "block", "line"]
-    # only what is compared goes through these shuffles, and not the texts
+    # the shuffles below move only the columns that are compared, and not the texts
     keys = texts.where("id IS NOT NULL").select("id", "words", *order)
     new = keys.withColumn("number", F.row_number().over(Window.partitionBy("id").orderBy(*order))).where("number = 1")
     compared = new.where("words IS NOT NULL")
@@ -190,40 +174,21 @@ def _with_first(texts: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class _Shard:
-    """What a task needs to know to index a shard."""
+class _TextShard(Shard):
+    """What a task needs to know to make a shard of texts."""
 
-    task: str
-    shards: int
-    approaches: list[str]
+    #: Options of `riposte index`.
     options: list[str]
-    place: Place
 
-    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Indexes the texts of a partition; the rows are `PARTS`."""
-        from pyspark import TaskContext
+    def index(self, source: Path, shard: Path) -> None:
+        """Indexes the collection for each approach."""
+        for approach in self.approaches:
+            run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
 
-        number = TaskContext.get().partitionId()
-        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
-            source, shard = Path(home, "source"), Path(home, "shard")
-            source.mkdir()
-            shard.mkdir()
-            texts = self._write(rows, source / "riposte-texts.jsonl")
-            about = {"task": self.task, "shards": self.shards, "texts": texts, "approaches": self.approaches}
-            (shard / "shard.json").write_text(json.dumps(about))
-            if texts:
-                counted: set[tuple[str, str]] = set()
-                for approach in self.approaches:
-                    count = self.place.bare("shard", "count", "--task", self.task, "--approach", approach, str(shard))
-                    run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
-                    yield from row_batches(counts(count, counted), number)
-            yield from row_batches(iter([{"kind": "counts", "about": json.dumps(about)}]), number)
-            yield from row_batches(files(shard), number, ROWS)
-
-    def _write(self, rows: Iterator[pa.RecordBatch], path: Path) -> int:
-        """Writes the texts as a collection. Returns how many there are."""
+    def write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:
+        """Writes the texts of a partition as a collection."""
         texts = 0
-        with path.open("w") as file:
+        with (source / "riposte-texts.jsonl").open("w") as file:
             file.write(json.dumps({"format": 1, "task": self.task}) + "\n")
             for batch in rows:
                 for row in batch.to_pylist():
@@ -253,25 +218,25 @@ def search(
     installed: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Found:
-    """Ranks the documents of an index for topics. The run has the same bytes as that of one machine.
+    """Ranks the documents of an index for topics. The run has the same bytes as a run that one machine computes.
 
     Args:
-        spark: a session.
-        index: what `index` has written.
-        output: a directory of the driver, for run.txt.
-        topics: the file with the topics, for the driver.
-        approach: one that the index was made for.
+        spark: a Spark session.
+        index: the output directory of `index`.
+        output: a directory on the driver, for run.txt.
+        topics: the file with the topics, on the driver.
+        approach: one of the approaches that the index was made for.
         models: the models directory, by default $RIPOSTE_MODELS.
         options: options of the task's command, such as `--tag`.
         installed: as for `extract`.
-        say: is called with what is being done.
+        say: is called with each line of progress.
 
     Raises:
         RiposteError: the index is not finished or was made for other approaches, or the program fails.
     """
     of = Index(spark, index)
     if of.task == "images":
-        raise RiposteError(f"{index} has images: riposte-spark images ranks them", 2)
+        raise RiposteError(f"{index} is an index of images: rank them with riposte-spark images", 2)
     here, there = places(spark, models, installed)
     with whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
         dialogue, texts = Dialogue(of, Path(home)), _Texts(Path(home, "riposte-texts.jsonl"), of.task)
@@ -295,7 +260,7 @@ def _asking(spark: SparkSession, asked: dict[str, Any], place: Place) -> Callabl
 
 
 class _Texts:
-    """The texts that shards have found, in a file from which the program ranks."""
+    """The texts that shards have found, in a file from which the driver ranks."""
 
     def __init__(self, path: Path, task: str) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""`riposte extract --stream`, as a process that computes one document after the other. Needs nothing but Python."""
+"""A process of `riposte extract --stream`, which computes one document after another. Needs no other packages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from ._program import RiposteError
 
-#: Seconds that one document may take, models included, as in the program itself (cli/probe.rs).
+#: Maximum number of seconds for a document, including the loading of models; the program has the same limit (cli/probe.rs).
 PATIENCE = 600
 
-#: Signals that a user, a terminal or a cluster sends: no document is to blame for them.
+#: Signals from a user, a terminal or a cluster: no document is to blame for them.
 REQUESTS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 
 
@@ -27,7 +27,7 @@ class Died(Exception):
 
 
 class FileOfDocument(NamedTuple):
-    """A file of a document: its path in the document's directory, its size, and its bytes. None stands for bytes that riposte does not read."""
+    """A file of a document: its path in the document's directory, its size, and its bytes, or None if riposte does not read this file."""
 
     path: str
     size: int
@@ -35,25 +35,24 @@ class FileOfDocument(NamedTuple):
 
 
 class Stream:
-    """A process that is fed with documents.
+    """A process that computes documents.
 
-    It reads a document when it is asked to, and answers before it reads the next one: so nothing is queued, and the document that a process
-    dies of is known.
+    It is sent one document at a time and answers before it is sent the next one, so if it dies, the document to blame is known.
     """
 
     def __init__(self, command: Sequence[str], patience: float = PATIENCE) -> None:
         self._patience = patience
         self._said = tempfile.TemporaryFile()
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, bufsize=0)
-        #: What the process says of itself: its version, its producers, the columns of the tables.
+        #: The first message of the process: its version, its producers, and the columns of its tables.
         self.greeting: dict[str, Any] = self._receive()
 
     def compute(self, document: str, directory: str, files: Iterable[FileOfDocument]) -> dict[str, Any]:
-        """Everything that a store would hold of a document.
+        """Computes a document. Returns all rows that a store would have for it.
 
         Raises:
             Died: the process died, or took too long.
-            RiposteError: it ended with an error that is not due to a document, or somebody ended it.
+            RiposteError: the process ended with an error that no document causes, or a user or the cluster ended it.
         """
         files = list(files)
         listed = [{"path": f.path, "size": f.size, "omitted": f.content is None} for f in files]
@@ -62,10 +61,10 @@ class Stream:
             for part in [struct.pack("<Q", len(header)), header, *(f.content for f in files if f.content is not None)]:
                 self._write(part)
         except BrokenPipeError:
-            pass  # it has ended: what follows says how
+            pass  # the process has ended; `_receive` raises the reason
         answer = self._receive()
         if answer["document"] != document:
-            raise RiposteError(f"riposte answered with {answer['document']} to {document}", 2)
+            raise RiposteError(f"riposte was sent {document} and answered with {answer['document']}", 2)
         return answer
 
     def _write(self, part: bytes) -> None:
@@ -94,7 +93,7 @@ class Stream:
         return bytes(read)
 
     def _end(self) -> Exception:
-        """Why the process has ended."""
+        """The reason why the process has ended."""
         code = self._process.wait()
         if code < 0:
             how = f"signal: {-code} ({_name(-code)})"
@@ -106,7 +105,7 @@ class Stream:
         return RiposteError(f"riposte extract --stream: {said or f'exit code {code}'}", code, said)
 
     def close(self) -> None:
-        """Ends the process, after the document that it computes."""
+        """Closes the input and waits until the process has ended."""
         for pipe in (self._process.stdin, self._process.stdout):
             pipe.close()
         self._process.wait()

@@ -1,10 +1,10 @@
-"""Data sets of ir_datasets, written as riposte reads them.
+"""Writes data sets of ir_datasets as files that riposte reads.
 
     import riposte
     riposte.datasets.write("argsme/2020-04-01/touche-2021-task-1", "touche-2021")
     riposte.run(["controversial", "-i", "touche-2021", "-o", "out"])
 
-Needs the package ir_datasets, which downloads what it has not got yet, and for arguments also ijson.
+Needs the package ir_datasets, which downloads missing files, and for arguments also ijson.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._program import RiposteWarning
 
 __all__ = ["TOUCHE", "Written", "write"]
 
-#: The Touché data sets of ir_datasets, and the command of riposte that ranks each. The documents of clueweb12 can only be had from its makers.
+#: The Touché data sets of ir_datasets, and the command of riposte that ranks each. Only the publishers of ClueWeb12 distribute its documents.
 TOUCHE = {
     "argsme/1.0/touche-2020-task-1/uncorrected": "controversial",
     "argsme/2020-04-01/touche-2020-task-1": "controversial",
@@ -44,7 +44,7 @@ TOUCHE = {
 
 
 class Written(NamedTuple):
-    """What `write` has written."""
+    """The result of `write`."""
 
     #: The command of riposte that ranks the documents: "controversial", "comparative", "rank" or "images".
     task: str
@@ -59,27 +59,26 @@ class Written(NamedTuple):
 def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
     """Writes the documents, queries and judgements of a data set.
 
-    Documents are read and written one at a time. All files are written to a temporary directory beside their places first, so that each is
-    there as a whole or not at all.
+    Documents are read and written one at a time. All files are written to a temporary directory and then moved, so none is ever incomplete.
 
     - Arguments become `args-me.json`: conclusion, premises with their stances, and the context (source, topic, author and so on).
     - Passages of Task 2 become `passages.jsonl`: id, contents and the address.
-    - Images become `images/`, as in the collection: the image, its address and hash, and the pages with their files. A `RiposteWarning` counts those
-      that ir_datasets gives without a page.
-    - All other documents become `documents.jsonl`: id, title, text, and the other fields that are texts or numbers. Of a document that has no
-      field `text`, it is the text that ir_datasets takes by default.
+    - Images become `images/`, as in the collection: the image, its address and hash, and the pages with their files. A `RiposteWarning` says how
+      many images have no page in ir_datasets.
+    - All other documents become `documents.jsonl`: id, title, text, and the other fields that are texts or numbers. If a document has no field
+      `text`, its `default_text()` is written.
     - Queries become `queries.jsonl`, with `description`, `narrative` and `objects` if they have them.
     - Judgements become `relevance.qrels` and, where there are several dimensions, `quality.qrels`, `coherence.qrels` or `stance.qrels`, each with
-      lines of "topic iteration document value". Those of images have PRO, CON or ONTOPIC in the second column, as the organisers' file.
+      lines of "topic iteration document value". Judgements of images have PRO, CON or ONTOPIC in the second column, as in the organisers' file.
 
     Args:
-        dataset: the id of a data set (those of `TOUCHE`, or another one), a data set of ir_datasets, or one of PyTerrier (`irds:…`).
+        dataset: the id of a data set (a key of `TOUCHE`, or another id), a data set of ir_datasets, or one of PyTerrier (`irds:…`).
         directory: where to write, made if necessary.
-        overwrite: replace files of these names.
+        overwrite: replace existing files with these names.
 
     Raises:
-        ValueError: there is another collection in the directory, or an id cannot stand in a run.
-        FileExistsError: there are files of these names, and `overwrite` is not given.
+        ValueError: the directory has another collection, or an id cannot be written to a run.
+        FileExistsError: files with these names exist, and `overwrite` is not given.
         KeyError: ir_datasets does not know the id.
     """
     if isinstance(dataset, (str, os.PathLike)):
@@ -94,7 +93,7 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
     directory = Path(directory).absolute()
     ours = {name, "queries.jsonl"}
     if others := _layout.others_than(ours, directory):
-        raise ValueError(f"{directory} has {', '.join(others)} already, which riposte would read instead: choose a directory of its own")
+        raise ValueError(f"{directory} has {', '.join(others)} already, which riposte would read instead: choose another directory")
     present = sorted(file for file in [*ours, *(f"{dimension}.qrels" for dimension in _DIMENSIONS)] if (directory / file).exists())
     if present and not overwrite:
         raise FileExistsError(f"{directory} has {', '.join(present)} already: overwrite=True replaces them")
@@ -106,7 +105,7 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
             _write_lines(map(_query, dataset.queries_iter()), made / "queries.jsonl")
         dimensions = _write_qrels(dataset.qrels_iter(), made) if dataset.has_qrels() else []
         for path in (directory / file for file in present):
-            # a file of an earlier data set must not stay where this one has no such file
+            # the earlier data set can have files that this one does not have, so all of its files are removed
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for file in made.iterdir():
             os.replace(file, directory / file.name)
@@ -115,7 +114,7 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
 
 
 def _kind(fields: tuple[str, ...]) -> tuple[str, str]:
-    """The task for documents with these fields, and the name of what holds them."""
+    """The task for documents with these fields, and the name of the file or directory for them."""
     if "premises" in fields:
         return "controversial", "args-me.json"
     if "chatnoir_url" in fields:
@@ -165,7 +164,7 @@ def _write_arguments(documents: Iterable[Any], path: Path) -> None:
         file.write("\n]}\n")
 
 
-#: The keys of an argument's context, by the fields of ir_datasets.
+#: The keys of an argument's context, by their names in ir_datasets.
 _CONTEXT = {
     "source_id": "sourceId",
     "source_title": "sourceTitle",
@@ -184,7 +183,7 @@ _CONTEXT = {
     "author_role": "authorRole",
 }
 
-#: The words of args.me for the debate portals, where they are not the names that ir_datasets gives them.
+#: The names of debate portals in args.me, where ir_datasets has other names.
 _DOMAINS = {"debateorg": "debate.org", "canadian_parliament": "canadian-parliament"}
 
 
@@ -213,7 +212,7 @@ def _write_images(documents: Iterable[Any], path: Path) -> None:
     images = without_pages = 0
     for doc in documents:
         images, without_pages = images + 1, without_pages + (not doc.pages)
-        # the ids are names of directories here
+        # the id becomes the name of a directory
         if not re.fullmatch("I[0-9a-f]{16,24}", doc.doc_id):
             raise ValueError(f"{doc.doc_id!r} is not the id of an image")
         image = path / doc.doc_id[:3] / doc.doc_id
@@ -245,7 +244,7 @@ def _write_images(documents: Iterable[Any], path: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
     if without_pages:
-        warnings.warn(f"{without_pages} of {images} images have no page, and are found by the text in them alone", RiposteWarning, stacklevel=3)
+        warnings.warn(f"{without_pages} of {images} images have no page: only the text in them can be searched", RiposteWarning, stacklevel=3)
 
 
 def _jsonl(objects: Iterable[dict[str, Any]]) -> str:
@@ -264,7 +263,7 @@ def _query(query: Any) -> dict[str, Any]:
 
 _DIMENSIONS = ("relevance", "quality", "coherence", "stance")
 
-#: What the second column of judgements of images says.
+#: The words in the second column of judgements of images.
 _SIDES = {"PRO", "CON", "ONTOPIC"}
 
 

@@ -1,4 +1,4 @@
-"""The evidence about images as data frames: what riposte has computed of each image, as it is stored. Needs pandas.
+"""Reads the evidence about images, which riposte has computed and stored, as data frames. Needs pandas.
 
     import numpy, riposte
     pages = riposte.evidence.read("evidence.sqlite", "page")
@@ -27,7 +27,7 @@ def tables(path: str | os.PathLike[str]) -> dict[str, list[str]]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no evidence store.
+        ValueError: the file is not an evidence store.
     """
     with _open(path) as store:
         return _tables(store)
@@ -36,21 +36,21 @@ def tables(path: str | os.PathLike[str]) -> dict[str, list[str]]:
 def read(path: str | os.PathLike[str], table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """A table of an evidence store.
 
-    The store is only read. Rows are those of one moment, even if riposte writes meanwhile. Checksums are not compared: `riposte export
-    evidence` does that, and refuses a damaged record.
+    The store is not changed. All rows are from the same moment, even if riposte writes to the store meanwhile. Checksums are not verified;
+    `riposte export evidence` verifies them, and refuses a damaged record.
 
     Args:
         path: the file.
-        table: its name, such as "page", "picture", "ocr_line", "sentence" or "clip"; `tables` has all.
-        columns: some of its columns, by default all.
+        table: the name of the table, such as "page", "picture", "ocr_line", "sentence" or "clip"; `tables` lists all.
+        columns: the columns to read, by default all.
 
     Returns:
-        A frame with the table's columns, in the order of the table's keys (document first). Ids and texts are strings. A column `vector` has a
-        numpy array of float32 in each row, which can only be read: 384 numbers in "sentence", the number of CLIP's dimensions in "clip".
+        A frame with these columns, whose rows are sorted by the table's keys (document first). Ids and texts are strings. A column `vector` has a
+        read-only numpy array of float32 in each row: 384 numbers in "sentence", the number of CLIP's dimensions in "clip".
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no evidence store, or has no such table or column.
+        ValueError: the file is not an evidence store, or has no such table or column.
     """
     import numpy as np
     import pandas as pd
@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str], table: str, columns: Sequence[str] | None
 
 @contextmanager
 def _open(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Opens a store to be read."""
+    """Opens a store for reading only."""
     file = Path(path).absolute()
     if not file.is_file():
         raise FileNotFoundError(f"{path} is not a file")
@@ -81,12 +81,12 @@ def _open(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         store = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
         try:
             if not {"document", "work", "page"} <= _tables(store).keys():
-                raise ValueError(f"{path} is no evidence store of riposte")
+                raise ValueError(f"{path} is not an evidence store of riposte")
             yield store
         finally:
             store.close()
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} is no evidence store that can be read: {error}") from error
+        raise ValueError(f"{path} cannot be read as an evidence store: {error}") from error
 
 
 def _tables(store: sqlite3.Connection) -> dict[str, list[str]]:

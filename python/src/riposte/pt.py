@@ -4,7 +4,7 @@
     index = riposte.pt.Indexer("my-collection").index([{"docno": "d1", "text": "Cats are cleaner than dogs."}])
     index.bm25().search("clean cats")
 
-Each transformer writes what it is given to a temporary directory, runs the program once for the whole frame, and reads its answer. Java is
+Each transformer writes its input to a temporary directory, runs the program once for the whole frame, and reads the program's output. Java is
 never started. Needs the packages python-terrier and pandas.
 """
 
@@ -32,14 +32,14 @@ from ._program import RiposteWarning, run
 
 __all__ = ["Index", "Indexer", "Retriever", "StanceAnnotator", "TextLoader"]
 
-#: riposte ranks no more documents for a query.
+#: Maximum number of documents that riposte ranks for a query.
 MOST_RESULTS = 1000
 
 
 class _Transformer(pt.Transformer):
-    """A transformer that is shown and compared by the arguments that made it, which it keeps as attributes of the same names."""
+    """A transformer whose `repr` and equality depend on the arguments that made it. They are attributes with the same names."""
 
-    #: its name in a drawing, of at most 20 characters
+    #: The name in a drawing, of at most 20 characters.
     label: str
 
     def __repr__(self) -> str:
@@ -54,7 +54,7 @@ class _Transformer(pt.Transformer):
         return hash(repr(self))
 
     def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
-        """What PyTerrier draws. Without `help_url` it would look for these classes in its own documentation on the web."""
+        """What PyTerrier draws. Without `help_url`, it would look for these classes in its own documentation on the web."""
         return {"label": self.label, "help_url": None}
 
     def subtransformers(self) -> dict[str, pt.Transformer]:
@@ -62,12 +62,12 @@ class _Transformer(pt.Transformer):
 
 
 class Index:
-    """A directory with a collection of texts, which makes transformers that search it.
+    """A directory with a collection of texts. Its methods return transformers that search the collection.
 
-    riposte builds its index of the collection when it is first searched, keeps it, and builds it anew when the files change.
+    riposte builds an index of the collection at the first search, keeps it, and builds it again when the files change.
 
     Args:
-        path: the directory: with `documents.jsonl` or `corpus.jsonl` (ranked by `riposte rank`), `args-me.json` or the files of debate
+        path: the directory, which has `documents.jsonl` or `corpus.jsonl` (ranked by `riposte rank`), `args-me.json` or the files of debate
             portals (`riposte controversial`), or `passages.jsonl` (`riposte comparative`), each plain or with `.gz`.
         index: the directory for indexes and model outputs, by default one in the user's cache directory.
         models: the directory of models, by default $RIPOSTE_MODELS or riposte/models in the user's data directory.
@@ -77,7 +77,7 @@ class Index:
 
     Raises:
         NotADirectoryError: there is no such directory.
-        ValueError: it holds no collection of texts.
+        ValueError: the directory holds no collection of texts.
     """
 
     def __init__(
@@ -97,7 +97,10 @@ class Index:
         return Retriever(self, approach, **options)
 
     def approach(self, name: str | os.PathLike[str], **options: Any) -> Retriever:
-        """The same: `index.approach("elrond", num_results=100)`. `riposte approaches --task TASK` lists the names; a file ends in `.toml`."""
+        """The same as `retriever`, for instance `index.approach("elrond", num_results=100)`.
+
+        `riposte approaches --task TASK` lists the names of approaches. The name of a file ends in `.toml`.
+        """
         return self.retriever(name, **options)
 
     def bm25(self, **options: Any) -> Retriever:
@@ -105,23 +108,23 @@ class Index:
         return self.retriever("bm25", **options)
 
     def text_loader(self, fields: Sequence[str] | str = "*", *, verbose: bool = False) -> TextLoader:
-        """A transformer that adds the texts of documents, which `pt.text.get_text(index)` calls too; see `TextLoader`."""
+        """A transformer that adds the texts of documents; see `TextLoader`. `pt.text.get_text(index)` calls this method."""
         return TextLoader(self, fields)
 
 
 class Retriever(_Transformer):
     """Ranks the documents of a collection for each query.
 
-    In: a frame with the columns `qid` and `query`, one query a row. Other columns are kept. If there are columns `description`, `narrative` or
-    `objects`, they are parts of the topic, too (the first two are searched for only with `use`; `objects` has the two objects of a comparative
-    question, as a list or a tuple).
+    In: a frame with the columns `qid` and `query`, and a query in each row. Other columns are kept. The columns `description`, `narrative` and
+    `objects`, if present, are parts of the topic. `description` and `narrative` are searched for only with `use`; `objects` has the two objects of
+    a comparative question, as a list or a tuple.
 
-    Out: a row for each document found, with `docno` (string), `score` (float, higher is better) and `rank` (integer, from 0) added. For a
-    collection of passages (Task 2) also `stance`: what the passage says of the two objects, "FIRST", "SECOND", "NEUTRAL" or "NO", or None
-    where the query compares no two things.
+    Out: a row for each document found, with the additional columns `docno` (string), `score` (float, higher is better) and `rank` (integer, from
+    0). For a collection of passages (Task 2) there is also `stance`: the object that the passage prefers ("FIRST" or "SECOND"), "NEUTRAL" or "NO",
+    or None if the query does not compare two objects.
 
-    A frame with `docno` is ranked anew: of the documents found by this approach (at most 1,000 for a query) those remain that the frame has for
-    the query, with the scores of this approach.
+    If the input has a column `docno`, its documents are ranked again: those that this approach finds for their query (among at most 1,000) get
+    its scores, and the others are left out.
 
     Args:
         index: the collection.
@@ -129,14 +132,14 @@ class Retriever(_Transformer):
         num_results: maximum number of documents for a query, 1 to 1,000.
         threads: number of threads that build the index, by default one for each core.
         use: parts of the topic to search for besides the query: "description", "narrative".
-        stances: whether the stances of passages are detected (Task 2), which takes most of the time there.
-        numeric: "float" computes models in floats on every machine, "auto" in 8-bit integers where the machine can.
+        stances: whether the stances of passages are detected (Task 2), which takes most of the time of a search.
+        numeric: "float" computes models in floats on every machine, "auto" in 8-bit integers if the machine can.
 
-    A query without a word finds nothing, and a `RiposteWarning` names it.
+    A query without words finds nothing, and a `RiposteWarning` names it.
 
     Raises (when it transforms):
-        ValueError: a `qid` or `query` is missing or cannot be written, or a `qid` has two queries; the message names it.
-        RiposteError: riposte could not rank: the approach is unknown, for instance.
+        ValueError: a `qid` or `query` is missing or cannot be written, or a `qid` occurs twice; the message names it.
+        RiposteError: riposte cannot rank, for instance because the approach is unknown.
     """
 
     def __init__(
@@ -151,7 +154,7 @@ class Retriever(_Transformer):
         numeric: str = "auto",
     ) -> None:
         if not 1 <= num_results <= MOST_RESULTS:
-            raise ValueError(f"num_results is {num_results}, and has to be from 1 to {MOST_RESULTS}")
+            raise ValueError(f"num_results is {num_results}, but must be from 1 to {MOST_RESULTS}")
         self.index = index
         self.approach = os.fspath(approach)
         self.num_results = num_results
@@ -162,7 +165,7 @@ class Retriever(_Transformer):
         self.label = Path(self.approach).stem[:20]
 
     def fuse_rank_cutoff(self, k: int) -> Retriever | None:
-        """What PyTerrier calls to compile `retriever % k`."""
+        """PyTerrier calls this method to compile `retriever % k`."""
         if k < 1:
             return None
         options = {name: getattr(self, name) for name in ("threads", "use", "stances", "numeric")}
@@ -173,10 +176,10 @@ class Retriever(_Transformer):
         inp = inp.assign(qid=_ids(inp["qid"]))
         is_anew = "docno" in inp.columns
         added = ["docno", "score", "rank", *(["stance"] if self._has_stance() else [])]
-        # what an earlier transformer said of the documents
+        # an earlier transformer can have added the same columns: its values are dropped
         kept = inp.drop(columns=[column for column in added if column != "docno" or not is_anew], errors="ignore")
         found = self._found(_topics(inp, is_anew))
-        # the number of a row of the input, and what was found for it
+        # for each row of the output: the number of its row in the input, docno, score and stance
         if is_anew:
             by_key = {(qid, docno): (score, stance) for qid, documents in found.items() for docno, score, stance in documents}
             keys = zip(inp["qid"], inp["docno"].astype(str))
@@ -219,7 +222,7 @@ class Retriever(_Transformer):
                     command += [option, str(value)]
             _run(command)
             found: dict[str, list[tuple[str, float, str | None]]] = {}
-            # no field of a run has any blank or control character in it
+            # no field of a run contains blanks or control characters
             with open(Path(work, "run.txt"), encoding="utf-8", newline="\n") as file:
                 for line in file:
                     number, stance, docno, _rank, score, _tag = line.rstrip("\n").split(" ")
@@ -229,14 +232,14 @@ class Retriever(_Transformer):
 
 
 def _numbers(qids: list[str]) -> list[str]:
-    """What stands for each qid in a run: itself or, where it cannot stand there, a number that no other query has."""
+    """The id of each query in a run: its qid or, if a run cannot contain that, another id that no query has."""
     taken = set(qids)
     spare = (f"query-{n}" for n in itertools.count())
     return [qid if _layout.unfit_id(qid) is None else next(number for number in spare if number not in taken) for qid in qids]
 
 
 def _run(command: Sequence[str | os.PathLike[str]], input: str | None = None) -> str:
-    """Runs riposte, and repeats its notes as warnings. Returns what it printed."""
+    """Runs riposte, and repeats its notes as a warning. Returns its standard output."""
     done = run(command, input=input)
     notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
     if done.returncode == 0 and notes:
@@ -252,7 +255,7 @@ def _ids(column: pd.Series) -> pd.Series:
 
 
 def _topics(inp: pd.DataFrame, is_anew: bool) -> list[dict[str, Any]]:
-    """The queries of a frame that have words, with the parts of their topics; those without words are named in a warning."""
+    """The topics of a frame whose queries have words. A warning names the other queries."""
     parts = [part for part in ("description", "narrative", "objects") if part in inp.columns]
     topics: dict[str, dict[str, Any]] = {}
     for qid, query, *values in inp[["qid", "query", *parts]].itertuples(index=False, name=None):
@@ -268,7 +271,7 @@ def _topics(inp: pd.DataFrame, is_anew: bool) -> list[dict[str, Any]]:
                 topic[part] = value
     blank = [qid for qid, topic in topics.items() if not topic["query"].strip()]
     if blank:
-        warnings.warn(f"queries without a word find nothing: qid {', '.join(map(repr, blank))}", RiposteWarning, stacklevel=4)
+        warnings.warn(f"queries without words find nothing: qid {', '.join(map(repr, blank))}", RiposteWarning, stacklevel=4)
     return [topic for topic in topics.values() if topic["query"].strip()]
 
 
@@ -281,16 +284,16 @@ def _objects(value: Any, whose: str) -> list[str]:
 
 
 class Indexer(pt.Indexer):
-    """Makes a collection of documents, and riposte's index of it.
+    """Writes a collection of documents, and builds riposte's index of it.
 
     Args:
-        path: the directory of the collection, made if necessary. The documents are written to `documents.jsonl` there.
-        overwrite: replace a `documents.jsonl` that is there.
+        path: the directory of the collection, made if necessary. The documents are written to its `documents.jsonl`.
+        overwrite: replace an existing `documents.jsonl`.
         threads: number of threads, by default one for each core.
         index: the directory for the index, by default one in the user's cache directory.
 
     Raises:
-        ValueError: the directory holds another collection, or topics.
+        ValueError: the directory has another collection, or topics.
     """
 
     def __init__(
@@ -306,7 +309,7 @@ class Indexer(pt.Indexer):
         self.threads = threads
         self._index = index
         if others := _layout.others_than({"documents.jsonl", "queries.jsonl"}, self.path):
-            raise ValueError(f"{self.path} has {', '.join(others)} already: choose a directory of its own")
+            raise ValueError(f"{self.path} has {', '.join(others)} already: choose another directory")
 
     def __repr__(self) -> str:
         return f"riposte.pt.Indexer({str(self.path)!r})"
@@ -321,16 +324,16 @@ class Indexer(pt.Indexer):
         """Writes the documents, one at a time, and builds the index.
 
         Args:
-            iter: dictionaries with `docno` (a string without blanks), `text` (a string) and, if they have one, `title`. Other keys are left
-                out. A data frame of such rows will do, too.
+            iter: dictionaries with `docno` (a string without blanks), `text` (a string) and, if present, `title` (a string). Other keys are
+                ignored. A data frame with such rows is accepted, too.
 
         Returns:
             The collection, as `Index(path)`.
 
         Raises:
-            ValueError: a document lacks one of these or has a `docno` that another one has, or there is no document. It is named, and nothing
-                is written.
-            FileExistsError: there is a `documents.jsonl`, and `overwrite` is not given.
+            ValueError: a document has no `docno` or no `text`, two documents have the same `docno`, or there is no document. The message names
+                the document, and nothing is written.
+            FileExistsError: `documents.jsonl` exists, and `overwrite` is not given.
             RiposteError: the index cannot be built.
         """
         if kwargs:
@@ -358,7 +361,7 @@ class Indexer(pt.Indexer):
 
 
 def _document_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """The line of each document. Raises a ValueError that names a document if it cannot be written."""
+    """The line of each document. Raises a ValueError that names the first document that cannot be written."""
     seen: set[str] = set()
     for n, document in enumerate(documents):
         docno: Any = document.get("docno")
@@ -370,7 +373,7 @@ def _document_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
         if "text" not in document:
             raise ValueError(f"document {docno!r} has no text")
         line = {"docno": docno, "title": document.get("title"), "text": document["text"]}
-        if line["title"] is None or line["title"] != line["title"]:  # a data frame has NaN where there is none
+        if line["title"] is None or line["title"] != line["title"]:  # a data frame has NaN for a missing title
             del line["title"]
         for name in ("title", "text"):
             if name in line and (why := _layout.unfit_text(line[name])):
@@ -383,13 +386,13 @@ def _document_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
 class TextLoader(_Transformer):
     """Adds the texts of documents to a frame that has a column `docno`.
 
-    The collection is read from its beginning until all documents of the frame are found, once for each frame; nothing but those is kept in
-    memory. A document that the collection lacks has None.
+    For each frame, the collection is read from its beginning until all documents of the frame are found. Only those documents are kept in memory.
+    If the collection does not have a document, its texts are None.
 
     Args:
         index: the collection.
-        fields: some of the columns that it has, or "*" for all. Documents: `text` and `title`. Passages: `text` and `url`. Arguments: `text`
-            (the premises, one a line), `conclusion`, and `premise_stance` ("PRO" or "CON": what the first premise says of the conclusion).
+        fields: the fields to add, or "*" for all. Documents have `text` and `title`. Passages have `text` and `url`. Arguments have `text` (a line
+            for each premise), `conclusion`, and `premise_stance` ("PRO" or "CON": the stance of the first premise towards the conclusion).
 
     Raises:
         ValueError: the collection has no such field.
@@ -422,8 +425,10 @@ class TextLoader(_Transformer):
 
 
 def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The id and the fields of each document of a collection, in the order of its files. A line that cannot be read is passed over, as riposte
-    does, which names it when it builds the index."""
+    """The id and the fields of each document of a collection, in the order of its files.
+
+    A line that cannot be read is passed over: riposte has named it when it built the index.
+    """
     for path in _layout.files_of(index.task, index.path):
         open_file = gzip.open if path.suffix == ".gz" else open
         if index.task == "controversial":
@@ -451,10 +456,10 @@ def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _arguments(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The arguments of a file `{"arguments": [{…}, …]}`, which is not read as a whole. Raises a ValueError where it cannot be read further."""
+    """The arguments of a file `{"arguments": [{…}, …]}`, read one at a time. Raises a ValueError where the file is not valid JSON."""
     import ijson
 
-    # a byte order mark, which is no JSON
+    # ijson would refuse a byte order mark
     start = file.read(3)
     if start != codecs.BOM_UTF8:
         file.seek(0)
@@ -465,7 +470,7 @@ def _arguments(file: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 class StanceAnnotator(_Transformer):
-    """Says of each text which side it takes: towards the query, or towards two objects.
+    """Detects the stance of each text, towards the query or towards two objects.
 
     In: a frame with the columns `text` and `query` (a question, a motion, a claim or a subject), or with `text` and `objects` (two strings each)
     if `towards="objects"`. It needs neither `qid` nor `docno`.
@@ -474,20 +479,20 @@ class StanceAnnotator(_Transformer):
 
     - towards a query: `stance` ("PRO", "CON" or "NEITHER"), and the probabilities `stance_pro`, `stance_con` and `stance_neither`, which add up
       to 1;
-    - towards objects: `stance` ("FIRST", "SECOND", "NEUTRAL": none is better, or "NO": no stance), and the probabilities `stance_first`,
-      `stance_second`, `stance_neutral` and `stance_no`.
+    - towards objects: `stance` ("FIRST" or "SECOND": the better object; "NEUTRAL": neither is better; "NO": no stance), and the probabilities
+      `stance_first`, `stance_second`, `stance_neutral` and `stance_no`.
 
     A row with an empty query has None and NaN, and a `RiposteWarning` says so.
 
     Args:
         towards: "query" or "objects".
         text: the name of the column with the texts.
-        models: the directory of models. Without a sentence model words decide alone, and a `RiposteWarning` says so.
+        models: the directory of models. Without a sentence model, the stance depends only on words, and a `RiposteWarning` says so.
         numeric: as for `Retriever`.
 
     Raises (when it transforms):
         ValueError: a text, a query or objects are missing; the message names the row.
-        RiposteError: riposte could not answer.
+        RiposteError: riposte failed.
     """
 
     label = "stance"
@@ -501,7 +506,7 @@ class StanceAnnotator(_Transformer):
         numeric: str = "auto",
     ) -> None:
         if towards not in ("query", "objects"):
-            raise ValueError(f"towards is {towards!r}, and has to be 'query' or 'objects'")
+            raise ValueError(f"towards is {towards!r}, but must be 'query' or 'objects'")
         self.towards = towards
         self.text = text
         self.models = models
@@ -527,8 +532,8 @@ class StanceAnnotator(_Transformer):
         return inp.assign(**columns)
 
     def _answers(self, questions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-        """The answer to each question, none where there is none."""
-        # if no question can be answered, riposte has nothing to do, which is an error
+        """The answer to each question; None for an empty query."""
+        # if all queries are empty, riposte would report an error
         if not any("objects" in question or question["topic"].strip() for question in questions):
             if questions:
                 warnings.warn("all queries are empty", RiposteWarning, stacklevel=3)

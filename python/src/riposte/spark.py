@@ -1,4 +1,4 @@
-"""riposte on Apache Spark, for collections that outgrow one machine. Needs pyspark and pyarrow: `pip install riposte[spark]`.
+"""riposte on Apache Spark, for collections that are too large for one machine. Needs pyspark and pyarrow: `pip install 'riposte[spark]'`.
 
     riposte-spark extract hdfs:///touche/2023 hdfs:///touche/2023-evidence --models models
     riposte-spark index hdfs:///touche/passages hdfs:///touche/passages-index --task comparative
@@ -6,7 +6,7 @@
     riposte-spark index hdfs:///touche/2023-evidence hdfs:///touche/2023-index --task images
     riposte-spark images hdfs:///touche/2023-index out --topics topics.xml
 
-What each computes is what the program computes on one machine. docs/scale.md has the details.
+Each command computes the same as the program on one machine. docs/scale.md has the details.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._stream import Died
 
 __all__ = ["Extracted", "Found", "Indexed", "extract", "images", "index", "index_images", "main", "search"]
 
-#: Options of `riposte extract` that are handed on.
+#: Options that are passed on to `riposte extract`.
 EXTRACTION = [("--ocr", "NAME"), ("--clip", "NAME"), ("--clip-precision", "NUMBERS"), ("--script", "SCRIPT"), ("--require", "CHANNEL")]
 
 #: Options of `riposte images` that decide which images are candidates.
@@ -41,11 +41,13 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what[0].lower() + what[1:-1], description=what)
         command.add_argument("--models", metavar="DIR", help="models directory, by default $RIPOSTE_MODELS")
         command.add_argument("--numeric", choices=["auto", "float"], default="float", help="numbers in which models are computed (default: float)")
-        command.add_argument("--installed", action="store_true", help="program and models have the same paths on all machines: ship nothing")
+        command.add_argument(
+            "--installed", action="store_true", help="do not ship the program and the models: they have the same paths on all machines"
+        )
         command.add_argument("--master", metavar="URL", help="Spark's master, by default that of spark-submit or the configuration")
         return command
 
-    command = add("extract", "Compute the evidence about images that OUTPUT lacks.")
+    command = add("extract", "Compute the evidence about images that is not in OUTPUT yet.")
     command.add_argument("input", metavar="INPUT", help="directory of the collection with images/, or of Parquet files with its documents")
     command.add_argument("output", metavar="OUTPUT", help="directory of Parquet files, which `riposte merge` reads")
     command.add_argument("--partitions", metavar="N", type=_positive, help="number of tasks, by default three for each core")
@@ -53,15 +55,17 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(option, metavar=metavar, help=f"as for riposte extract {option}")
 
     command = add("index", "Index a text collection, or the evidence about images, in shards.")
-    command.add_argument("input", metavar="INPUT", help="directory of the collection, or files of it; for images, what extract has written")
+    command.add_argument("input", metavar="INPUT", help="directory or files of the collection; for images, the OUTPUT of extract")
     command.add_argument("output", metavar="OUTPUT", help="new directory for the index, which `riposte merge` reads")
-    command.add_argument("--task", choices=["images", "controversial", "comparative", "rank"], required=True, help="task that the collection is for")
-    command.add_argument("--approach", action="append", metavar="NAME", help="approach that is to search it; may be repeated (default: riposte)")
+    command.add_argument("--task", choices=["images", "controversial", "comparative", "rank"], required=True, help="task of the collection")
+    command.add_argument(
+        "--approach", action="append", metavar="NAME", help="approach that is to search the index; can be repeated (default: riposte)"
+    )
     command.add_argument("--shards", metavar="N", type=_positive, help="number of shards, by default one for each core")
 
     for name, what, task in [("search", "texts", "the task's command"), ("images", "images", "riposte images")]:
-        command = add(name, f"Rank the {what} of an index for topics. Further options are those of {task}.")
-        command.add_argument("index", metavar="INDEX", help="what `riposte-spark index` has written")
+        command = add(name, f"Rank the {what} of an index for topics. Further options are passed on to {task}.")
+        command.add_argument("index", metavar="INDEX", help="OUTPUT of `riposte-spark index`")
         command.add_argument("output", metavar="OUTPUT", help="directory for run.txt")
         command.add_argument("--topics", metavar="FILE", required=True, help="file with the topics")
         command.add_argument("--approach", metavar="NAME", default="riposte", help="approach that the index was made for (default: riposte)")
@@ -78,7 +82,7 @@ def _positive(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`riposte-spark`. Returns the exit code: 0, or 1 if there are faults, or 2 after an error."""
+    """Runs `riposte-spark`. Returns the exit code: 0, or 1 if there are faults, or 2 after an error."""
     parser = _parser()
     typed, more = parser.parse_known_args(arguments)
     if more and typed.command not in ("search", "images"):
@@ -101,10 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"riposte-spark: {error}", file=sys.stderr)
         return 2
     except Died as death:
-        print(f"riposte-spark: the program died before it had a document: {death}", file=sys.stderr)
+        print(f"riposte-spark: the program died before its first document: {death}", file=sys.stderr)
         return 2
     except (PySparkException, Py4JJavaError) as error:
-        print(f"riposte-spark: Spark could not do it: {error}", file=sys.stderr)
+        print(f"riposte-spark: Spark failed: {error}", file=sys.stderr)
         return 2
     finally:
         if spark is not None:
@@ -113,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(spark: Any, typed: argparse.Namespace, more: list[str], say: Callable[[str], None]) -> int:
-    """Does what was typed. Returns the number of faults."""
+    """Runs the command that was typed. Returns the number of faults."""
     options = ["--numeric", typed.numeric]
     for option, _ in {"extract": EXTRACTION, "images": CANDIDATES}.get(typed.command, []):
         if value := getattr(typed, option[2:].replace("-", "_")):

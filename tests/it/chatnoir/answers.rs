@@ -23,7 +23,7 @@ fn keys(object: &Value) -> Vec<&str> {
 
 #[test]
 fn the_answers_of_2021_and_of_today_are_read() {
-    // the names of the fields in the two answers that ChatNoir's documentation shows, in their order there
+    // the fields of both answers in ChatNoir's documentation, in the same order
     let old = fixture("chatnoir-2021.json");
     assert_eq!(keys(&old), ["meta", "results"]);
     let meta = ["query_time", "total_results", "indices"];
@@ -71,7 +71,7 @@ fn the_answers_of_2021_and_of_today_are_read() {
     assert_eq!(hit.score, 1802.0625);
     assert_eq!(hit.trec_id.as_deref(), Some("clueweb22-en0000-00-00001"));
     assert_eq!(hit.target_uri.as_deref(), Some("https://cats.example/"));
-    // Python's uuid5(NAMESPACE_URL, "clueweb22:clueweb22-en0000-00-00001"), whose base64 is in the answer
+    // Python's uuid5(NAMESPACE_URL, "clueweb22:clueweb22-en0000-00-00001"), which the answer has in base64
     let uuid = hit.uuid.unwrap().to_string();
     assert_eq!(uuid, "a98fcb9f-264c-5eff-aef8-b61cd37419b8");
 }
@@ -95,7 +95,7 @@ fn the_two_forms_of_an_id_are_the_same_id() {
 #[test]
 fn results_may_lack_fields_and_broken_ones_are_counted() {
     let read = |results: Value| Answer::parse(json!({"results": results}).to_string().as_bytes());
-    // what `minimal` leaves; then numbers as texts
+    // the fields that an answer to a request with `minimal` has; and numbers that are strings
     let minimal =
         json!({"score": 1, "uuid": "x", "target_uri": "http://a.example/", "snippet": ""});
     let texts = json!({"score": "12.5", "spam_rank": "70", "page_rank": "1e-9", "trec_id": "t"});

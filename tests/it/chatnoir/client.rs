@@ -1,4 +1,4 @@
-//! What the client does if the service fails, or is not the service.
+//! The client's errors if the service fails, or if another service answers.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 use super::server::{Reply, Server};
 use super::{KEY, answer, hit};
 
-/// A client of a server, with limits that a test can wait for.
+/// A client of a server, with short time limits.
 fn client(server: &Server, limits: Limits) -> ChatNoir {
     ChatNoir::new(&server.address, Some(Key::new(KEY).unwrap()), limits).unwrap()
 }
 
-/// Two tries without a pause.
+/// Two attempts without a pause.
 fn two_tries() -> Limits {
     Limits {
         tries: 2,
@@ -31,7 +31,7 @@ fn request() -> PageRequest {
     }
 }
 
-/// The error of a request, and how often it was sent.
+/// The error of a request, and the number of times that it was sent.
 fn failure(server: &Server, limits: Limits) -> (String, usize) {
     let error = client(server, limits).ask(&request(), &mut |_| ());
     (format!("{:#}", error.unwrap_err()), server.requests().len())
@@ -69,7 +69,7 @@ fn an_answer_that_is_cut_off_is_asked_for_again() {
         assert_eq!(sent, 2);
         assert!(why.ends_with("(tried 2 times)"), "{why}");
     }
-    // what is not JSON at all does not become JSON
+    // an answer that is not JSON is an error
     let server = Server::start(|_, _| Reply::status(200, &[], "<html>"));
     let (why, sent) = failure(&server, two_tries());
     assert_eq!(sent, 1);

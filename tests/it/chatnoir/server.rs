@@ -1,4 +1,4 @@
-//! A server that answers as a test says.
+//! A server whose answers a test defines.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What the server sends.
+/// An answer of the server.
 #[derive(Clone)]
 pub enum Reply {
     Status {
@@ -15,14 +15,14 @@ pub enum Reply {
         headers: Vec<(String, String)>,
         body: String,
     },
-    /// With status 200, and this length in the headers instead of that of the body.
+    /// An answer with status 200 whose headers declare this length instead of the body's length.
     Body {
         body: String,
         announced: Option<usize>,
     },
-    /// JSON without an end.
+    /// JSON that never ends.
     Endless,
-    /// Nothing, until the client goes away.
+    /// No answer until the client disconnects.
     Silence,
 }
 
@@ -41,12 +41,12 @@ impl Reply {
     }
 }
 
-/// The reply to a request, by its number (from 0) and its JSON.
+/// Gives the reply to a request, by its number (from 0) and its JSON.
 type Handler = dyn Fn(usize, &Value) -> Reply + Send;
 
 struct State {
     handler: Box<Handler>,
-    /// The JSON of each request, with its method and path as `path`.
+    /// The JSON of each request, with its method and path in `path`.
     requests: Vec<Value>,
 }
 
@@ -67,24 +67,24 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
-                // a client may hang up early
+                // a client can disconnect early
                 thread::spawn(move || answer(stream, &shared).ok());
             }
         });
         Server { address, state }
     }
 
-    /// Replies otherwise from now on.
+    /// Changes the handler for further requests.
     pub fn answer_by(&self, handler: impl Fn(usize, &Value) -> Reply + Send + 'static) {
         self.state.lock().unwrap().handler = Box::new(handler);
     }
 
-    /// Number of requests since they were last taken.
+    /// The number of requests since they were last taken.
     pub fn count(&self) -> usize {
         self.state.lock().unwrap().requests.len()
     }
 
-    /// Takes the requests so far.
+    /// Takes the requests since they were last taken.
     pub fn requests(&self) -> Vec<Value> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
     }

@@ -1,21 +1,21 @@
-//! Commands that must end within a time, and the memory that they took.
+//! Runs commands that must end within a time limit, and measures their memory.
 
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// How a command has ended.
+/// The result of a command that has ended.
 pub struct Ended {
     pub output: Output,
-    /// The most memory that it had at a time, in bytes; 0 where that is not known (only Linux says it).
+    /// The peak of its memory in bytes; 0 where it is not known (only Linux reports it).
     pub peak: u64,
 }
 
 /// Runs a command that must end within `limit`.
 #[track_caller]
 pub fn run_within(limit: Duration, command: &mut Command) -> Ended {
-    // files, so that no pipe fills while nobody reads it
+    // output goes to files: nobody reads pipes here, and a full pipe would block the command
     let (mut out, mut err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
     command.stdout(out.try_clone().unwrap());
     command.stderr(err.try_clone().unwrap());
@@ -52,7 +52,7 @@ fn text_of(file: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The most memory that a running process has had, in bytes (`VmHWM` is in kilobytes).
+/// The peak of the memory of a running process, in bytes (`VmHWM` is in kilobytes).
 fn peak_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,7 +1,6 @@
-//! Pseudo-random numbers, the same for a seed.
+//! Pseudo-random numbers, which depend only on a seed.
 
-/// Knuth's MMIX congruential generator. tests/reference/measures.py has the same one, so that both make the
-/// same cases.
+/// Knuth's MMIX congruential generator. tests/reference/measures.py has the same generator, so both make the same cases.
 pub struct Chance(pub u64);
 
 impl Chance {
@@ -18,7 +17,7 @@ impl Chance {
         (self.next() >> 33) as usize % n
     }
 
-    /// A number from 0 to 1, without 1.
+    /// A number of at least 0 and less than 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,4 +1,4 @@
-//! Checkpoints that a test damages, and vectors that it compares.
+//! Helpers for tests that damage checkpoints or compare vectors.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,7 +17,7 @@ pub fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
         .fold(0.0, f32::max)
 }
 
-/// A copy of a small checkpoint that a test may damage.
+/// A copy of a small checkpoint, which a test can damage.
 pub fn copy_of(name: &str) -> TempDir {
     let copy = tempfile::tempdir().unwrap();
     super::files::copy(&reference(name), copy.path());

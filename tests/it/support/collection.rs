@@ -25,7 +25,7 @@ pub fn write_arguments(dir: &Path, arguments: impl IntoIterator<Item = Value>) {
     fs::write(dir.join("args-me.json"), whole).unwrap();
 }
 
-/// The collection of these arguments, in a directory of its own.
+/// The collection of these arguments, in a new directory.
 pub fn argument_collection(
     arguments: impl IntoIterator<Item = Value>,
 ) -> (TempDir, TextCollection) {

@@ -12,7 +12,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// What is in a directory, in the order of the names.
+/// The paths of everything in a directory, sorted by name.
 pub fn entries(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

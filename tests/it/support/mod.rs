@@ -1,4 +1,4 @@
-//! What the tests share: things that may be missing, files, collections, commands, checkpoints.
+//! Functions that the tests share, for things that can be missing, files, collections, commands and checkpoints.
 
 pub mod bounded;
 pub mod chance;
@@ -14,7 +14,7 @@ pub mod program;
 
 use std::path::{Path, PathBuf};
 
-/// The repository.
+/// The directory of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -24,7 +24,7 @@ pub fn sample() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/sample"))
 }
 
-/// The stored evidence of the sample, made with every model that a package index carries.
+/// The stored evidence of the sample, made with every model that can be downloaded from a package index.
 pub fn golden_evidence() -> PathBuf {
     root().join("tests/golden/evidence.sqlite")
 }
@@ -34,7 +34,7 @@ pub fn reference(name: &str) -> PathBuf {
     root().join("tests/reference").join(name)
 }
 
-/// Everything an error says, causes included.
+/// The whole message of an error, with its causes.
 #[track_caller]
 pub fn message<T>(result: anyhow::Result<T>) -> String {
     match result {

@@ -1,4 +1,4 @@
-//! What the package `need` offers, and the things that only these tests may lack: the models of the catalogue, and WordNet.
+//! The things of the package `need`, and things that only these tests need: the models of the catalogue, WordNet and others.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,11 +9,11 @@ use need::{Kind, Thing};
 use riposte::index::wordnet::WordNet;
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 
-/// The models that `make test` fetches (tests/run.sh). No package index carries the others, so that
+/// The models that `make test` fetches (tests/run.sh). The others cannot be downloaded from a package index, so
 /// `RIPOSTE_REQUIRE=models` does not require them.
 const FETCHED: [&str; 3] = ["ppocr-v4", "all-minilm-l6-v2", "afinn"];
 
-/// A model of the catalogue, by its name. A damaged one is a failure, whether it is required or not.
+/// A model of the catalogue, by its name. If the model is damaged, the test fails, even if the model is not required.
 pub struct Model<'a>(pub &'a str);
 
 impl Thing for Model<'_> {
@@ -24,7 +24,7 @@ impl Thing for Model<'_> {
     }
 
     fn find(&self) -> Result<CheckedModel, String> {
-        // one test at a time: the first one writes down the checksums that the others read
+        // one test at a time: the first one stores the checksums, which the others read
         static CHECKING: Mutex<()> = Mutex::new(());
         let _checking = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
         let models = Models::at(None).map_err(|error| format!("{error:#}"))?;
@@ -44,8 +44,8 @@ impl Thing for Model<'_> {
     }
 }
 
-/// A Python that has a package of tests/peers.txt, by the package's name. These are programs that researchers use and riposte has to agree with;
-/// tests/run.sh installs them in target/peers.
+/// A Python with a package of tests/peers.txt, by the package's name. Riposte must agree with these packages, which researchers use. tests/run.sh
+/// installs them in target/peers.
 pub struct Peer<'a>(pub &'a str);
 
 impl Thing for Peer<'_> {
@@ -100,7 +100,7 @@ impl Thing for InstalledWordNet {
     }
 }
 
-/// The right to give a file to another user, which has this number.
+/// The right to give a file to another user. The result is the number of that user.
 #[cfg(unix)]
 pub struct Giving;
 
@@ -144,7 +144,7 @@ mod tests {
         assert!(fs::read_to_string(script).unwrap().contains(&fetch));
     }
 
-    /// Runs a test of this binary that needs data, with a directory of data that is empty.
+    /// Runs a test of this binary that needs data, with an empty directory of data.
     fn run_without_data(required: &str, skipped: &Path) -> Output {
         let dir = tempfile::tempdir().unwrap();
         Command::new(std::env::current_exe().unwrap())

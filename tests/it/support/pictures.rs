@@ -10,12 +10,12 @@ use image::{DynamicImage, GrayImage, ImageFormat, Luma, Rgba, RgbaImage};
 use super::files::{copy, entries, write};
 use super::sample;
 
-/// A grey picture in a format.
+/// The file of a grey picture.
 pub fn grey(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
     encoded(GrayImage::from_pixel(width, height, Luma([200])), format)
 }
 
-/// A picture in a format, which may have no pixels as deep as the picture's.
+/// The file of a picture. If the format does not have the picture's kind of pixels, they are converted to 8 bits.
 pub fn encoded(picture: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let picture = picture.into();
     let picture = match format {
@@ -28,7 +28,7 @@ pub fn encoded(picture: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8>
     bytes.into_inner()
 }
 
-/// A PNG file that declares these sides and bits for each of four channels, with data for a few pixels only.
+/// A PNG file that declares these sides, four channels and this number of bits for each, but has data for only a few pixels.
 pub fn hollow_png(width: u32, height: u32, bits: u8) -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut chunk = |name: &[u8; 4], data: &[u8]| {
@@ -61,7 +61,7 @@ pub fn hollow_bmp(width: u32, height: u32) -> Vec<u8> {
     bmp
 }
 
-/// A TIFF file that declares these sides and RGB of 16 bits, in one strip without pixels.
+/// A TIFF file that declares these sides and three channels of 16 bits, in one strip without pixels.
 pub fn hollow_tiff(width: u32, height: u32) -> Vec<u8> {
     let mut tiff = b"II*\0\x08\0\0\0".to_vec();
     // tag, type (3: 16 bits, 4: 32 bits), count, value; the bits of the three samples are after the directory
@@ -88,7 +88,7 @@ pub fn hollow_tiff(width: u32, height: u32) -> Vec<u8> {
     tiff
 }
 
-/// An animated GIF file of two frames of 4 × 4 pixels, on a canvas that is declared to have these sides.
+/// An animated GIF file with two frames of 4 × 4 pixels, which declares these sides for its canvas.
 pub fn gif(width: u16, height: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = image::codecs::gif::GifEncoder::new(&mut bytes);
@@ -102,7 +102,7 @@ pub fn gif(width: u16, height: u16) -> Vec<u8> {
     bytes
 }
 
-/// An animated WebP file of two frames of 4 × 4 pixels, on a canvas that is declared to have these sides.
+/// An animated WebP file with two frames of 4 × 4 pixels, which declares these sides for its canvas.
 pub fn animated_webp(width: u32, height: u32) -> Vec<u8> {
     let still = grey(4, 4, ImageFormat::WebP);
     // the chunk of the pixels, after the header of the file
@@ -139,7 +139,7 @@ pub fn id(n: usize) -> String {
     format!("I00{n:014x}")
 }
 
-/// Writes a collection with a document for each picture, and the topics of the sample. Files have the name of PNG, whatever they are.
+/// Writes a collection with a document for each picture, and the topics of the sample. The files are named image.png, whatever their format.
 pub fn write_collection(dir: &Path, pictures: &[Vec<u8>]) {
     let first = entries(&entries(&sample().join("images"))[0]).remove(0);
     for (n, picture) in pictures.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! riposte and collection-tools, run as a user runs them.
+//! Runs riposte and collection-tools as a user does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::files;
 
-/// `riposte` with nothing of this machine's user: no models, no WordNet, no configuration, and a cache of its own in `home`.
+/// `riposte` without the files of this machine's user: it has no models, no WordNet and no configuration, and its cache is in `home`.
 pub fn riposte(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riposte"));
     command
@@ -25,21 +25,21 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// `riposte controversial` on the arguments in `input`, with the run in `out`; otherwise as [`riposte`].
+/// `riposte controversial` on the arguments in `input`, with the run in `out`, started like [`riposte`].
 pub fn rank_arguments(home: &Path, input: &Path, out: &Path) -> Command {
     let (input, out) = (files::text(input), files::text(out));
     riposte(home, &["controversial", "-i", input, "-o", out])
 }
 
-/// `collection-tools`, which is a package of its own: Cargo does not build it for these tests. It is in the workspace's target directory, two
-/// levels above this test (target/PROFILE/deps/it-…).
+/// `collection-tools`. Cargo does not build this program for these tests, because it is another package. It is in the workspace's target
+/// directory, two levels above this test (target/PROFILE/deps/it-…).
 pub fn collection_tools(args: &[&str]) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).unwrap();
     let program = profile.join(format!("collection-tools{}", std::env::consts::EXE_SUFFIX));
     assert!(
         program.is_file(),
-        "{} is missing: `cargo build -p collection-tools` (with --release for a release build) makes it",
+        "{} is missing: run `cargo build -p collection-tools` (with --release for a release build)",
         program.display()
     );
     let mut command = Command::new(program);
@@ -47,7 +47,7 @@ pub fn collection_tools(args: &[&str]) -> Command {
     command
 }
 
-/// The exit code; -1 where a signal ended the command.
+/// The exit code; -1 if a signal ended the command.
 pub fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
@@ -74,7 +74,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// A fresh directory, and riposte run in it.
+/// A new directory in which riposte runs.
 pub struct WorkDir(TempDir);
 
 impl WorkDir {
@@ -82,7 +82,7 @@ impl WorkDir {
         WorkDir(tempfile::tempdir().unwrap())
     }
 
-    /// With files by name and content.
+    /// A new directory with these files, by name and content.
     pub fn with(contents: &[(&str, &[u8])]) -> WorkDir {
         let dir = WorkDir::new();
         for (name, bytes) in contents {
@@ -100,7 +100,7 @@ impl WorkDir {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs riposte with the words of a line; the exit code, standard output and standard error.
+    /// Runs riposte with the words of a line as arguments. Returns the exit code, standard output and standard error.
     pub fn run(&self, line: &str) -> (i32, String, String) {
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = riposte(self.0.path(), &args);
@@ -109,8 +109,8 @@ impl WorkDir {
     }
 }
 
-/// Runs a command on a terminal of so many columns, by Python's pseudo-terminals. Returns what the terminal shows, with the sequences for
-/// colours and for the cursor.
+/// Runs a command on a terminal with this number of columns, which Python's module pty provides. Returns what the terminal shows, with the
+/// sequences for colours and for the cursor.
 pub fn on_terminal(python: &Path, columns: usize, command: &Command) -> String {
     // the child sets the size of its own terminal before it becomes the command
     let program = "import fcntl, os, pty, struct, sys, termios

@@ -1,9 +1,9 @@
-//! Things that a test of any package may lack on this machine: models, a browser, the development data.
+//! Things that tests need and a machine can lack: models, a browser, the development data.
 //!
-//! The test harness hides what a passing test prints, so a test that returns early looks like one that ran. Each test
-//! therefore asks for such a thing through [`need`], which reads two variables:
+//! The test harness hides the output of a passing test, so a test that returns early looks like one that ran. Each test
+//! therefore calls [`need`] for such a thing. Two variables decide what happens if it is missing:
 //!
-//! - `RIPOSTE_REQUIRE=models,chromium,data,python,peers,java` (some of these words): a missing thing of these kinds is a failure.
+//! - `RIPOSTE_REQUIRE=models,chromium,data,python,peers,java` (some of these words): a test that lacks a thing of these kinds fails.
 //! - `RIPOSTE_SKIPPED=FILE`: for each missing thing that is not required, a line `test: reason` is appended to FILE.
 
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What `RIPOSTE_REQUIRE` can require.
+/// The kinds of things that `RIPOSTE_REQUIRE` can require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Models,
@@ -38,18 +38,18 @@ impl Kind {
     }
 }
 
-/// A thing that a machine may lack.
+/// A thing that a machine can lack.
 pub trait Thing {
     type Found;
 
-    /// The kind that requires it; none if it is never required.
+    /// The kind by which `RIPOSTE_REQUIRE` requires the thing; none if it is never required.
     fn kind(&self) -> Option<Kind>;
 
     /// The thing, or the reason why it is missing.
     fn find(&self) -> Result<Self::Found, String>;
 }
 
-/// The browser that `CHROMIUM` names or, if it is not set, the first program on the path that has one of its usual names.
+/// The browser that `CHROMIUM` names. If the variable is not set, the first program on the path with one of the usual names.
 pub struct Chromium;
 
 impl Thing for Chromium {
@@ -68,7 +68,7 @@ impl Thing for Chromium {
     }
 }
 
-/// Java, by `JAVA_HOME` or on the path.
+/// The program `java`, in `JAVA_HOME` or on the path.
 pub struct Java;
 
 impl Thing for Java {
@@ -87,7 +87,7 @@ impl Thing for Java {
     }
 }
 
-/// A file or directory of the development data, by its path below the directory that `RIPOSTE_DATA` names.
+/// A file or directory of the development data, by its path in the directory that `RIPOSTE_DATA` names.
 pub struct Data<'a>(pub &'a str);
 
 impl Thing for Data<'_> {
@@ -99,12 +99,12 @@ impl Thing for Data<'_> {
 
     fn find(&self) -> Result<PathBuf, String> {
         let dir = std::env::var_os("RIPOSTE_DATA").filter(|dir| !dir.is_empty());
-        let dir = dir.ok_or("RIPOSTE_DATA names no development data")?;
+        let dir = dir.ok_or("RIPOSTE_DATA, the directory of the development data, is not set")?;
         let path = match self.0 {
             "" => PathBuf::from(dir),
             inside => Path::new(&dir).join(inside),
         };
-        // commands may run in another directory
+        // tests can run commands in other directories
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
         if path.exists() {
             Ok(path)
@@ -129,10 +129,10 @@ impl Thing for Python {
     }
 }
 
-/// The value of a variable that asks for a test which does not run by default.
+/// The value of a variable that has to be set for a test to run.
 pub struct Request {
     pub variable: &'static str,
-    /// Why the test does not run by default.
+    /// The reason why the test does not run by default.
     pub reason: &'static str,
 }
 
@@ -145,7 +145,7 @@ impl Thing for Request {
 
     fn find(&self) -> Result<OsString, String> {
         let value = std::env::var_os(self.variable).filter(|value| !value.is_empty());
-        value.ok_or_else(|| format!("{} ({} asks for it)", self.reason, self.variable))
+        value.ok_or_else(|| format!("{} (set {} to run it)", self.reason, self.variable))
     }
 }
 
@@ -156,7 +156,7 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-/// The thing, or none where the calling test cannot run and has to return. Fails the test where the thing is required.
+/// The thing, or none if it is missing: then the calling test must return. Fails the test if the missing thing is required.
 #[track_caller]
 pub fn need<T: Thing>(thing: T) -> Option<T::Found> {
     // the harness names the thread after the test
@@ -169,7 +169,7 @@ pub fn need<T: Thing>(thing: T) -> Option<T::Found> {
     }
 }
 
-/// What the variables say.
+/// The values of both variables.
 struct Settings {
     required: Vec<Kind>,
     skipped: Option<PathBuf>,
@@ -195,7 +195,7 @@ impl Settings {
         Ok(Settings { required, skipped })
     }
 
-    /// The thing; none if the test may do without; an error if the test has to fail.
+    /// The thing; none if it is missing and not required; an error if the test must fail.
     fn resolve<T: Thing>(&self, test: &str, thing: &T) -> Result<Option<T::Found>, String> {
         let reason = match thing.find() {
             Ok(found) => return Ok(Some(found)),
@@ -290,7 +290,7 @@ mod tests {
     fn an_unknown_word_is_a_failure() {
         let failure = Settings::new("models,browser", None).err().unwrap();
         assert!(failure.contains("\"browser\" is unknown"), "{failure}");
-        // also in a run of the tests in which nothing is missing
+        // the value of this run of the tests is checked too, even if nothing is missing
         Settings::of_environment().unwrap();
     }
 }
