@@ -87,7 +87,7 @@ impl Page {
         blocks.filter(|block| block.language == "sh").collect()
     }
 
-    /// The lines outside of fenced blocks, with their numbers.
+    /// The lines outside fenced blocks, with their numbers.
     fn prose(&self) -> Vec<(usize, &str)> {
         let mut inside = false;
         let lines = (1..).zip(self.text.lines()).filter(move |(_, line)| {
@@ -100,16 +100,13 @@ impl Page {
 
     /// The spans of code in the prose, with the numbers of their lines.
     fn spans(&self) -> Vec<(usize, &str)> {
-        let of_line = |(number, line): (usize, &'_ str)| {
-            let odd = |(at, part)| (at % 2 == 1).then_some((number, part));
-            line.split('`')
-                .enumerate()
-                .filter_map(odd)
-                .collect::<Vec<_>>()
+        let of_line = |line| {
+            let parts = str::split(line, '`').enumerate();
+            parts.filter_map(|(at, part)| (at % 2 == 1).then_some(part))
         };
         self.prose()
             .into_iter()
-            .flat_map(|(number, line)| of_line((number, line)).into_iter())
+            .flat_map(|(number, line)| of_line(line).map(move |span| (number, span)))
             .collect()
     }
 }
