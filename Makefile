@@ -1,4 +1,4 @@
-# The commands of the README. Everything is built in release: without optimisation, OCR is too slow for a demo and for tests.
+# The commands of README.md and docs/. Everything is built in release: without optimisation, OCR is too slow for a demo and for tests.
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -6,7 +6,7 @@ RIPOSTE = target/release/riposte
 TOOLS = target/release/collection-tools
 OUT = out/demo
 
-.PHONY: demo test archive deb wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots
+.PHONY: demo test archive deb wheel container-proof approaches-table fuzz torture soak miri minimum-rust deny golden train evaluate-heads lint doc bench bench-dense bench-growth bench-text choose-default screenshots book
 
 # A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -14,7 +14,7 @@ demo:
 	-$(RIPOSTE) models fetch
 	$(RIPOSTE) images -i sample -o $(OUT) --explain $(OUT)/explain.jsonl --arguments sample/args-me.json --debate $(OUT)/debate.jsonl
 	$(RIPOSTE) verify $(OUT) -i sample
-	$(RIPOSTE) evaluate sample/qrels.txt $(OUT)
+	$(RIPOSTE) evaluate $(OUT) --qrels sample/qrels.txt
 	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect
 
 # All tests of all packages. tests/run.sh tries to fetch the models that Python packages contain, and to install Chromium. Tests that need something
@@ -125,6 +125,15 @@ screenshots:
 	$(CARGO) build --release
 	sh docs/screenshots.sh out/screenshots docs
 
+# Makes a book of the pages in docs/: target/book/index.html. Needs mdBook (cargo install mdbook --locked). Links to files outside of docs/ would lead
+# nowhere in the book, so only their texts remain.
+MDBOOK ?= mdbook
+book:
+	$(MDBOOK) build docs
+	for page in target/book/*.html; do \
+	  sed 's#<a href="\.\./[^"]*">\([^<]*\(<code>[^<]*</code>\)\{0,1\}[^<]*\)</a>#\1#g' $$page >$$page.new && mv $$page.new $$page || exit 1; \
+	done
+
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
@@ -211,8 +220,8 @@ train:
 	$(TRAIN) images --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own/images.toml
 	$(TRAIN) aramis --data $(DATA) --ocr out/train/imagearg.jsonl --evidence out/train/sample.sqlite -o models/own
 
-# Compares the stance models with sentiment, words and frozen vectors on the development parts; prints the README's table and makes its plot. The
-# figures of the other models are in the first lines of their files; `make train` computes them again.
+# Compares the stance models with sentiment, words and frozen vectors on the development parts; prints the table of docs/stance.md and makes its
+# plot. The figures of the other models are in the first lines of their files; `make train` computes them again.
 evaluate-heads:
 	test -n "$(DATA)" || { echo "make evaluate-heads DATA=DIR: the directory with the development data"; exit 2; }
 	$(BUILD_TRAIN)
