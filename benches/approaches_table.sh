@@ -14,8 +14,8 @@ named() {
     test "$?" = 1
 }
 for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"recipe":"\([^"]*\)".*/\1/p' | awk '!seen[$0]++'); do
-    # a service ranks its own pages, not this collection
-    if "$riposte" approaches show "$approach" --task "$task" | grep -q '^service'; then
+    # a service ranks its own pages, not this collection, and the lists of claims are another task (2024 and 2025)
+    if "$riposte" approaches show "$approach" --task "$task" | grep -q -e '^service' -e '^form = "claims"'; then
         continue
     fi
     if [ "$task" = images ]; then
@@ -24,7 +24,7 @@ for approach in $("$riposte" approaches --json --task "$task" | sed -n 's/.*"rec
         stored="--index $out/kept"
     fi
     # shellcheck disable=SC2086
-    "$riposte" "$task" --quiet -i "$collection" -o "$out/$approach" $stored --approach "$approach" >&2 || named
+    "$riposte" "$task" --quiet --numeric float -i "$collection" -o "$out/$approach" $stored --approach "$approach" >&2 || named
     runs="$runs $out/$approach"
 done
 more=

@@ -52,7 +52,7 @@ candidates = collections.defaultdict(list)
 for line in open(WHY):
     why = json.loads(line)
     parts = {part['name']: part for part in why['score']['parts']}
-    value = lambda name: float(re.search(r'× (-?[\d.]+)', parts[name]['how'])[1]) if '×' in parts.get(name, {}).get('how', '') else 0.0
+    value = lambda name: float(re.search(r'× (?:value )?(-?[\d.]+)', parts[name]['how'])[1]) if '×' in parts.get(name, {}).get('how', '') else 0.0
     features = [re.search(r'× (-?[\d.]+) dev', part['how']) for part in parts['quality']['parts'][0]['parts'] if 'how' in part]
     candidates[why['topic']].append({
         'doc': why['document'], 'opinions': [value(name) for name in OPINIONS],

@@ -186,7 +186,7 @@ impl Reading<'_> {
         let asked: Vec<(&str, &str)> = texts.iter().map(|text| (claim, *text)).collect();
         let logits = self
             .reader
-            .piece_logits(&asked)?
+            .piece_logits(&asked, &mut |_| ())?
             .context("there is no encoder")?;
         let model = Model::committed();
         Ok(texts

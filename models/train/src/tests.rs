@@ -61,7 +61,7 @@ fn judges_have_something_to_teach_the_relevance() {
     };
     let (areas, values) = measure(&sources, false).unwrap();
     assert!(values.is_empty());
-    // the README has the figures: .673 and .758 on arguments, .721 and .766 on passages
+    // docs/results.md has the figures: .673 and .758 on arguments, .721 and .766 on passages
     for (of, at_least) in areas.iter().zip([[0.65, 0.73], [0.70, 0.74]]) {
         assert!(of.own > at_least[0] && of.learned > at_least[1]);
         assert!(of.learned > of.own + 0.03);
@@ -74,7 +74,7 @@ fn training_quality_gives_the_committed_file() {
     let Some(data) = need(Data("")) else { return };
     let made = trained("quality", &data);
     assert_eq!(made, committed("quality.toml"));
-    // the README says that the model beats the length of a text, by the share of pairs in the right order, for topics left out of training
+    // docs/results.md says that the model beats the length of a text, by the share of pairs in the right order, for topics left out of training
     let pairs = |line: &str| -> f64 {
         let line = made
             .lines()
