@@ -368,7 +368,7 @@ def test_stances_towards_queries_and_objects():
         columns=["query", "text"],
         index=[4, 4, 9],
     )
-    with pytest.warns(riposte.RiposteWarning, match="stance goes by words alone"):
+    with pytest.warns(riposte.RiposteWarning, match="stance is estimated from words only"):
         found = riposte.pt.StanceAnnotator()(texts)
     assert list(found.index) == [4, 4, 9] and list(found["text"]) == list(texts["text"])
     assert list(found["stance"]) == ["PRO", "CON", "NEITHER"]

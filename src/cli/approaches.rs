@@ -22,7 +22,7 @@ const TASKS: [Task; 4] = [
     Task::Rank,
 ];
 
-/// How far the lines below a system or an approach are indented.
+/// Indentation of the lines below a system or an approach.
 const INDENT: usize = 6;
 
 #[derive(Deserialize)]
@@ -88,7 +88,7 @@ struct About {
     /// The name of the approach.
     recipe: String,
     source: String,
-    /// What is not published or different here; may be empty.
+    /// What is not published, or different here; can be empty.
     unknown: String,
 }
 
@@ -102,7 +102,7 @@ pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The list of systems and approaches that the options ask for.
+/// The list of systems and approaches that the options select.
 fn list(args: &ApproachesArgs) -> Result<String> {
     let mut systems: Systems = toml::from_str(SYSTEMS)?;
     let mut listed = String::new();
@@ -127,7 +127,7 @@ fn list(args: &ApproachesArgs) -> Result<String> {
     Ok(listed)
 }
 
-/// The name and source of each approach to a task, and what its source leaves open; the default first.
+/// The name and source of each approach to a task, and what its source does not say; the default first.
 fn about(task: Task) -> Result<Vec<About>> {
     match task.text() {
         Some(task) => {
@@ -189,7 +189,7 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
     }
 }
 
-/// A recipe with everything that the approaches to a task can have, explained.
+/// A recipe with all keys of the approaches to a task, explained.
 fn template(task: Task) -> &'static str {
     match task {
         Task::Images => include_str!("../../approaches/template-images.toml"),
@@ -207,7 +207,7 @@ fn adjective(task: Task) -> &'static str {
     }
 }
 
-/// Replaces the names of approaches that this version does not have by the reason.
+/// Replaces the names of approaches that this version does not have with the reason.
 fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
     for system in &mut leaderboard.rows {
         let is_known = |name: &mut String| approaches.iter().any(|about| about.recipe == *name);
@@ -353,7 +353,7 @@ fn write_table(
     Ok(())
 }
 
-/// Writes the source of an approach, and what it leaves open.
+/// Writes the source of an approach, and what it does not say.
 fn write_about(listed: &mut String, about: &About) {
     listed.push_str(&terminal::wrapped(&about.source, INDENT));
     if !about.unknown.is_empty() {

@@ -15,8 +15,7 @@ use crate::task::metadata::Config;
 use crate::trec::TextTask;
 use crate::weights::Models;
 
-/// The environment variables in which TIRA names the directories of the collection and of the run. They are read where the options are not
-/// given.
+/// TIRA names the directories of the collection and of the run in these environment variables. Options override them.
 pub(super) const INPUT: &str = "inputDataset";
 const OUTPUT: &str = "outputDir";
 
@@ -25,61 +24,68 @@ pub(super) const THREADS: &str = "RIPOSTE_THREADS";
 pub(super) const CACHE: &str = "RIPOSTE_CACHE";
 pub(super) const TAG: &str = "RIPOSTE_TAG";
 
-/// Where what riposte computes is stored.
+/// The headings of options in help texts; options without one come first, under "Options".
+pub(super) const MODELS: &str = "Models";
+pub(super) const STORAGE: &str = "Storage and threads";
+
+/// The place of options that several commands share, below the command's own options.
+const LAST: usize = 900;
+
 #[derive(Args, Clone, Debug)]
 pub(super) struct CacheArgs {
-    /// Directory for evidence, indexes and everything else that is stored, where no other option names a place. By default riposte in the
-    /// user's cache directory
-    #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE)]
+    /// Cache directory, for evidence, indexes and model outputs that no other option places elsewhere. By default `riposte` in the user's cache
+    /// directory
+    #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE, help_heading = STORAGE)]
     pub(super) dir: Option<PathBuf>,
 }
 
 /// The options that `images` and `extract` share.
 #[derive(Args)]
 pub(super) struct ExtractionArgs {
-    /// Directory of the collection, with its images in images/
+    /// Collection: a directory with its images in images/
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
-    /// Evidence store, by default a file for this collection in the user's cache directory
-    #[arg(long, value_name = "FILE")]
+    /// Evidence store, an SQLite file. By default a file for this collection in the cache directory
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
-    #[arg(long, value_name = "NAME")]
+    /// OCR model: ppocr-v4 or ocrs. By default the first that is installed
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) ocr: Option<String>,
-    /// Script of the text in images that ppocr-v4 reads: latin, or all, with Chinese and what it knows of others. ocrs reads latin alone. Text
-    /// that was read in another script is read anew
-    #[arg(long, value_enum, default_value_t = ScriptArg::Latin)]
+    /// Script of the text that ppocr-v4 reads in images: latin, or all (Chinese too). ocrs always reads latin. Text that was read in another
+    /// script is read again
+    #[arg(long, value_enum, default_value_t = ScriptArg::Latin, help_heading = MODELS)]
     pub(super) script: ScriptArg,
-    /// CLIP model (such as clip-vit-base-patch32), by default the first that is installed
-    #[arg(long, value_name = "NAME")]
+    /// CLIP model, such as clip-vit-base-patch32. By default the first that is installed
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) clip: Option<String>,
-    /// Numbers in which CLIP is computed: int8 is faster where the machine can, and the vectors differ a little; the summary says how little
-    #[arg(long, value_enum, default_value_t = ClipPrecision::Float)]
+    /// Numbers in which CLIP computes. int8 is faster on machines with instructions for it, and changes the vectors a little; the summary says how
+    /// much
+    #[arg(long, value_name = "NUMBERS", value_enum, default_value_t = ClipPrecision::Float, help_heading = MODELS)]
     pub(super) clip_precision: ClipPrecision,
     /// Fail if one of these channels is off: page, ocr, picture, clip, sentence, vader, afinn. Several are separated by commas
-    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel)]
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel, help_heading = MODELS)]
     pub(super) require: Vec<Channel>,
     /// Use only the first N images
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", display_order = LAST)]
     pub(super) limit: Option<usize>,
-    /// Read all files and compare their contents with those of last time, even if sizes and times say that they have not changed
-    #[arg(long)]
+    /// Compare the contents of all files with those of the last run, even if their sizes and times have not changed
+    #[arg(long, help_heading = STORAGE)]
     pub(super) rehash: bool,
-    /// Number of threads, by default one per core
-    #[arg(long, value_name = "N", env = THREADS)]
+    /// Number of threads. By default one per core
+    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
-    /// Try the documents again in which riposte died, each first in a process of its own
-    #[arg(long)]
+    /// Try documents again in which riposte died, each first in a separate process
+    #[arg(long, help_heading = STORAGE)]
     pub(super) retry: bool,
     /// Print only notes, faults and errors
-    #[arg(short, long)]
+    #[arg(short, long, display_order = LAST)]
     pub(super) quiet: bool,
     /// List every fault, and print more details
-    #[arg(short, long, conflicts_with = "quiet")]
+    #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
     /// Whether the summary at the end is left out. Not an option of the command line
     #[arg(skip)]
@@ -90,45 +96,46 @@ pub(super) struct ExtractionArgs {
 pub(super) struct ImagesArgs {
     #[command(flatten)]
     pub(super) extraction: ExtractionArgs,
-    /// Output directory for run.txt (2024, 2025: results.jsonl), created if necessary
+    /// Directory for the run, created if necessary. The run is run.txt; for 2024 and 2025, results.jsonl
     #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     pub(super) output: PathBuf,
-    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, arguments.xml, queries.jsonl or queries.xml in the collection
+    /// Topics: XML, or queries.jsonl of TIREx or BEIR. By default topics.xml, arguments.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
-    /// Year of the task: for questions 10 images for and 10 against (2022, 2023), for claims one list of 10 (2024) or 5 (2025). By default
-    /// inferred from the topics
+    /// Year of the task, by default inferred from the topics. In 2022 and 2023, each question has 10 images for and 10 against it; each claim has
+    /// one list, of 10 images in 2024 and of 5 in 2025
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2022..=2025))]
     pub(super) edition: Option<u32>,
-    /// Rank only these images (TIREx's rerank.jsonl: qid and docno), by default those of rerank.jsonl in the collection, if there is one
+    /// Rank only these images: a rerank.jsonl of TIREx (qid and docno). By default rerank.jsonl in the collection, if it exists
     #[arg(long, value_name = "FILE")]
     pub(super) candidates: Option<PathBuf>,
-    /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
+    /// Search for these parts of the topics, too, and not only for their titles. The run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     pub(super) parts: Vec<String>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is in DIR/NAME.
-    /// [default: riposte, for claims riposte-claims]
+    /// Approach: a name that `riposte approaches` lists, or a .toml file. If repeated, each run goes to DIR/NAME [default: riposte; for claims
+    /// riposte-claims]
     #[arg(long, value_name = "NAME")]
     pub(super) approach: Vec<String>,
     /// Allow an image in both lists of a topic
     #[arg(long)]
     pub(super) overlap: bool,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
+    /// Tag of the run. By default the name of the approach, with riposte- before it unless it begins so. With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
-    /// Arguments in the args.me format: images are also ranked by their likeness to the arguments for and against each topic
+    /// Arguments in the format of args.me: images are then also ranked by their likeness to arguments for and against each topic
     #[arg(long, value_name = "FILE")]
     pub(super) arguments: Option<PathBuf>,
-    /// Write the debate sheet of each topic to FILE, one JSON object per line: the strongest of the arguments for and against it, and the images
-    /// that illustrate them. `riposte inspect` shows the sheets of debate.jsonl beside the run
+    /// Write debate sheets to FILE, one JSON object per topic: its strongest arguments for and against, and the images that illustrate them.
+    /// `riposte inspect` shows those in debate.jsonl beside the run
     #[arg(long, value_name = "FILE", requires = "arguments")]
     pub(super) debate: Option<PathBuf>,
-    /// Write the explanation of each candidate's score to FILE, one JSON object per line
+    /// Write explanations to FILE, one JSON object per candidate: how its scores were computed. `riposte inspect` shows those in explain.jsonl
+    /// beside the run
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
-    /// Whether the collection's file of candidates is ignored, which is for its own topics. Not an option of the command line
+    /// Whether the collection's own candidates are ignored: they are for its own topics. Not an option of the command line
     #[arg(skip)]
     pub(super) all_images: bool,
 }
@@ -147,19 +154,19 @@ pub(super) struct MetadataArgs {
 /// The options of all commands that index texts.
 #[derive(Args)]
 pub(super) struct IndexingArgs {
-    /// Directory for text indexes and model outputs, by default the user's cache directory
-    #[arg(long, value_name = "DIR")]
+    /// Directory for text indexes and model outputs. By default the cache directory
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     pub(super) index: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cache: CacheArgs,
-    /// Number of indexing threads, by default one per core
-    #[arg(long, value_name = "N", env = THREADS)]
+    /// Number of threads that index texts. By default one per core
+    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
     /// Print only notes, faults and errors
-    #[arg(short, long)]
+    #[arg(short, long, display_order = LAST)]
     pub(super) quiet: bool,
     /// List every fault, and print how long it took to verify the index
-    #[arg(short, long, conflicts_with = "quiet")]
+    #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
     /// Whether the summary at the end is left out. Not an option of the command line
     #[arg(skip)]
@@ -172,28 +179,29 @@ pub(super) struct TextArgs {
     /// Directory of the collection
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
-    /// Output directory for run.txt, created if necessary
+    /// Directory for the run (run.txt), created if necessary
     #[arg(short, long, value_name = "DIR", env = OUTPUT)]
     pub(super) output: PathBuf,
-    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, queries.jsonl or queries.xml in the collection
+    /// Topics: XML, or queries.jsonl of TIREx or BEIR. By default topics.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
-    /// Search for these parts of the topics (description, narrative) besides the title; the run is then a manual one
+    /// Search for these parts of the topics, too, and not only for their titles. The run is then a manual one
     #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
     pub(super) parts: Vec<String>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml. May be repeated: then the run of each is DIR/NAME/run.txt
+    /// Approach: a name that `riposte approaches` lists, or a .toml file. If repeated, each run goes to DIR/NAME
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: Vec<String>,
-    /// Tag of the run, by default riposte, or riposte-NAME for another approach (NAME if it begins with riposte-). With several approaches, TAG-NAME
+    /// Tag of the run. By default the name of the approach, with riposte- before it unless it begins so. With several approaches, TAG-NAME
     #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
-    /// Write the explanations of the top documents' scores to FILE, one JSON object per line
+    /// Write explanations to FILE, one JSON object per document at the top: how its score was computed. `riposte inspect` shows those in
+    /// explain.jsonl beside the run
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    /// Read the whole collection to see whether it has changed, even if the times of its files have not
-    #[arg(long)]
+    /// Read the whole collection to find out whether it has changed, even if the times of its files have not
+    #[arg(long, help_heading = STORAGE)]
     pub(super) rehash: bool,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
@@ -205,7 +213,7 @@ pub(super) struct TextArgs {
 pub(super) struct ControversialArgs {
     #[command(flatten)]
     pub(super) texts: TextArgs,
-    /// Write the debate sheet of each topic to FILE, one JSON object per line: its strongest arguments for and against the claim
+    /// Write debate sheets to FILE, one JSON object per topic: its strongest arguments for and against the claim
     #[arg(long, value_name = "FILE")]
     pub(super) debate: Option<PathBuf>,
 }
@@ -214,28 +222,28 @@ pub(super) struct ControversialArgs {
 pub(super) struct ComparativeArgs {
     #[command(flatten)]
     pub(super) texts: TextArgs,
-    /// Do not detect stances, and write Q0 in the second column
+    /// Do not detect stances: the second column of the run is Q0
     #[arg(long)]
     pub(super) no_stance: bool,
-    /// File with the key of the service that the approach asks, by default $CHATNOIR_API_KEY
+    /// File with the key of a search service, for approaches that use one (chatnoir). By default $CHATNOIR_API_KEY
     #[arg(long, value_name = "FILE")]
     pub(super) key_file: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub(super) struct IndexArgs {
-    /// Collection: a directory with images/, args-me.json, the files of debate portals, passages.jsonl, corpus.jsonl or documents.jsonl, or one of
+    /// Collection: a directory with images/, args-me.json, the files of debate portals, passages.jsonl, corpus.jsonl or documents.jsonl; or one of
     /// these files
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
-    /// Task that the collection is for, by default inferred from the names of its files
+    /// Task that the collection is for. By default inferred from the names of its files
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
-    /// Approach whose indexes are built (text tasks)
+    /// Approach whose indexes are built (texts only)
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: String,
-    /// Evidence store of the images, by default the one that `images` uses
-    #[arg(long, value_name = "FILE")]
+    /// Evidence store of the images. By default the one that `riposte images` uses
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,
     /// Verify the checksums of all index files and stored texts, and build nothing
     #[arg(long)]
@@ -243,10 +251,10 @@ pub(super) struct IndexArgs {
     /// Rebuild the index, even if it is up to date or damaged
     #[arg(long, conflicts_with = "check")]
     pub(super) rebuild: bool,
-    /// Read the whole collection to see whether it has changed, even if the times of its files have not (text tasks)
-    #[arg(long, conflicts_with = "check")]
+    /// Read the whole collection to find out whether it has changed, even if the times of its files have not (texts only)
+    #[arg(long, conflicts_with = "check", help_heading = STORAGE)]
     pub(super) rehash: bool,
-    /// Describe each index as a JSON object
+    /// Print a JSON object for each index
     #[arg(long, conflicts_with = "check")]
     pub(super) json: bool,
     #[command(flatten)]
@@ -259,17 +267,17 @@ pub(super) struct IndexArgs {
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     pub(super) extraction: ExtractionArgs,
-    /// Process only shard I (from 1) of N shards of the collection
+    /// Process only part I (from 1) of N equal parts of the collection
     #[arg(long, value_name = "I/N", value_parser = parse::shard)]
     pub(super) shard: Option<Shard>,
-    /// Compute these documents and store nothing: riposte calls itself so, to see whether it dies in them
+    /// Compute these documents and store nothing. riposte starts itself with this option to find out whether it dies in them
     #[arg(long, value_name = "ID", value_delimiter = ',', hide = true)]
     pub(super) probe: Vec<String>,
-    /// Read documents as frames from stdin and write their evidence as frames to stdout (docs/scale.md); uses one thread by default, no collection and
-    /// no store
+    /// Read documents as frames from stdin, and write their evidence as frames to stdout (docs/scale.md). No collection and no store are used, and
+    /// by default one thread
     #[arg(long, conflicts_with_all = ["evidence", "shard", "probe", "limit", "rehash", "retry"])]
     pub(super) stream: bool,
-    /// Write what is recorded of documents in which riposte died in this way, and compute nothing: for a program that has seen it die in them
+    /// Compute nothing, and write the records of documents in which riposte died in this way. A program that has seen it die uses this
     #[arg(long, value_name = "HOW", requires = "stream", hide = true)]
     pub(super) died: Option<String>,
 }
@@ -281,13 +289,13 @@ pub(super) struct ReadArgs {
     pub(super) images: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    /// OCR model (ppocr-v4 or ocrs), by default the first that is installed
-    #[arg(long, value_name = "NAME")]
+    /// OCR model: ppocr-v4 or ocrs. By default the first that is installed
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) ocr: Option<String>,
-    /// Script that ppocr-v4 reads: latin, or all, with Chinese and what it knows of others. ocrs reads latin alone
-    #[arg(long, value_enum, default_value_t = ScriptArg::Latin)]
+    /// Script that ppocr-v4 reads: latin, or all (Chinese too). ocrs always reads latin
+    #[arg(long, value_enum, default_value_t = ScriptArg::Latin, help_heading = MODELS)]
     pub(super) script: ScriptArg,
-    /// Print the text alone, with an empty line between two blocks, instead of a JSON object for each image
+    /// Print the text instead of a JSON object, with an empty line between two blocks
     #[arg(long)]
     pub(super) text: bool,
 }
@@ -297,17 +305,17 @@ pub(super) struct StanceArgs {
     /// Topic: a question, a motion, a claim or a subject
     #[arg(long, value_name = "TOPIC", conflicts_with = "objects")]
     pub(super) topic: Option<String>,
-    /// Two objects to compare, instead of a topic
+    /// Two objects that the text compares, instead of a topic
     #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"])]
     pub(super) objects: Option<Vec<String>>,
     /// Text whose stance is detected
     #[arg(long, value_name = "TEXT")]
     pub(super) text: Option<String>,
-    /// Many texts (- for stdin), on lines of {"topic": …, "text": …} or {"objects": [first, second], "text": …}, with any "id". Each answer repeats
-    /// the id and the text of its line
+    /// Detect the stances of many texts, from a FILE (- for stdin) with a JSON object per line: {"topic": …, "text": …} or {"objects": [first,
+    /// second], "text": …}, with any "id". Each answer repeats the id and the text of its line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "objects", "text"])]
     pub(super) jsonl: Option<PathBuf>,
-    /// Explain each answer
+    /// Add an explanation to each answer
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]
@@ -322,10 +330,11 @@ pub(super) struct QualityArgs {
     /// Text that is rated
     #[arg(long, value_name = "TEXT")]
     pub(super) text: Option<String>,
-    /// Many texts (- for stdin), on lines of {"topic": …, "text": …}, with any "id". Each answer repeats the id and the text of its line
+    /// Rate many texts, from a FILE (- for stdin) with a JSON object per line: {"topic": …, "text": …}, with any "id". Each answer repeats the id
+    /// and the text of its line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "text"])]
     pub(super) jsonl: Option<PathBuf>,
-    /// Explain each answer
+    /// Add an explanation to each answer
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]
@@ -334,10 +343,10 @@ pub(super) struct QualityArgs {
 
 #[derive(Args)]
 pub(super) struct MergeArgs {
-    /// Evidence store that receives the others, created if necessary; or for an index, a new directory
+    /// Evidence store that receives the shards, created if necessary. For the shards of an index, a new directory
     #[arg(value_name = "INTO")]
     pub(super) into: PathBuf,
-    /// Evidence stores of shards, and directories of Parquet files that riposte-spark has written: evidence, or one index
+    /// Shards: evidence stores, or directories of Parquet files that riposte-spark has written (evidence, or one index)
     #[arg(value_name = "SHARD", required = true)]
     pub(super) shards: Vec<PathBuf>,
 }
@@ -347,26 +356,26 @@ pub(super) struct MergeArgs {
 pub(super) struct ApproachesArgs {
     #[command(subcommand)]
     pub(super) command: Option<ApproachesCommand>,
-    /// Only the systems of this task
+    /// List only the systems of this task
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
-    /// Print each system or approach as a JSON object
+    /// Print a JSON object for each system or approach
     #[arg(long)]
     pub(super) json: bool,
 }
 
 #[derive(Subcommand)]
 pub(super) enum ApproachesCommand {
-    /// Print the file of an approach
+    /// Print the recipe of an approach
     Show {
         /// Name of the approach
         #[arg(value_name = "NAME")]
         name: String,
-        /// Task of the approach, where several tasks have one of this name
+        /// Task of the approach, if approaches to several tasks have this name
         #[arg(long, value_enum)]
         task: Option<Task>,
     },
-    /// Print a commented recipe to start an approach of your own from
+    /// Print a commented recipe, from which a new approach can be written
     New {
         /// Task of the approach
         #[arg(long, value_enum, default_value_t = Task::Controversial)]
@@ -376,55 +385,55 @@ pub(super) enum ApproachesCommand {
 
 #[derive(Args)]
 pub(super) struct InspectArgs {
-    /// Run file (plain or gzipped), or a directory with a run.txt, with NAME= if the report is to name it so
+    /// Run: a file (plain or gzipped), or a directory with a run.txt. NAME= sets the name of the run in the report
     #[arg(value_name = "[NAME=]RUN")]
     pub(super) run: PathBuf,
     /// Directory of the collection that was searched
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
-    /// Directory of the report (or its file, with --single-file); an older report there is replaced
+    /// Directory of the report, or its file with --single-file. An older report there is replaced
     #[arg(short, long, value_name = "PATH", default_value = "out/inspect")]
     pub(super) output: PathBuf,
-    /// Judgements as `evaluate` reads them; may be repeated
+    /// Judgements, in the formats that `riposte evaluate` reads. May be repeated
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(super) qrels: Vec<String>,
-    /// Compare the run with this one: which documents moved, and how the measures changed
+    /// Another run to compare with: the report shows which documents moved, and how the measures changed
     #[arg(long, value_name = "[NAME=]RUN2")]
     pub(super) against: Option<PathBuf>,
-    /// Explanations that --explain wrote for the run, by default explain.jsonl beside it
+    /// Explanations that --explain has written for the run. By default explain.jsonl beside it
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
-    /// Write the whole report into one HTML file
+    /// Write the report as a single HTML file
     #[arg(long)]
     pub(super) single_file: bool,
-    /// Number of documents shown of each list, by default 10 images or 20 texts
+    /// Number of documents that are shown of each list. By default 10 images or 20 texts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) depth: Option<u32>,
-    /// Task that the run is for, by default inferred from the collection
+    /// Task that the run is for. By default inferred from the collection or, if it has images and texts, from the run
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
-    /// Topics (XML, or queries.jsonl of TIREx or BEIR), by default topics.xml, queries.jsonl or queries.xml in the collection
+    /// Topics: XML, or queries.jsonl of TIREx or BEIR. By default topics.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
-    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
+    /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     pub(super) edition: String,
-    /// Evidence store of the images, by default the one that `images` uses
-    #[arg(long, value_name = "FILE")]
+    /// Evidence store of the images. By default the one that `riposte images` uses
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }
 
-/// The models, and how they are computed.
+/// The models, and the numbers in which they compute.
 #[derive(Args, Clone)]
 pub(super) struct ModelsArgs {
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
-    #[arg(long = "models", value_name = "DIR")]
+    /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
+    #[arg(long = "models", value_name = "DIR", help_heading = MODELS)]
     pub(super) dir: Option<PathBuf>,
-    /// Numbers in which models are computed: auto multiplies in int8 where the machine can, float in floats on every machine. What is stored
-    /// stays as it is
-    #[arg(long, value_enum, default_value_t = NumericArg::Auto)]
+    /// Numbers in which models compute: auto is int8 on machines with instructions for it, float is floats on every machine. Stored results stay as
+    /// they are
+    #[arg(long, value_name = "NUMBERS", value_enum, default_value_t = NumericArg::Auto, help_heading = MODELS)]
     pub(super) numeric: NumericArg,
 }
 
@@ -434,14 +443,14 @@ impl ModelsArgs {
     }
 }
 
-/// The numbers that networks may be computed in.
+/// The numbers in which networks compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum NumericArg {
     Auto,
     Float,
 }
 
-/// The numbers that CLIP may be computed in.
+/// The numbers in which CLIP computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ClipPrecision {
     Float,
@@ -466,7 +475,7 @@ impl NumericArg {
     }
 }
 
-/// The script of texts in images.
+/// The script of the text in images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ScriptArg {
     Latin,
@@ -497,7 +506,7 @@ pub(super) enum Task {
 }
 
 impl Task {
-    /// The task's command.
+    /// The name of the task's command.
     pub(super) fn word(self) -> &'static str {
         self.text().map_or("images", TextTask::word)
     }

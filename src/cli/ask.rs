@@ -1,7 +1,7 @@
-//! `ask`: answers a question of one's own, without a file of topics.
+//! `ask`: answers a question without a file of topics.
 //!
-//! The question becomes a topic, which is ranked as `images`, `controversial`, `comparative` or `rank` would; what these write is read again
-//! and shown in the terminal. So an answer is that of a run.
+//! The question becomes a topic of a run of `images`, `controversial`, `comparative` or `rank`. The files of this run are read again and shown in
+//! the terminal, so an answer is the same as in a run.
 
 mod answer;
 
@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 use super::args::{
     CacheArgs, ClipPrecision, ComparativeArgs, ControversialArgs, ExtractionArgs, INPUT,
-    ImagesArgs, IndexingArgs, InspectArgs, MetadataArgs, ModelsArgs, ScriptArg, THREADS, Task,
-    TextArgs,
+    ImagesArgs, IndexingArgs, InspectArgs, MetadataArgs, ModelsArgs, STORAGE, ScriptArg, THREADS,
+    Task, TextArgs,
 };
 use super::files::{decode, evidence_store, write_atomically};
 use super::inspect::{DEBATE_FILE, EXPLANATIONS};
@@ -43,53 +43,52 @@ pub(super) struct AskArgs {
     /// Question, such as "Should the voting age be lowered?"
     #[arg(value_name = "QUESTION", required = true)]
     pub(super) question: Vec<String>,
-    /// Directory of the collection: images, arguments, passages or other documents. With images and args-me.json, both answer
+    /// Directory of the collection: images, arguments, passages or other documents. If it has images and args-me.json, both answer
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
-    /// Arguments in the args.me format, which answer together with the images
+    /// Arguments in the format of args.me, which answer together with the images
     #[arg(long, value_name = "FILE")]
     pub(super) arguments: Option<PathBuf>,
-    /// Task whose documents answer, by default inferred from the collection
+    /// Task whose documents answer. By default inferred from the collection
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
-    /// Approach: a name that `riposte approaches` lists, or a file that ends in .toml
+    /// Approach: a name that `riposte approaches` lists, or a .toml file
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: String,
-    /// Number of images on each side, or of texts; there are at most 10 images, and 5 arguments on a side
+    /// Number of arguments and of images on each side (at most 5 and 10), or of texts
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) number: u32,
     /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
-    /// Write the report, and open it in the browser
+    /// Write the report and open it in the browser
     #[arg(long)]
     pub(super) open: bool,
     /// Print the answer as a JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Evidence store of the images, by default a file for this collection in the user's cache directory
-    #[arg(long, value_name = "FILE")]
+    /// Evidence store of the images, an SQLite file. By default a file for this collection in the cache directory
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,
-    /// Directory for text indexes and model outputs, by default the user's cache directory
-    #[arg(long, value_name = "DIR")]
+    /// Directory for text indexes and model outputs. By default the cache directory
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     pub(super) index: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    /// Number of threads, by default one per core
-    #[arg(long, value_name = "N", env = THREADS)]
+    /// Number of threads. By default one per core
+    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
     /// Print only the answer, notes, faults and errors
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
-/// The id of the topic. No collection has a topic of this id, so nothing that a collection says of its own topics (ranks in a crawl) counts for
-/// the question.
+/// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
 const TOPIC: &str = "asked";
 
-/// The file of the topic, and the directory of the report, beside the run.
+/// Names of the file of the topic and of the directory of the report, beside the run.
 const TOPICS_FILE: &str = "topics.jsonl";
 const REPORT: &str = "report";
 
@@ -114,7 +113,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     let task = task_of(args.task, &args.input)?;
     ensure!(
         args.arguments.is_none() || task == Task::Images,
-        "--arguments answer together with images, and {} is asked for other documents",
+        "--arguments answer together with images, and {} has other documents",
         args.input.display()
     );
     let place = Place::new(args)?;
@@ -153,7 +152,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
 
 /// The directory of the run.
 enum Place {
-    /// One that the user has named, or a new one that stays because a browser reads it.
+    /// The one that the user has named, or a new one that is kept because a browser reads it.
     Kept(PathBuf),
     Temporary(TempDir),
 }
@@ -193,7 +192,7 @@ impl Run<'_> {
     /// The arguments that answer together with the images, if there are any.
     fn arguments(&self) -> Option<PathBuf> {
         let own = self.args.input.join(ARGUMENTS);
-        // --task images asks for images alone
+        // with --task images, only images answer
         let own = (self.args.task.is_none() && own.is_file()).then_some(own);
         self.args.arguments.clone().or(own)
     }
@@ -302,7 +301,7 @@ impl Run<'_> {
             edition: "2022".to_owned(),
             evidence: self.args.evidence.clone(),
             indexing: IndexingArgs {
-                // the path of the report is no part of the answer
+                // the answer must not contain the path of the report
                 quiet: true,
                 ..self.indexing()
             },
@@ -340,7 +339,7 @@ impl Run<'_> {
         )?;
         let store = match evidence.is_file() {
             true => Some(Store::open_to_read(&evidence)?),
-            // where nothing can be written, the run's evidence was temporary
+            // if the cache could not be written, the evidence of the run was temporary
             false => None,
         };
         let collection = ImageCollection::open(&self.args.input)?;
@@ -358,8 +357,9 @@ impl Run<'_> {
             if let Some(sheet) = &sheet {
                 images.iter_mut().for_each(|image| image.illustrate(sheet));
             }
+            let arguments = sheet.as_ref().map(|sheet| self.arguments_of(sheet, stance));
             sides.push(Side {
-                arguments: sheet.as_ref().map(|sheet| arguments_of(sheet, stance)),
+                arguments,
                 images: Some(images),
                 ..Side::new(self.question, stance)
             });
@@ -369,18 +369,29 @@ impl Run<'_> {
 
     fn answer_of_arguments(&self) -> Result<Answer> {
         let sheet = self.sheet()?.context("the run has no debate sheet")?;
-        let sides = Stance::BOTH.map(|stance| {
-            let mut arguments = arguments_of(&sheet, stance);
-            arguments.truncate(self.number());
-            Side {
-                arguments: Some(arguments),
-                ..Side::new(self.question, stance)
-            }
+        let sides = Stance::BOTH.map(|stance| Side {
+            arguments: Some(self.arguments_of(&sheet, stance)),
+            ..Side::new(self.question, stance)
         });
         Ok(Answer {
             undecided: Some(sheet.undecided),
             ..Answer::of_sides(self.question, sides.into())
         })
+    }
+
+    /// The first arguments of a side.
+    fn arguments_of(&self, sheet: &DebateSheet, stance: Stance) -> Vec<Argument> {
+        let arguments = sheet.arguments_of(stance).take(self.number());
+        let argument = |argument: &sheets::DebateArgument| Argument {
+            id: argument.argument.0.clone(),
+            rank: argument.rank,
+            score: argument.score,
+            stance: argument.stance,
+            conclusion: argument.conclusion.clone(),
+            text: argument.quote.clone(),
+            repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
+        };
+        arguments.map(argument).collect()
     }
 
     fn answer_of_texts(&self, task: TextTask) -> Result<Answer> {
@@ -420,7 +431,7 @@ impl Run<'_> {
     }
 }
 
-/// Removes what an earlier question has left in the user's directory.
+/// Removes a file that an earlier question has left in the user's directory.
 fn remove_older(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -474,21 +485,7 @@ fn image(
     })
 }
 
-fn arguments_of(sheet: &DebateSheet, stance: Stance) -> Vec<Argument> {
-    let arguments = sheet.arguments_of(stance);
-    let argument = |argument: &sheets::DebateArgument| Argument {
-        id: argument.argument.0.clone(),
-        rank: argument.rank,
-        score: argument.score,
-        stance: argument.stance,
-        conclusion: argument.conclusion.clone(),
-        text: argument.quote.clone(),
-        repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
-    };
-    arguments.map(argument).collect()
-}
-
-/// The text that has the most different words of the question; the first of several, and an empty one if there is none.
+/// The text with the most different words of the question, the first of several; an empty one if there is no text.
 fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
     let mut best: Option<(usize, T)> = None;
     for text in texts {
@@ -500,7 +497,7 @@ fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &
     best.map(|(_, text)| text).unwrap_or_default()
 }
 
-/// Opens a page in the user's browser: the program that $BROWSER names, or else the one of the system.
+/// Opens a page in the browser that $BROWSER names, or in that of the system.
 ///
 /// # Errors
 /// There is no such program, or it cannot open the page.
@@ -520,7 +517,7 @@ fn show(page: &Path) -> Result<()> {
     let mut child = started.with_context(|| {
         format!("cannot start {name} to open the report; $BROWSER names another program")
     })?;
-    // if a browser is running already, this process hands it the page and ends; otherwise it is the browser, and is not waited for
+    // the process ends at once if a browser is already running, and is the browser otherwise; then it is not waited for
     std::thread::sleep(std::time::Duration::from_millis(300));
     match child.try_wait() {
         Ok(Some(status)) if !status.success() && !cfg!(windows) => {

@@ -1,4 +1,4 @@
-//! `cache`: lists and removes what riposte has stored in the cache directory.
+//! `cache`: lists and removes the contents of the cache directory.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ use crate::trec::escaped;
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {
-    /// List what is stored: kind, size, when it was last used, collection and name
+    /// List the entries of the cache: kind, size, time of last use, collection and name
     List(ListArgs),
-    /// Remove what is stored; what another process uses stays, and so does what is not riposte's
+    /// Remove entries from the cache, except those in use by another process and files that are not riposte's
     Clear(ClearArgs),
 }
 
@@ -35,18 +35,18 @@ pub(super) struct ListArgs {
 
 #[derive(Args)]
 pub(super) struct ClearArgs {
-    /// What is removed, by default everything: names as `riposte cache list` prints them, names or paths of collections, or kinds (such as "index")
+    /// Entries to remove: names that `riposte cache list` prints, names or paths of collections, or kinds (such as "index"). By default all
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
     cache: CacheArgs,
-    /// Remove only what was not used for this time, such as 12h, 30d or 8w
+    /// Remove only entries that were not used for this time, such as 12h, 30d or 8w
     #[arg(long, value_name = "AGE", value_parser = parse::age)]
     older_than: Option<Duration>,
-    /// Print what would be removed, and remove nothing
+    /// Only print what would be removed
     #[arg(long)]
     dry_run: bool,
-    /// Remove without a question
+    /// Remove without asking
     #[arg(short, long)]
     yes: bool,
 }
@@ -59,8 +59,8 @@ pub fn cache(command: &CacheCommand) -> Result<u8> {
     }
 }
 
-/// The directories in which things are stored, with what is in them: the chosen one, or else the user's cache directory and the one that takes its place where it
-/// cannot be written.
+/// The cache directories with their entries: the chosen one, or else the user's cache directory and the one that replaces it if it cannot be
+/// written.
 fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, Listed)>> {
     let mut directories: Vec<PathBuf> = cache_directory(args.dir.as_deref()).into_iter().collect();
     if args.dir.is_none() {
@@ -231,7 +231,7 @@ fn name(entry: &Entry) -> String {
 fn confirm(question: &str) -> Result<bool> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        bail!("nothing is removed: give --yes, because nobody can be asked here");
+        bail!("nothing is removed: there is no terminal to ask on, so give --yes");
     }
     let _ = write!(std::io::stderr(), "{question} [y/N] ");
     let mut answer = String::new();

@@ -1,5 +1,5 @@
-//! riposte.toml: defaults of options, and what the metadata of runs say of their makers. A typed option goes before the
-//! environment, and the environment before this file.
+//! riposte.toml: defaults of options, and fields of the metadata of runs. Typed options override the environment, and the environment overrides
+//! this file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,10 +23,10 @@ use crate::task::recipe;
 use crate::trec::escaped;
 use crate::weights::Models;
 
-/// The name of the file, in the working directory and in riposte's directory among the user's configurations.
+/// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
 
-/// The name of the file in earlier builds, where it had only what the metadata of runs say of their makers.
+/// The name of the file in earlier builds, where it had only fields of metadata.
 const FORMER_FILE: &str = "config.toml";
 
 /// The environment variable that names the file.
@@ -35,14 +35,14 @@ const VARIABLE: &str = "RIPOSTE_CONFIG";
 /// Maximum size of a configuration in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The options that a configuration has defaults for, by their names on the command line and in the file, each with its environment variable.
+/// The options that a configuration has defaults for: their names on the command line and in the file, and their environment variables.
 const OPTIONS: [(&str, &str); 3] = [("threads", THREADS), ("cache", CACHE), ("tag", TAG)];
 
 /// The options of all commands.
 #[derive(Args)]
 pub(super) struct ConfigurationArgs {
-    /// Configuration, instead of riposte.toml in the working directory or else in riposte's directory among the user's configurations.
-    /// $RIPOSTE_CONFIG names one, too
+    /// Configuration file. By default $RIPOSTE_CONFIG, riposte.toml in the working directory, or riposte/riposte.toml in the user's configuration
+    /// directory
     #[arg(
         long,
         value_name = "FILE",
@@ -50,7 +50,7 @@ pub(super) struct ConfigurationArgs {
         help_heading = "Configuration"
     )]
     config: Option<PathBuf>,
-    /// Use no configuration
+    /// Use no configuration file
     #[arg(
         long,
         global = true,
@@ -94,7 +94,7 @@ struct Contents {
 }
 
 fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
-    // an i64, so that a negative number is refused in the same words
+    // an i64, so that a negative number gets the same message
     let threads = i64::deserialize(from)?;
     match usize::try_from(threads) {
         Ok(threads) if threads > 0 => Ok(Some(threads)),
@@ -115,7 +115,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// Finds and reads the configuration. `None` if there is none, or none is wanted.
+    /// Finds and reads the configuration. `None` if there is none, or with --no-config.
     ///
     /// # Errors
     /// The file cannot be read, or something in it is unknown or wrong.
@@ -134,7 +134,7 @@ impl Configuration {
             let former = dir.join(FORMER_FILE);
             if file.is_none() && former.exists() {
                 say!(
-                    "note: {} is not read: it is called {FILE} now",
+                    "note: {} is not read: the file is now called {FILE}",
                     former.display()
                 );
             }
@@ -192,7 +192,7 @@ impl Configuration {
             .collect()
     }
 
-    /// Those options of the typed command whose values come from the file.
+    /// The options of the typed command whose values come from the file.
     fn used(&self, command: &ArgMatches) -> BTreeMap<String, String> {
         let options = self.options().into_iter();
         let used = options.filter(|(name, _)| {
@@ -203,12 +203,12 @@ impl Configuration {
             .collect()
     }
 
-    /// What the metadata of a run say of its makers and of this configuration. `command` is the command that was typed.
+    /// The fields of a run's metadata that come from this configuration. `command` is the typed command.
     pub fn metadata(&self, command: &ArgMatches) -> Config {
         let name = self.path.file_name().unwrap_or_default();
         let mut options = self.used(command);
         if let Some(cache) = options.get_mut("cache") {
-            // directories may tell who the user is
+            // the path of a directory could reveal the user
             let name = Path::new(cache).file_name().unwrap_or_default();
             *cache = name.to_string_lossy().into_owned();
         }
@@ -224,9 +224,9 @@ impl Configuration {
         }
     }
 
-    /// Says that the configuration is used, unless the command was told to be quiet or uses nothing of it.
+    /// Says which values of the configuration are used, unless there are none or with --quiet.
     pub fn announce(&self, command: &ArgMatches) {
-        // Ok: the command can be told to be quiet
+        // Ok: the command has --quiet
         let quiet = command.try_get_one::<bool>("quiet");
         let mut uses: Vec<String> = self
             .used(command)
@@ -254,13 +254,13 @@ fn absolute(path: &Path, file: &Path) -> Result<PathBuf> {
     }
     let dir = std::path::absolute(file)?;
     match dir.parent() {
-        // without the dots in between
+        // without dots in the path
         Some(dir) => Ok(dir.join(path).components().collect()),
         None => bail!("{} is in no directory", file.display()),
     }
 }
 
-/// `riposte config`: prints the file that is used, and the values in force with their sources.
+/// `riposte config`: prints the path of the file, and the values in force with their sources.
 pub(super) fn config(
     args: &ConfigArgs,
     configuration: Option<&Configuration>,
@@ -340,11 +340,11 @@ pub(super) fn config(
     Ok(0)
 }
 
-/// What an option without a value means.
+/// The meaning of an option without a value.
 fn unset(name: &str) -> &'static str {
     match name {
         "threads" => "one per core",
-        "tag" => "riposte, or riposte-NAME for another approach",
+        "tag" => "riposte, or riposte-NAME for the approach NAME",
         _ => "unknown",
     }
 }

@@ -1,5 +1,5 @@
-//! What differs between the years of the image task: the form of the lists, the default approach, the name of the run's file, and the images
-//! that may be listed.
+//! Differences between the years of the image task: the form of the lists, the default approach, the name of the run's file, and the images that
+//! can be listed.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,8 @@ use crate::trec::{DocId, escaped};
 pub(super) struct Edition(u32);
 
 impl Edition {
-    /// The year that the user has named. If none is named, it follows from the topics: claims with premises are of 2024, other claims of 2025,
-    /// and questions of 2022, whose rules are those of 2023.
+    /// The year that the user has named, or the year of the topics: claims with premises are of 2024, other claims of 2025, and questions of 2022
+    /// (2023 has the same rules).
     pub fn of(named: Option<u32>, topics: &[Topic]) -> Edition {
         let has_premise = |topic: &Topic| {
             let argument = topic.argument.as_ref();
@@ -38,7 +38,7 @@ impl Edition {
         self.0
     }
 
-    /// What the lab calls the collection of the year.
+    /// The name of the year's collection.
     pub fn collection(self) -> String {
         format!("Touché {}, image retrieval for arguments", self.0)
     }
@@ -58,7 +58,7 @@ impl Edition {
         }
     }
 
-    /// Whether a run says why an image conveys a claim.
+    /// Whether a run contains rationales: why an image conveys a claim.
     pub fn has_rationales(self) -> bool {
         self.0 == 2024
     }
@@ -71,19 +71,19 @@ impl Edition {
         }
     }
 
-    /// The approaches that the user has named or, if none is, the default one of the year.
+    /// The approaches that the user has named, or the default approach of the year.
     ///
     /// # Errors
-    /// The lists of one of them have the form of other years.
+    /// An approach makes lists in the form of other years.
     pub fn approaches(self, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
         let (default, theirs) = match self.form() {
             Form::Stances => (
                 "riposte",
-                "one list for each claim, and not the lists for and against it of this year",
+                "one list for each claim, and this year needs lists for and against it",
             ),
             Form::Claims => (
                 "riposte-claims",
-                "lists for and against a claim, and not the one list of this year",
+                "lists for and against a claim, and this year needs a single list",
             ),
         };
         if named.is_empty() {
@@ -92,7 +92,7 @@ impl Edition {
         let other = named.iter().find(|approach| approach.form != self.form());
         if let Some(ImageApproach { name, .. }) = other {
             bail!(
-                "the approach {name} makes {theirs} (--edition {}): {default} is one that does",
+                "the approach {name} makes {theirs} (--edition {}): {default} makes these",
                 self.0
             );
         }
@@ -100,17 +100,17 @@ impl Edition {
     }
 }
 
-/// The topics of a run, and the images that may be listed for each.
+/// The topics of a run, and the images that can be listed for each.
 pub(super) struct Asked {
     pub topics: Vec<Topic>,
     /// `None` for all images.
     pub candidates: Option<Candidates>,
-    /// Whether a file was broken in part.
+    /// Whether parts of a file are broken.
     pub has_faults: bool,
 }
 
 impl Asked {
-    /// Reads the topics, and the candidates if there is a file of them. Prints what in the files is broken.
+    /// Reads the topics, and the candidates if there is a file of them. Prints broken parts of the files.
     ///
     /// # Errors
     /// A file cannot be read, or none of its topics can.
@@ -158,14 +158,11 @@ impl Asked {
         let wanted = candidates.documents();
         ensure!(
             !wanted.is_empty(),
-            "none of the images that are to be ranked again is in the collection"
+            "the collection has none of the candidates (the images to re-rank)"
         );
-        say!(
-            "note: only {} images are ranked, those that are to be ranked again",
-            wanted.len()
-        );
+        say!("note: only the {} candidates are ranked", wanted.len());
         if missing > 0 {
-            say!("note: {missing} more that are to be ranked again are not in the collection");
+            say!("note: {missing} more candidates are not in the collection");
         }
         let wanted: Vec<DocId> = wanted.into_iter().cloned().collect();
         collection.retain(&wanted);
@@ -173,7 +170,7 @@ impl Asked {
     }
 }
 
-/// The file that the user has named, or else that of the collection.
+/// The file that the user has named, or that of the collection.
 fn candidates_file(named: Option<&Path>, input: &Path) -> Option<PathBuf> {
     let own = || {
         let mut files = ["rerank.jsonl", "rerank.jsonl.gz"]

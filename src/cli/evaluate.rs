@@ -1,4 +1,4 @@
-//! `evaluate`: measures runs against judgements, and compares the runs.
+//! `evaluate`: measures runs by judgements, and compares the runs.
 
 mod typed;
 
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::files::{
-    JudgementsFile, check_distinct, check_writable, read_judgements, read_run, say_line_errors,
+    JudgementsFile, check_distinct, check_writable, read_judgements, read_run, say_broken_lines,
 };
 use super::{print, terminal};
 use crate::judge::compare::{Table, interval};
@@ -31,7 +31,10 @@ pub(super) use typed::EvaluateArgs;
 /// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
 
-/// Judgements, the name under which they are shown, and the measures that are computed from them.
+/// The meaning of the rows "at most" of a table.
+const AT_MOST: &str = "at most: the best that a run can reach, because some topics have fewer relevant images than places";
+
+/// Judgements, their name in tables, and the measures that are computed from them.
 struct Judgements {
     name: String,
     qrels: Qrels,
@@ -45,6 +48,8 @@ struct EvaluatedRun {
     bytes: Vec<u8>,
     /// The values of each measure, in the order of the judgements and their measures.
     values: Vec<Values>,
+    /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
+    attainable: Vec<Option<f64>>,
     details: Vec<Detail>,
     errors: Vec<LineError>,
     remarks: Vec<String>,
@@ -52,14 +57,14 @@ struct EvaluatedRun {
     is_empty: bool,
 }
 
-/// What is printed besides the values of the measures.
+/// Results that are printed in addition to the values of the measures.
 enum Detail {
     Images(ImageEvaluation),
     Stances {
         qrels: String,
-        /// Over all results.
+        /// Of all results.
         all: Confusion,
-        /// Over the first five results of each topic.
+        /// Of the first five results of each topic.
         first: Confusion,
     },
 }
@@ -96,7 +101,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         .map(|(run, name)| EvaluatedRun::read(run, name, &judgements, edition))
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
-        say_line_errors(&run.path, &run.errors);
+        say_broken_lines(&run.path, &run.errors);
         for remark in &run.remarks {
             say!(
                 "{}: {}",
@@ -165,7 +170,7 @@ fn choose_measures(judgements: &mut [Judgements], chosen: &[TypedMeasure]) -> Re
     Ok(())
 }
 
-/// The name of each run: the one that it was given, or else that of its file.
+/// The name of each run: the given one, or that of its file.
 fn named(runs: &[NamedRun]) -> Vec<String> {
     let paths: Vec<PathBuf> = runs.iter().map(|run| run.path.clone()).collect();
     let names = runs.iter().zip(run_names(&paths));
@@ -174,7 +179,7 @@ fn named(runs: &[NamedRun]) -> Vec<String> {
         .collect()
 }
 
-/// The file names of the runs, or as many components of their paths as make them distinct.
+/// The file names of the runs, or the last components of their paths that make them distinct.
 pub(super) fn run_names(runs: &[PathBuf]) -> Vec<String> {
     let depth = runs.iter().map(|run| run.components().count()).max();
     let last_components = |run: &PathBuf, count: usize| {
@@ -207,6 +212,7 @@ impl EvaluatedRun {
             path,
             bytes: Vec::new(),
             values: Vec::new(),
+            attainable: Vec::new(),
             details: Vec::new(),
             errors: Vec::new(),
             remarks: Vec::new(),
@@ -255,11 +261,13 @@ impl EvaluatedRun {
         Ok(evaluated)
     }
 
-    /// Returns the number of topics that were not judged, as do the other two.
+    /// Adds the values of the measures. Returns the number of topics without judgements, as do the next two methods.
     fn add_images(&mut self, evaluation: ImageEvaluation, judgements: &Judgements) -> usize {
         for measure in &judgements.measures {
             if let Measure::Image(measure) = measure {
                 self.values.push(evaluation.measure(measure));
+                let most = evaluation.attainable(measure).all();
+                self.attainable.push((most < 1.0).then_some(most));
             }
         }
         let topics = evaluation.topics.values();
@@ -272,6 +280,7 @@ impl EvaluatedRun {
         for measure in &judgements.measures {
             if let Measure::Graded(measure) = measure {
                 self.values.push(run.measure(qrels, measure));
+                self.attainable.push(None);
             }
         }
         run.unjudged_topics(|topic| qrels.contains_key(topic))
@@ -286,6 +295,7 @@ impl EvaluatedRun {
         for measure in &judgements.measures {
             if let Measure::Stance(measure) = measure {
                 self.values.push(run.measure_stances(qrels, measure));
+                self.attainable.push(None);
             }
         }
         let sum = |cutoff| {
@@ -343,11 +353,6 @@ fn print_runs(
         return Ok(());
     }
     let several = judgements.len() > 1;
-    let (mut rows, mut details) = (Vec::new(), Vec::new());
-    for run in runs {
-        details.push(run.details);
-        rows.push((run.name, run.values));
-    }
     let mut table = Table {
         columns: columns
             .iter()
@@ -359,24 +364,35 @@ fn print_runs(
                 }
             })
             .collect(),
-        rows,
+        rows: Vec::new(),
+        attainable: Vec::new(),
     };
+    let mut details = Vec::new();
+    for run in runs {
+        details.push(run.details);
+        table.attainable.push(run.attainable);
+        table.rows.push((run.name, run.values));
+    }
     if default_measures {
         leave_out_repeated(&mut table, judgements);
+    }
+    let is_limited = table.attainable.iter().flatten().any(Option::is_some);
+    if !is_limited {
+        table.attainable.clear();
     }
     let show = |table: &dyn fmt::Display| match terminal::has_colours() {
         true => format!("{table:#width$}"),
         false => format!("{table:width$}"),
     };
     print(&show(&table))?;
+    if is_limited {
+        print(&terminal::wrapped(AT_MOST, 0))?;
+    }
     if args.ci {
         print(&format_args!("\n{}", show(&table.intervals())))?;
     }
     if table.rows.len() > 1 {
         print(&format_args!("\n{}", show(&table.differences())))?;
-    }
-    for line in attainable_lines(judgements, &table, &details) {
-        print(&format_args!("{line}\n"))?;
     }
     let detailed = table.rows.len() <= DETAILED_RUNS;
     for ((name, _), details) in table.rows.iter().zip(details).filter(|_| detailed) {
@@ -398,52 +414,8 @@ fn print_runs(
     Ok(())
 }
 
-/// What runs can reach by the judgements of images, where these have fewer relevant images than places: one line, or one for each run if
-/// the runs differ in that.
-fn attainable_lines(
-    judgements: &[Judgements],
-    table: &Table,
-    details: &[Vec<Detail>],
-) -> Vec<String> {
-    let measures = judgements.iter().flat_map(|j| &j.measures);
-    let measures: Vec<&Measure> = measures
-        .filter(|m| matches!(m, Measure::Image(_)))
-        .filter(|m| table.columns.iter().any(|c| c.ends_with(&m.to_string())))
-        .collect();
-    let of_run = |details: &Vec<Detail>| {
-        let evaluation = details.iter().find_map(|detail| match detail {
-            Detail::Images(evaluation) => Some(evaluation),
-            Detail::Stances { .. } => None,
-        })?;
-        let most = measures.iter().filter_map(|measure| match measure {
-            Measure::Image(image) => Some((measure, evaluation.attainable(image).all())),
-            _ => None,
-        });
-        let limited = most.filter(|(_, most)| *most < 1.0);
-        let limited: Vec<String> = limited
-            .map(|(measure, most)| format!("{measure} {most:.4}"))
-            .collect();
-        (!limited.is_empty()).then(|| limited.join(", "))
-    };
-    let of_runs: Vec<Option<String>> = details.iter().map(of_run).collect();
-    let names = table.rows.iter().map(|(name, _)| name);
-    let all_equal = of_runs.windows(2).all(|pair| pair[0] == pair[1]);
-    let why = "some topics have fewer relevant images than places";
-    names
-        .zip(of_runs)
-        .take(if all_equal { 1 } else { usize::MAX })
-        .filter_map(|(name, most)| {
-            let most = most?;
-            Some(if all_equal {
-                format!("\nat most {most}: {why}")
-            } else {
-                format!("\n{name}: at most {most}: {why}")
-            })
-        })
-        .collect()
-}
-
-/// Leaves out the measures of images over all judged topics if the runs have all of these: they are those over the topics of the runs.
+/// Leaves out the measures of images over all judged topics if the runs have all of these topics: then they equal the measures over the topics of the
+/// runs.
 fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
     let measures = judgements.iter().flat_map(|judgements| {
         let own = judgements.measures.iter();
@@ -468,6 +440,9 @@ fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
     table.columns = kept.iter().map(|at| table.columns[*at].clone()).collect();
     for (_, values) in &mut table.rows {
         *values = kept.iter().map(|at| values[*at].clone()).collect();
+    }
+    for attainable in &mut table.attainable {
+        *attainable = kept.iter().map(|at| attainable[*at]).collect();
     }
 }
 

@@ -1,4 +1,4 @@
-//! `export`: a run or the evidence in formats that other programs read.
+//! `export`: writes a run or the evidence in formats that other programs read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
-use super::args::{CacheArgs, INPUT};
+use super::args::{CacheArgs, INPUT, STORAGE};
 use super::evaluate::edition;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run,
-    say_line_errors, write_atomically,
+    say_broken_lines, write_atomically,
 };
 use super::print;
 use super::progress::{EventPrinter, StageProgress};
@@ -23,27 +23,27 @@ use crate::trec::{Stance, TopicId, escaped};
 
 #[derive(Subcommand)]
 pub(super) enum ExportCommand {
-    /// Write an image run as plain TREC runs with a query for each topic and stance (34-PRO), and judgements to match
+    /// Write an image run as TREC runs with a query for each topic and stance (34-PRO), and judgements for these queries
     Run(ExportRunArgs),
-    /// Write the evidence about a collection of images as Parquet files, one for each table
+    /// Write the evidence of an image collection as Parquet files, one for each table
     Evidence(ExportEvidenceArgs),
 }
 
 #[derive(Args)]
 pub(super) struct ExportRunArgs {
-    /// Image run (plain or gzipped), or a directory with a run.txt
+    /// Image run: a file (plain or gzipped) or a directory with a run.txt
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Output directory, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Judgements of images, which are written with the queries of the runs, too
+    /// Judgements of images; they are written for the same queries
     #[arg(long, value_name = "QRELS")]
     qrels: Option<String>,
-    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
+    /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     edition: String,
-    /// Write the judgements of all judged topics instead of those of the topics in the run: topics that the run leaves out count as 0
+    /// Write the judgements of all topics, and not only of those in the run. Topics that the run leaves out then count as 0
     #[arg(long, requires = "qrels")]
     all_judged: bool,
 }
@@ -53,8 +53,8 @@ pub(super) struct ExportEvidenceArgs {
     /// Directory of the collection
     #[arg(short, long = "input", value_name = "DIR", env = INPUT, required_unless_present = "evidence")]
     input: Option<PathBuf>,
-    /// Evidence store, by default the one that `images` uses
-    #[arg(long, value_name = "FILE")]
+    /// Evidence store. By default the one that `riposte images` uses
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     evidence: Option<PathBuf>,
     #[command(flatten)]
     cache: CacheArgs,
@@ -87,7 +87,7 @@ pub fn export(command: &ExportCommand) -> Result<u8> {
 fn export_run(args: &ExportRunArgs) -> Result<u8> {
     let (path, bytes) = read_run(&args.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
-    say_line_errors(&path, &errors);
+    say_broken_lines(&path, &errors);
     ensure!(
         !lines.is_empty(),
         "there is no line of an image run (topic PRO|CON image rank score tag) in {}",
@@ -153,19 +153,19 @@ fn topics<'a>(
     note(
         "topics",
         partial.copied(),
-        "without a PRO or a CON list, which counts as 0: ranx needs make_comparable=True",
+        "without a PRO or a CON list: it counts as 0, and ranx needs make_comparable=True",
     );
     if all_judged {
         note(
             "topics",
             in_run.difference(&judged).copied(),
-            "of the run without judgements, which evaluators leave out",
+            "of the run without judgements: evaluators leave them out",
         );
     } else {
         note(
             "topics",
             judged.difference(&in_run).copied(),
-            "with judgements that are not in the run, and left out as in the official measures (--all-judged counts them as 0)",
+            "with judgements that are not in the run: they are left out, as in the official measures (--all-judged counts them as 0)",
         );
     }
     topics.clone()
@@ -174,23 +174,23 @@ fn topics<'a>(
 fn note_changes(plain: &PlainRun) {
     if plain.repeated > 0 {
         say!(
-            "note: {} lines repeat an image of their list and are left out: `riposte evaluate` counts each of them, so figures can differ",
+            "note: {} lines repeat an image of their list and are left out. `riposte evaluate` counts each of them, so figures can differ",
             plain.repeated
         );
     }
     note(
         "lists",
         plain.rescored.iter(),
-        "whose scores do not strictly decrease with the ranks, as 32-bit floats: new scores count down to 1",
+        "whose scores do not strictly decrease with the ranks (as 32-bit floats): they get new scores that count down to 1",
     );
     if plain.retagged {
-        say!("note: blanks in the run's tag become _");
+        say!("note: blanks in the run's tag are replaced by _");
     }
 }
 
 fn note_unjudged(unjudged: &[TopicId]) {
     let what = format!(
-        "without judgements, for which {NO_JUDGEMENT} stands in the files, so that they count as 0"
+        "without judgements: the files have {NO_JUDGEMENT} for them, so that they count as 0"
     );
     note("topics", unjudged.iter(), &what);
 }
@@ -212,7 +212,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let evidence = match (&args.evidence, &args.input) {
         (Some(file), _) => file.clone(),
         (None, Some(input)) => evidence_store(None, input, &args.cache)?,
-        (None, None) => bail!("name a collection (-i) or an evidence store (--evidence)"),
+        (None, None) => bail!("give a collection (-i) or an evidence store (--evidence)"),
     };
     ensure!(
         evidence.is_file(),
@@ -224,7 +224,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
         .collect();
     let outputs: Vec<(&str, &Path)> = names.iter().map(|path| ("-o", path.as_path())).collect();
     check_distinct(&outputs, &[&evidence])?;
-    // a store that is being written is waited for, and cannot be written meanwhile
+    // waits for a process that writes the store, and keeps others from writing it
     let mut printer = EventPrinter::new(args.quiet);
     let store = open_store_or_read(&evidence, &mut |event| printer.print(event))?;
     let mut progress = StageProgress::new("rows exported", 0, args.quiet);

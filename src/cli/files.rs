@@ -1,4 +1,4 @@
-//! Default paths, and reading and writing of the files that users name.
+//! Default paths, and reading and writing of files that users name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,13 @@ use crate::trec::qrels::{self, GradedQrels, Qrels};
 use crate::trec::topic::Topic;
 use crate::trec::{LineError, escaped};
 
-/// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth.
+/// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
 pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
 
-/// The names of a collection's own file of topics, in the order in which they are looked for: the lab's, then those of TIREx and BEIR.
+/// Number of broken lines of a file that are printed. A run of another task has hundreds.
+const PRINTED_LINES: usize = 10;
+
+/// The names of a collection's own file of topics, in the order in which they are tried: those of the lab, then those of TIREx and BEIR.
 const TOPICS: [&str; 5] = [
     "topics.xml",
     "arguments.xml",
@@ -32,22 +35,41 @@ pub(super) fn own_topics(collection: &Path) -> Option<PathBuf> {
     files.find(|file| file.exists())
 }
 
-/// Reads the topics in `file`, or else those of the collection ([`own_topics`]). Prints what in it is broken.
+/// Reads the topics in `file`, or those of the collection ([`own_topics`]). Prints broken topics.
 pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
     let own = || own_topics(collection).unwrap_or_else(|| collection.join(TOPICS[0]));
     let path = file.map_or_else(own, Path::to_owned);
     let mut read = collection::read_topics_with_faults(&path)?;
-    for fault in &read.faults {
+    for fault in read.faults.iter().take(PRINTED_LINES) {
         say!("{fault}");
     }
+    say_more(&path, read.faults.len());
     if file.is_none() {
         keep_tested(&mut read.topics, collection)?;
     }
     Ok(read)
 }
 
-/// Leaves out the queries that are not in the collection's `qrels/test.tsv`, if it has one. BEIR has the queries of training and of tests in
-/// one file, and evaluates those of the tests.
+/// Prints the lines of a file that cannot be read: the first ones, and the number of the others.
+pub(super) fn say_broken_lines(path: &Path, errors: &[LineError]) {
+    for error in errors.iter().take(PRINTED_LINES) {
+        say!("{}: {error}", escaped(&path.to_string_lossy()));
+    }
+    say_more(path, errors.len());
+}
+
+/// Prints how many broken lines of a file have not been printed.
+fn say_more(path: &Path, count: usize) {
+    if let Some(more @ 1..) = count.checked_sub(PRINTED_LINES) {
+        say!(
+            "{}: {more} more lines cannot be read",
+            escaped(&path.to_string_lossy())
+        );
+    }
+}
+
+/// Leaves out the queries that are not in the collection's `qrels/test.tsv`, if it has one. BEIR has queries for training and for tests in one
+/// file, and evaluates those for tests.
 fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
     let path = collection.join("qrels/test.tsv");
     if !path.is_file() {
@@ -61,18 +83,18 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
         topics.len(),
         topics.iter().filter(|topic| is_tested(topic)).count(),
     );
-    // if none is judged, the judgements belong to other queries
+    // if no query is judged, the judgements belong to other queries
     if kept > 0 && kept < all {
         topics.retain(is_tested);
         say!(
-            "note: {kept} of {all} queries are judged in {}: the others are left out (--topics takes a file as it is)",
+            "note: {kept} of {all} queries are judged in {}: the others are left out (--topics uses all queries of a file)",
             path.display()
         );
     }
     Ok(())
 }
 
-/// Finds out before the work whether a file can be written: creates its directory, and a temporary file in it.
+/// Checks before the work that a file can be written: creates its directory, and a temporary file in it.
 pub(super) fn check_writable(file: &Path) -> Result<()> {
     let writing = || format!("cannot write {}", file.display());
     ensure!(!file.is_dir(), "{}: it is a directory", writing());
@@ -87,7 +109,7 @@ pub(super) fn check_writable(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Finds out before the work whether the files of a run can be written to the output directory, which is created. Returns their paths.
+/// Checks before the work that the files of a run can be written to the output directory, which is created. Returns their paths.
 pub(super) fn check_run_writable(output: &Path, names: &[&str]) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(output)
         .with_context(|| format!("cannot create the output directory {}", output.display()))?;
@@ -96,7 +118,7 @@ pub(super) fn check_run_writable(output: &Path, names: &[&str]) -> Result<Vec<Pa
     Ok(files)
 }
 
-/// Checks that no file which a command writes is another one that it writes, or one that it reads. Outputs are given with their options.
+/// Checks that all output files are different, and that none is an input. Outputs are given with their options.
 pub(super) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
     for (n, (option, output)) in outputs.iter().enumerate() {
         let place = place_of(output);
@@ -116,7 +138,7 @@ pub(super) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Res
     Ok(())
 }
 
-/// The path of a file without links; the file itself need not exist.
+/// The path of a file without links. The file need not exist.
 fn place_of(file: &Path) -> PathBuf {
     let dir = || {
         Some(
@@ -130,7 +152,7 @@ fn place_of(file: &Path) -> PathBuf {
     place.unwrap_or_else(|| file.to_owned())
 }
 
-/// The evidence store that was asked for, or else the default one of the collection.
+/// The chosen evidence store, or the default one of the collection.
 pub(crate) fn evidence_store(
     file: Option<&Path>,
     collection: &Path,
@@ -142,10 +164,9 @@ pub(crate) fn evidence_store(
     }
 }
 
-/// The path of an SQLite file for what is computed about a collection. Its name depends on the path of the collection. It is in the
-/// directory that the user has chosen or else in the user's cache directory or, if that cannot be written (in a sandbox), in a directory of the
-/// user's own among the temporary files. Messages tell the user to choose another path with `option`. `riposte cache clear` leaves alone what
-/// belongs to this collection until the process ends.
+/// The path of an SQLite file for results about a collection. Its name depends on the path of the collection. It is in the cache directory (the
+/// chosen one, or that of the user) or, if that cannot be written (in a sandbox), in a private directory for temporary files. Messages tell the
+/// user to choose another path with `option`. Until the process ends, `riposte cache clear` does not remove entries of this collection.
 pub(crate) fn default_store(collection: &Path, option: &str, cache: &CacheArgs) -> Result<PathBuf> {
     let path = collection
         .canonicalize()
@@ -154,13 +175,13 @@ pub(crate) fn default_store(collection: &Path, option: &str, cache: &CacheArgs) 
     Ok(cache::store(&dir, &path))
 }
 
-/// The directory for what is stored, which can be written.
+/// The cache directory, or another directory if that cannot be written.
 fn writable_cache(chosen: Option<&Path>, option: &str) -> Result<PathBuf> {
     let is_writable =
         |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
     match cache_directory(chosen) {
         Some(dir) if is_writable(&dir) => return Ok(dir),
-        // another place would not be what the user has asked for
+        // the user has chosen this directory, so no other is used
         Some(dir) if chosen.is_some() => bail!(
             "the cache directory {} cannot be written (--cache, {CACHE} or riposte.toml names it)",
             dir.display()
@@ -177,14 +198,14 @@ fn writable_cache(chosen: Option<&Path>, option: &str) -> Result<PathBuf> {
     Ok(temporary)
 }
 
-/// The directory for what is stored: the one that the user has chosen, or else riposte in the user's cache directory. `None` if the user has none.
+/// The cache directory: the chosen one, or riposte in the user's cache directory. `None` if the user has none.
 pub(super) fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
     if let Some(dir) = chosen {
         return Some(dir.to_owned());
     }
     let cache = match etcetera::choose_base_strategy() {
         Ok(strategy) => Some(strategy.cache_dir()),
-        // a user without a home directory, as in a container, may still have set this variable
+        // a user without a home directory, as in a container, can have set this variable
         Err(_) => std::env::var_os("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .filter(|dir| dir.is_absolute()),
@@ -197,8 +218,8 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The name and the path of a run that is given as NAME=PATH, or no name and the path. The equals signs of a measure are in brackets, and those of
-/// a path that exists are its own.
+/// The name and the path of a run that is given as NAME=PATH; `None` and the path if there is no name. A word with a bracket before the equals sign
+/// is a measure, and a path that exists has no name.
 pub(super) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
     let named = typed.to_str().and_then(|text| text.split_once('='));
     match named {
@@ -209,8 +230,8 @@ pub(super) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
     }
 }
 
-/// Reads a run: its path and its bytes. `run`, which may have a name ([`named_run`]), is a file or, as on TIRA, a directory that contains run.txt, possibly in a directory
-/// named output. Like the organisers' scripts, this takes a .txt file of any other name if it is the only one.
+/// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file or, as on TIRA, a directory with a run.txt, possibly
+/// in a directory named output. As in the organisers' scripts, a .txt file with another name is used if it is the only one.
 pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let (_, run) = named_run(run);
     let path = if run.is_dir() {
@@ -241,8 +262,12 @@ fn only_text_file(dir: &Path) -> Result<PathBuf> {
     }
     match <[PathBuf; 1]>::try_from(texts) {
         Ok([path]) => Ok(path),
+        Err(texts) if texts.is_empty() => bail!(
+            "there is no run in {}: neither run.txt nor results.jsonl",
+            dir.display()
+        ),
         Err(texts) => bail!(
-            "there is no run.txt in {}, but {} other .txt files",
+            "there is no run.txt in {}, but {} other .txt files: name one of them",
             dir.display(),
             texts.len()
         ),
@@ -251,29 +276,11 @@ fn only_text_file(dir: &Path) -> Result<PathBuf> {
 
 /// A file of judgements.
 pub(crate) struct JudgementsFile {
-    /// The name that the user gave to it, or else the file's stem.
+    /// The name that the user has given, or the stem of the file's name.
     pub name: String,
     pub qrels: Qrels,
     /// Number of lines that could not be read.
     pub errors: usize,
-}
-
-/// Maximum number of broken lines of a file that are named.
-const NAMED_LINES: usize = 20;
-
-/// Says which lines of a file cannot be read.
-pub(super) fn say_line_errors(file: &Path, errors: &[LineError]) {
-    let file = file.to_string_lossy();
-    let file = escaped(&file);
-    for error in errors.iter().take(NAMED_LINES) {
-        say!("{file}: {error}");
-    }
-    let more = errors.len().saturating_sub(NAMED_LINES);
-    if more > 0 {
-        say!(
-            "{file}: {more} more lines that cannot be read (`riposte verify --verbose` names every line of a run)"
-        );
-    }
 }
 
 /// Reads the judgements that an argument [NAME=]FILE names. Prints the lines that cannot be read, and the topics without a relevant
@@ -293,8 +300,13 @@ pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
             (name.to_string_lossy().into_owned(), path)
         }
     };
+    ensure!(
+        !path.is_dir(),
+        "{} is a directory: judgements are a file (--qrels FILE)",
+        path.display()
+    );
     let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
-    say_line_errors(path, &errors);
+    say_broken_lines(path, &errors);
     let is_empty = match &qrels {
         Qrels::Images(images) => images.is_empty(),
         Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),

@@ -53,7 +53,7 @@ const LISTED_FAULTS: usize = 10;
 /// `riposte images`: retrieves images and writes a run for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
-    // a misspelt name is found before anything is read
+    // names are checked before anything is read
     let named = args.approach.iter().map(|name| ImageApproach::find(name));
     let named = named.collect::<Result<Vec<_>>>()?;
     let part = PartOfImages::find(&options.input)?;
@@ -64,7 +64,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     ensure!(
         part.is_none()
             || args.arguments.is_none() && args.candidates.is_none() && options.limit.is_none(),
-        "--arguments, --candidates and --limit are for a whole collection"
+        "--arguments, --candidates and --limit need the whole collection, and this is a part of one"
     );
     let mut asked = Asked::read(args)?;
     let edition = Edition::of(args.edition, &asked.topics);
@@ -196,7 +196,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     Ok(code.max(print_faults(options, &done.summary)))
 }
 
-/// What is known of a run before it is made.
+/// The parts of a run's metadata that are known before it is made.
 fn describe<'a>(args: &ImagesArgs, settings: &'a Settings, edition: Edition) -> Description<'a> {
     let approach = &settings.approach;
     Description {
@@ -233,7 +233,7 @@ fn answers(ranking: &ImageRanking, edition: Edition) -> Vec<AnswerLine> {
     ranking.lines.iter().map(answer).collect()
 }
 
-/// Opens the arguments. Returns with them the exit code, 1 if some of them are broken.
+/// Opens the arguments. Returns them and the exit code, which is 1 if some of them are broken.
 ///
 /// # Errors
 /// None of them can be read.
@@ -259,7 +259,7 @@ fn open_arguments(
     Ok((arguments, code))
 }
 
-/// `riposte extract`: computes the evidence and no run. Returns the exit code.
+/// `riposte extract`: computes the evidence without a run. Returns the exit code.
 pub fn extract(args: &ExtractArgs) -> Result<u8> {
     if !args.probe.is_empty() {
         return probe::probe(args);
@@ -285,7 +285,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     }
     let summary = extraction.extract(&collection, extent, &stop, on_event)?;
     if summary.stopped {
-        bail!("stopped before the end; the same command goes on where it was");
+        bail!("stopped before the end; the same command continues from there");
     }
     if !options.quiet {
         print_table(&extraction, &summary, &[])?;
@@ -294,7 +294,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     Ok(print_faults(options, &summary))
 }
 
-/// `riposte extract --stream`: computes the evidence of the documents that come in on stdin. Returns the exit code.
+/// `riposte extract --stream`: computes the evidence of documents from stdin. Returns the exit code.
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let mut printer = EventPrinter::new(true);
@@ -304,7 +304,7 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
         threads: options.threads.unwrap_or(1),
         died: args.died.as_deref(),
     };
-    // unlocked: the thread that reads may wait for a frame when this one ends after an error
+    // not locked: after an error, this thread ends while the reading thread can still wait for a frame
     let input = BufReader::with_capacity(STREAM_BUFFER, std::io::stdin());
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
     let faults = stream::stream(&models, request, input, output, &mut |event| {
@@ -329,7 +329,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
         let image = match image {
             Ok(image) => image.image,
             Err(error) => {
-                let message = format!("{}: {error:#}", path.display());
+                let message = format!("cannot read {}: {error:#}", path.display());
                 say!("{}", escaped(&message));
                 failed += 1;
                 continue;
@@ -370,7 +370,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
     })
 }
 
-/// `riposte merge`: copies the evidence of shards into one store, or takes the shards of an index out of Parquet files.
+/// `riposte merge`: copies the evidence of shards into one store, or the shards of an index from Parquet files into a directory.
 pub fn merge(args: &MergeArgs) -> Result<u8> {
     if let [packed] = args.shards.as_slice()
         && shards::is_packed(packed)
@@ -406,7 +406,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
         ))?;
         if is_damaged {
             say!(
-                "{} is damaged: of {lost} documents or more, evidence could not be read; `riposte extract` computes it anew",
+                "{} is damaged: evidence of {lost} or more documents could not be read; `riposte extract` computes it again",
                 escaped(&shard.to_string_lossy())
             );
             code = 1;
@@ -456,7 +456,7 @@ fn prepare(
     })
 }
 
-/// Tries the documents in which riposte may have died, each in a process of its own.
+/// Tries the documents in which riposte has perhaps died, each in a separate process.
 ///
 /// # Errors
 /// The store or a process fails, or the user has stopped it.
@@ -474,7 +474,7 @@ fn try_suspects(
         &mut |event| printer.print(event),
     )?;
     if stopped {
-        bail!("stopped before the end; the same command goes on where it was");
+        bail!("stopped before the end; the same command continues from there");
     }
     Ok(())
 }
@@ -516,10 +516,11 @@ fn print_table(
             Channel::Ocr | Channel::Sentence | Channel::Clip => extraction.backend(channel)?,
             _ => String::new(),
         };
-        say!(
+        let line = format!(
             "  {:<9} {state:<6} {count:>6} images  {model}{backend}",
             channel.word()
         );
+        say!("{}", line.trim_end());
     }
     let elements: Vec<String> = extraction
         .store
@@ -527,14 +528,14 @@ fn print_table(
         .iter()
         .map(|(found, count, naming)| {
             let how = match found.as_str() {
-                "xpath" => "by XPath",
-                "url" => "by URL",
+                "xpath" => "found by XPath",
+                "url" => "found by URL",
                 _ => "not found",
             };
-            format!("{how} {count} ({naming} name the image)")
+            format!("{count} {how} ({naming} have its URL)")
         })
         .collect();
-    say!("  images' elements in pages: {}", elements.join(", "));
+    say!("  elements of images in pages: {}", elements.join(", "));
     let stages: Vec<String> = summary
         .seconds
         .iter()

@@ -10,7 +10,7 @@ use super::args::InspectArgs;
 use super::evaluate::{edition, run_names};
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, named_run, read_judgements, read_run,
-    read_topics, say_line_errors, write_atomically,
+    read_topics, say_broken_lines, write_atomically,
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
@@ -35,8 +35,8 @@ use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, LineError, Stance, TextTask, TopicId, escaped};
 
-/// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of some
-/// times as much with them.
+/// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of several times as
+/// much with models.
 const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 
 /// The name of the file of explanations beside a run.
@@ -47,14 +47,14 @@ pub(super) const DEBATE_FILE: &str = "debate.jsonl";
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
-    let (_, bytes) = read_run(named_run(&args.run).1)?;
-    match task_of_run(args.task, &args.input, &bytes)?.text() {
+    let (_, run) = read_run(&args.run)?;
+    match task_of_run(args.task, &args.input, &run)?.text() {
         None => inspect_images(args),
         Some(task) => inspect_texts(args, task),
     }
 }
 
-/// What a report of any task needs: `T` is a line of the run, `E` the explanation of a document.
+/// The inputs of a report of any task: `T` is a line of the run, `E` the explanation of a document.
 struct ReportInputs<T, E> {
     topics: Vec<Topic>,
     /// The file of the run.
@@ -62,7 +62,7 @@ struct ReportInputs<T, E> {
     lines: Vec<T>,
     /// The lines of the run that this one is compared with.
     against: Option<Vec<T>>,
-    /// The name of this run and, if there is one, that of the other.
+    /// The name of this run, and of the other if there is one.
     names: Vec<String>,
     explained: Vec<E>,
     notes: Vec<String>,
@@ -200,10 +200,10 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
     }
 }
 
-/// The form and the path of the report. Finds out before the work whether it can be written.
+/// The form and the path of the report. Checks before the work that it can be written.
 fn check_output(args: &InspectArgs) -> Result<(Form, PathBuf)> {
     if !args.single_file {
-        // it is dropped again: a report is begun when there is something to write
+        // only a check: the report is begun when its inputs have been read
         ReportWriter::begin(&args.output)?;
         return Ok((Form::Directory, args.output.clone()));
     }
@@ -218,11 +218,11 @@ fn check_output(args: &InspectArgs) -> Result<(Form, PathBuf)> {
     Ok((Form::SingleFile, output))
 }
 
-/// Reads a run: its path, its lines, and the number of lines that cannot be read. These are printed.
+/// Reads a run: its path, its lines, and the number of lines that cannot be read, which are printed.
 fn read_lines<T: RunLine>(run: &Path) -> Result<(PathBuf, Vec<T>, usize)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
-    say_line_errors(&path, &errors);
+    say_broken_lines(&path, &errors);
     ensure!(
         !lines.is_empty(),
         "there is no line of a run of this task in {}",
@@ -252,7 +252,7 @@ fn html_file(output: &Path) -> PathBuf {
 /// The explanations of the run, or why there are none. `explains_run` says whether they belong to it.
 ///
 /// # Errors
-/// The file that `--explain` names is of another run, or cannot be read.
+/// The file that `--explain` names belongs to another run, or cannot be read.
 fn read_explanations<E: DeserializeOwned>(
     args: &InspectArgs,
     run: &Path,
@@ -286,7 +286,7 @@ fn read_explanations<E: DeserializeOwned>(
     }
 }
 
-/// The debate sheets beside a run; none if there is no such file. Where they are not of this run, a note says so, and they are not shown.
+/// The debate sheets beside a run; none if there is no such file. Sheets of another run are not shown, and a note says so.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -363,7 +363,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let store = open_evidence(args, &mut inputs.notes)?;
     let debate = debate_sheets(&inputs.path, &inputs.lines, &mut inputs.notes)?;
     if inputs.topics.iter().any(|topic| topic.argument.is_some()) {
-        let note = "The run has one list for each claim, which stands here as PRO.";
+        let note = "The run has one list for each claim. It is shown as PRO.";
         inputs.notes.push(note.to_owned());
     }
     let evaluate = |lines: &[ImageRunLine], qrels| evaluate_images(lines, qrels, edition);
@@ -415,7 +415,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
 /// Opens the evidence store. Without one, a note says what is missing in the report.
 ///
 /// # Errors
-/// The store that was asked for does not exist, or a store cannot be opened.
+/// The chosen store does not exist, or a store cannot be opened.
 fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<Store>> {
     let evidence = evidence_store(args.evidence.as_deref(), &args.input, &args.indexing.cache)?;
     if evidence.is_file() || args.evidence.is_some() {

@@ -1,4 +1,4 @@
-//! Files of one question a line, answered by one JSON object a line (`stance`, `quality`).
+//! Files with a question on each line, answered with a JSON object per line (`stance`, `quality`).
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
@@ -17,16 +17,16 @@ const BATCH: usize = 512;
 /// A longer line is a fault. Lines are answered together until they have this many bytes.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// What a line says of itself, which its answer repeats.
+/// The fields of a line that its answer repeats.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Caller {
-    /// Anything by which the caller knows the line.
+    /// Identifies the line for the caller.
     id: Option<Value>,
     text: String,
 }
 
 impl Caller {
-    /// The answer, with the id (if the line has one) and the text of its line before it.
+    /// The answer, preceded by the id (if the line has one) and the text of its line.
     fn with(self, answer: Value) -> Value {
         let mut whole = serde_json::Map::new();
         whole.extend(self.id.map(|id| ("id".to_owned(), id)));
@@ -39,9 +39,9 @@ impl Caller {
     }
 }
 
-/// Answers a file, or standard input if the path is `-`, line by line in the same order. An answer begins with the id and the text of its line.
-/// The answer to a line that cannot be read is null; an error names the line, and the exit code is 1. `read` reads a line, `cuts` says what is not read of a question, in words, and `answer` answers
-/// several questions.
+/// Answers the lines of a file, or of standard input if the path is `-`, in their order. An answer begins with the id and the text of its line. The
+/// answer to a line that cannot be read is null; an error names the line, and the exit code is 1. `read` reads a line, `cuts` describes the parts
+/// of a question that are not read, and `answer` answers several questions.
 ///
 /// # Errors
 /// The file cannot be read, no line can be answered, or `answer` fails.
@@ -63,7 +63,7 @@ pub(super) fn answer_file<Q>(
     loop {
         let mut questions = Vec::new();
         let mut numbers = Vec::new();
-        // none for a line that cannot be read
+        // `None` for a line that cannot be read
         let mut callers = Vec::new();
         let mut bytes = 0;
         while callers.len() < BATCH && bytes < MAX_LINE_BYTES {
@@ -119,7 +119,7 @@ struct BoundedLines {
 }
 
 impl BoundedLines {
-    /// The next line; `None` at the end. The inner error is that of a line that is too long.
+    /// The next line; `None` at the end. The inner error: the line is too long.
     fn next(&mut self) -> std::io::Result<Option<Result<Vec<u8>>>> {
         loop {
             self.number += 1;

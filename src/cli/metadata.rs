@@ -8,12 +8,12 @@ use super::args::MetadataArgs;
 use super::files::write_atomically;
 use crate::task::metadata::{self, Config, Description};
 
-/// What the user has configured; `None` if no metadata are wanted.
+/// The user's fields of the metadata; `None` with --no-metadata.
 pub(super) fn config(args: &MetadataArgs) -> Option<Config> {
     (!args.no_metadata).then(|| args.config.clone())
 }
 
-/// The names of the files that are written to a run's directory: that of the run, and that of its metadata.
+/// The names of the files in a run's directory: the run and its metadata.
 pub(super) fn files<'a>(run: &'a str, config: Option<&Config>) -> Vec<&'a str> {
     let metadata = config.map(|_| metadata::FILE);
     [run].into_iter().chain(metadata).collect()

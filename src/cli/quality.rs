@@ -34,7 +34,7 @@ pub fn quality(args: &QualityArgs) -> Result<u8> {
     let models = args.models.open()?;
     let encoder = match models::find(&models, Role::Sentence, None)? {
         Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
-        Err(why) => Err(format!("quality goes by words alone: {why}")),
+        Err(why) => Err(format!("quality is estimated from words only: {why}")),
     };
     let encoder = encoder.map_err(|note| say!("note: {note}")).ok();
     let encoder = encoder.as_ref();

@@ -1,4 +1,4 @@
-//! `shard`: what the processes of riposte-spark compute. It is no command for users, so help does not list it.
+//! `shard`: computations for the processes of riposte-spark. Users do not need it, so help does not list it.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) enum ShardCommand {
     Read(ReadTextsArgs),
     /// Print the counts of all terms of a shard in the fields that an approach searches
     Count(CountArgs),
-    /// Print the texts of a shard that requests find
+    /// Print the texts of a shard that answer requests
     Answer(AnswerArgs),
 }
 
@@ -27,7 +27,7 @@ pub(super) enum ShardCommand {
 pub(super) struct ReadTextsArgs {
     #[arg(long)]
     task: Task,
-    /// Collection; by default lines are read from stdin
+    /// Collection. By default lines are read from stdin
     #[arg(short, long)]
     input: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ pub(super) struct CountArgs {
 
 #[derive(Args)]
 pub(super) struct AnswerArgs {
-    /// What is asked, as JSON
+    /// Requests, as JSON
     #[arg(long, value_name = "FILE")]
     asked: PathBuf,
     /// Directory with the indexes of the shard

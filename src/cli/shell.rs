@@ -1,4 +1,4 @@
-//! `completions` and `man`: what shells and manuals read of the command line, written by the program itself so that it fits the program.
+//! `completions` and `man`: scripts for shells and manual pages. The program writes them itself, so that they agree with it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(super) struct CompletionsArgs {
 
 #[derive(Args)]
 pub(super) struct ManArgs {
-    /// Directory for riposte.1 and a page for each command, created if necessary. Without it, riposte(1) is printed
+    /// Directory for riposte.1 and a page for each command, created if necessary. Without a directory, riposte(1) is printed
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -39,7 +39,7 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<u8
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "riposte", &mut script);
     let mut script = String::from_utf8(script).context("a script of completions")?;
-    // the generator for bash offers hidden options, too
+    // the generator for bash also offers hidden options
     for option in hidden(&command) {
         script = script.replace(&format!(" --{option} "), " ");
     }
@@ -47,7 +47,7 @@ pub(super) fn completions(args: &CompletionsArgs, command: Command) -> Result<u8
     Ok(0)
 }
 
-/// The command without hidden subcommands: the generators offer them, too.
+/// The command without hidden subcommands, which the generators would offer.
 fn visible(command: &Command) -> Command {
     let subcommands = command.get_subcommands().filter(|c| !c.is_hide_set());
     Command::new("riposte")
@@ -63,7 +63,7 @@ fn hidden(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// Words that options take as values, and that are known only when the program runs.
+/// Values of options that are known only when the program runs.
 struct Words {
     images: Vec<String>,
     controversial: Vec<String>,
@@ -92,7 +92,7 @@ impl Words {
         })
     }
 
-    /// The words for an option or argument of a command; none if only the user knows them.
+    /// The values for an option or argument of a command; none if only the user knows them.
     fn of(&self, command: &str, arg: &str) -> Vec<String> {
         let texts = || [&self.controversial, &self.comparative, &self.rank];
         let models = |role: Role| {
@@ -128,7 +128,7 @@ fn unique<'w>(words: impl Iterator<Item = &'w String>) -> Vec<String> {
     unique.into_iter().cloned().collect()
 }
 
-/// The command for generators of completions alone: it would refuse other words than those that it completes, such as the name of an approach's file.
+/// The command for generators of completions. It must not parse: it would refuse values that it does not complete, such as the file of an approach.
 fn with_suggestions(command: Command, words: &Words) -> Command {
     let name = command.get_name().to_owned();
     let command = command.mut_args(|arg| {
@@ -220,14 +220,14 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     let title = name.to_uppercase().replace('-', "\\-");
     let head = format!("{PREAMBLE}.TH \"{title}\" 1 \"\" \"riposte {version}\" \"riposte\"\n");
     let page = String::from_utf8(page).context("a manual page")?;
-    // the generator writes its preamble before each section, and after possible values a line break that mandoc warns of
+    // the generator repeats its preamble before each section, and mandoc warns of its line break after possible values
     let page = page
         .replace(PREAMBLE, "")
         .replace("\n.br\n\n.br\n", "\n.sp\n");
     Ok((head + &page).into_bytes())
 }
 
-/// The generator's preamble, which makes an apostrophe that can be copied as one.
+/// The preamble of the generator. It defines an apostrophe that stays one when it is copied.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// Writes a section of terms with their descriptions.
@@ -269,8 +269,8 @@ fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
     let (done, faults, failed) = match command {
         "ask" => (
             "The question is answered.",
-            "The question is answered, but documents are faulty; the faults are named.",
-            "There is no document that could answer, or the question is empty.",
+            "The question is answered, but some documents are faulty; the faults are named.",
+            "No document can answer, or the question is empty.",
         ),
         "images" => (
             "The run is written.",
@@ -304,11 +304,11 @@ fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
         ),
         "merge" => (
             "The shards are merged.",
-            "The shards are merged, but of a damaged one some evidence could not be read.",
+            "The shards are merged, but some evidence of a damaged one could not be read.",
             "The shards contain no document.",
         ),
         "fetch" => (
-            "All files are there.",
+            "All files are installed.",
             "Some of the files could not be downloaded.",
             "None of the files could be downloaded.",
         ),
@@ -333,14 +333,14 @@ fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
             "There is no judgement, or a file cannot be read.",
         ),
         "clear" => (
-            "What was to be removed is removed.",
-            "Something that was to be removed is still there, because another process uses it or it cannot be removed.",
-            "Nothing has the name that was given, or nobody can be asked.",
+            "All chosen entries are removed.",
+            "Some chosen entries are still there: another process uses them, or they cannot be removed.",
+            "There is no entry of this name, or no terminal to ask on.",
         ),
         _ => (
             "Done.",
-            "Done, but something in the input is broken and was passed over; it is named.",
-            "The command could not do its work, or there was nothing to do. An output cannot be written, an option makes no sense, or a file on disk is damaged.",
+            "Done, but broken parts of the input were passed over; they are named.",
+            "The command could not do its work, or there was nothing to do: an output cannot be written, an option makes no sense, or a file on disk is damaged.",
         ),
     };
     [
@@ -358,17 +358,14 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ),
     (
         "RIPOSTE_CONFIG",
-        "Configuration, instead of riposte.toml in the working directory or among the user's configurations.",
+        "Configuration file, instead of riposte.toml in the working directory or in the user's configuration directory.",
     ),
-    (
-        "RIPOSTE_THREADS",
-        "Value of --threads where it is not given.",
-    ),
-    ("RIPOSTE_CACHE", "Value of --cache where it is not given."),
-    ("RIPOSTE_TAG", "Value of --tag where it is not given."),
+    ("RIPOSTE_THREADS", "Default of --threads."),
+    ("RIPOSTE_CACHE", "Default of --cache."),
+    ("RIPOSTE_TAG", "Default of --tag."),
     (
         "inputDataset, outputDir",
-        "Values of --input and --output where they are not given; TIRA sets both.",
+        "Defaults of --input and --output; TIRA sets both.",
     ),
     (
         "CHATNOIR_API_KEY",
@@ -380,7 +377,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ),
     (
         "SSL_CERT_FILE",
-        "Certificates that are trusted when models are fetched or a service is asked, instead of those that are built in.",
+        "Certificates that are trusted for downloads of models and requests to services, instead of the built-in ones.",
     ),
 ];
 
@@ -391,7 +388,7 @@ const FILES: [(&str, &str); 5] = [
     ),
     (
         "~/.config/riposte/riposte.toml",
-        "The user's configuration, which is read where the working directory has none.",
+        "The user's configuration, which is read if the working directory has none.",
     ),
     (
         "~/.cache/riposte",
@@ -399,11 +396,11 @@ const FILES: [(&str, &str); 5] = [
     ),
     (
         "~/.local/share/riposte/models",
-        "Models, where riposte-models-fetch(1) stores them.",
+        "Models that riposte-models-fetch(1) has downloaded.",
     ),
     (
         "ir-metadata.yml",
-        "What made a run, in the run's directory.",
+        "Metadata of a run, in its directory: what it was made from, and how.",
     ),
 ];
 
@@ -418,7 +415,7 @@ const EXAMPLES: [(&str, &str, &str); 27] = [
     ("riposte", "Check the run:", "riposte verify OUT -i DIR"),
     (
         "riposte-ask",
-        "Ask a question of one's own:",
+        "Ask a question:",
         "riposte ask 'Should cars be banned?' -i DIR",
     ),
     (
@@ -428,7 +425,7 @@ const EXAMPLES: [(&str, &str, &str); 27] = [
     ),
     (
         "riposte-images",
-        "Use two approaches and explain nothing:",
+        "Use two approaches:",
         "riposte images -i DIR -o OUT --approach riposte --approach minsc",
     ),
     (
@@ -463,7 +460,7 @@ const EXAMPLES: [(&str, &str, &str); 27] = [
     ),
     (
         "riposte-stance",
-        "Ask for the stance of a text:",
+        "Detect the stance of a text:",
         "riposte stance --topic 'Should cars be banned?' --text 'They kill.'",
     ),
     (
@@ -518,12 +515,12 @@ const EXAMPLES: [(&str, &str, &str); 27] = [
     ),
     (
         "riposte-cache-list",
-        "See what is stored:",
+        "List the cache:",
         "riposte cache list",
     ),
     (
         "riposte-cache-clear",
-        "Remove what was not used for 30 days, without a question:",
+        "Remove entries that were not used for 30 days, without asking:",
         "riposte cache clear --older-than 30d --yes",
     ),
     (

@@ -28,7 +28,7 @@ struct StanceLine {
 
 impl StanceLine {
     /// # Errors
-    /// The line has a topic and objects, or neither; or the topic or an object is empty.
+    /// The line has a topic and objects, or neither; or one of them is empty.
     fn question(self) -> Result<StanceQuestion> {
         let objects = self.objects.iter().flatten();
         let named = objects.map(|object| ("an object", object));
@@ -52,7 +52,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
     let models = args.models.open()?;
     let encoder = match models::find(&models, Role::Sentence, None)? {
         Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
-        Err(why) => Err(format!("stance goes by words alone: {why}")),
+        Err(why) => Err(format!("stance is estimated from words only: {why}")),
     };
     let encoder = encoder.map_err(|note| say!("note: {note}")).ok();
     if let Some(path) = &args.jsonl {
@@ -67,6 +67,10 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
     let Some(text) = args.text.clone() else {
         bail!("give --text with --topic or --objects, or give --jsonl");
     };
+    ensure!(
+        args.topic.is_some() || args.objects.is_some(),
+        "give --topic or --objects: a stance is towards something"
+    );
     let line = StanceLine {
         text,
         topic: args.topic.clone(),
@@ -76,7 +80,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
         && question::claims(topic).1.is_empty()
     {
         say!(
-            "note: the topic is an open question: the text is read with its words, but there is no claim to support or attack"
+            "note: the topic is an open question, and makes no claim to support or attack: the stance is towards its words"
         );
     }
     let question = line.question()?;

@@ -5,10 +5,10 @@ use console::Term;
 /// Columns of a table that is printed to a file or a pipe.
 const WIDTH: usize = 80;
 
-/// Columns of a text that is read as prose, where the terminal is wider.
+/// Maximum number of columns of prose.
 const WIDEST: usize = 100;
 
-/// Columns of a table: those of the terminal, if standard output is one.
+/// Columns of a table: those of the terminal, if standard output is a terminal.
 pub(super) fn width() -> usize {
     let size = Term::stdout().size_checked();
     size.map_or(WIDTH, |(_, columns)| usize::from(columns))
@@ -19,13 +19,13 @@ pub(super) fn has_colours() -> bool {
     console::colors_enabled()
 }
 
-/// A text in a colour, where tables have colours.
+/// A text in a colour, if tables have colours.
 pub(super) fn painted(text: &str, paint: impl FnOnce(console::Style) -> console::Style) -> String {
     let style = paint(console::Style::new()).force_styling(has_colours());
     style.apply_to(text).to_string()
 }
 
-/// A text in indented lines that fit the terminal, unless a single word does not.
+/// A text in indented lines that fit the terminal. Only a line with a single word can be longer.
 pub(super) fn wrapped(text: &str, indent: usize) -> String {
     let width = width().min(WIDEST);
     let mut lines = String::new();

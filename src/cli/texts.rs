@@ -55,8 +55,8 @@ pub fn rank(args: &TextArgs) -> Result<u8> {
     retrieve(args, TextTask::Rank, Wanted::default())
 }
 
-/// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user
-/// has chosen.
+/// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user has
+/// chosen.
 pub(crate) fn index_base(input: &Path, index: Option<&Path>, cache: &CacheArgs) -> Result<PathBuf> {
     match index {
         Some(dir) => {
@@ -98,7 +98,7 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     }
 }
 
-/// What only one of the tasks has.
+/// Settings that not all text tasks have.
 #[derive(Clone, Copy, Default)]
 struct Wanted<'a> {
     /// Whether the lines contain stances.
@@ -124,12 +124,12 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
         ensure!(
             task == TextTask::Comparative,
-            "{} asks a search engine for web pages, which is for `comparative` alone",
+            "{} asks a search engine for web pages, and only `comparative` can do that",
             asking.name
         );
         ensure!(
             found.len() == 1,
-            "{} asks a search engine and searches no collection: run it by itself",
+            "{} asks a search engine and searches no collection: run it without other approaches",
             asking.name
         );
         return ask(args, asking, stances, key_file);
@@ -174,7 +174,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
             numeric: args.models.numeric.mode(),
             effort,
             output: &place.dir,
-            // the collection does not change between the runs
+            // the first run has read the collection
             rehash: args.rehash && n == 0,
         };
         let done = text_run::run(request, &mut |event| printer.print(event))?;
@@ -230,7 +230,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     Ok(code)
 }
 
-/// What is known of a run before it is made.
+/// The parts of a run's metadata that are known before it is made.
 fn describe<'a>(
     args: &TextArgs,
     task: TextTask,
@@ -268,17 +268,17 @@ fn describe<'a>(
     }
 }
 
-/// Where the run of an approach goes, and its tag.
+/// The directory and the tag of the run of an approach.
 pub(crate) struct RunPlace {
     pub dir: PathBuf,
     pub tag: String,
 }
 
-/// The places of the runs of these approaches. The run of a single approach goes to the output directory itself; each of several has a directory
-/// in it, named after the approach.
+/// The places of the runs of these approaches. The run of a single approach goes to the output directory. With several approaches, each has a
+/// directory in it, with the name of the approach.
 ///
 /// # Errors
-/// Of several approaches, two have the same name or one has none.
+/// Two of several approaches have the same name, or one has no name.
 pub(crate) fn run_places(
     output: &Path,
     approaches: &[&str],
@@ -292,12 +292,12 @@ pub(crate) fn run_places(
     }
     let mut seen = HashSet::new();
     let places = approaches.iter().map(|name| {
-        // a name from a file may have any characters
+        // the name in a file can have any characters
         let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
         let word = word.trim_start_matches('.');
         ensure!(
             !word.is_empty() && seen.insert(word.to_owned()),
-            "two runs cannot be told apart: --approach {name} is given twice, or has no name"
+            "--approach {name} is given twice, or has no name: their runs would be in the same directory"
         );
         Ok(RunPlace {
             dir: output.join(word),
@@ -307,8 +307,8 @@ pub(crate) fn run_places(
     places.collect()
 }
 
-/// Checks, before any work is done, that the files of each run (the run itself comes first) and `more` files, each with the option that names
-/// it, can be written, and that none of them is a file that is read. Returns the paths of the runs.
+/// Checks before the work that the files of each run (first the run itself) and `more` files (each with its option) can be written, and that none
+/// of them is an input. Returns the paths of the runs.
 ///
 /// # Errors
 /// One of them cannot be written, or `more` is given for several runs.
@@ -325,7 +325,7 @@ pub(crate) fn check_run_outputs(
     places.iter().map(run_of).collect()
 }
 
-/// Retrieves by an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect: there is no collection.
+/// Retrieves with an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
 fn ask(
     args: &TextArgs,
     approach: &TextApproach,
@@ -374,7 +374,7 @@ fn ask(
     }
     if !quiet {
         say!(
-            "  pages of results: {} asked for, {} stored in {}",
+            "  pages of results: {} requested, {} stored in {}",
             done.asked,
             done.stored,
             request.answers.display()
@@ -389,7 +389,7 @@ fn ask(
     Ok(u8::from(!faults.is_empty() || done.broken > 0))
 }
 
-/// Finds out before the work whether the run and the file that --explain names can be written. Returns the path of the run.
+/// Checks before the work that the files of a run and `more` files can be written. Returns the path of the run.
 fn check_outputs(
     output: &Path,
     files: &[&str],
@@ -407,7 +407,7 @@ fn check_outputs(
     files.into_iter().next().context("a run has a file")
 }
 
-/// Prints what a collection contains, and its faults. Returns the exit code.
+/// Prints the number of documents in a collection, and its faults. Returns the exit code.
 pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8 {
     let Some(corpus) = indexes.first() else {
         return 0;
@@ -421,11 +421,27 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
         ..
     } = corpus.meta();
     if !quiet {
-        say!(
-            "{} documents: {short} with fewer than {} words, {duplicates} with the same words as another; {repeated_ids} more with a repeated id were left out",
-            Corpus::documents(corpus),
-            corpus::SHORT_WORDS
-        );
+        let counted = [
+            (
+                *short,
+                format!("with fewer than {} words", corpus::SHORT_WORDS),
+            ),
+            (*duplicates, "with the same words as another".to_owned()),
+            (
+                *repeated_ids,
+                "more left out because of a repeated id".to_owned(),
+            ),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let counted: Vec<String> = counted
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let counted = match counted.as_slice() {
+            [] => String::new(),
+            counted => format!(": {}", counted.join(", ")),
+        };
+        let documents = Corpus::documents(corpus);
+        say!("{documents} {}{counted}", corpus.meta().kind.word());
     }
     if *fault_count == 0 {
         return 0;

@@ -31,31 +31,31 @@ const PRINTED: usize = 5;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
-    /// Run files (plain or gzipped), or directories with a run.txt
+    /// Runs: files (plain or gzipped), or directories with a run.txt
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// Task that the runs are for, by default inferred from the collection or else from the lines of each run
+    /// Task that the runs are for. By default inferred from the collection, or without one from the lines of each run
     #[arg(long, value_enum)]
     task: Option<Task>,
-    /// Year of the lab whose topics and ids are expected, by default inferred from the lines of each run; `rank` has no editions
+    /// Year of the lab whose topics and ids are expected. By default inferred from the lines of each run; `rank` has no editions
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025))]
     edition: Option<u32>,
-    /// Collection whose topics and ids are expected instead
+    /// Collection whose topics and ids are expected, instead of those of the lab
     #[arg(short, long = "input", value_name = "DIR")]
     input: Option<PathBuf>,
-    /// Ids that are expected instead, one per line
+    /// File of the expected ids, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
     ids: Option<PathBuf>,
-    /// Topics that are expected instead
+    /// File of the expected topics
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-    /// Write the measures of the organisers' image verifier to FILE (single run)
+    /// Write the output of the organisers' image verifier to FILE (for a single run)
     #[arg(long, value_name = "FILE")]
     prototext: Option<PathBuf>,
-    /// Print a JSON object for each run, with every finding
+    /// Print a JSON object for each run, with all findings
     #[arg(long)]
     json: bool,
-    /// Print every finding instead of the first five of each kind
+    /// Print all findings, and not only the first five of each kind
     #[arg(short, long)]
     verbose: bool,
 }
@@ -120,7 +120,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         if !matches!(rules, Rules::Answers(_)) {
             let errors = findings.iter().filter(|f| f.severity == Severity::Error);
             let wrong: HashSet<u64> = errors.filter_map(|f| f.line).collect();
-            // a line that breaks the task's rules is not named again
+            // TIRA's findings on lines that break the rules of the task are left out
             let refused = refused_by_tira(&bytes).into_iter();
             findings.extend(refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line))));
         }
@@ -136,7 +136,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
                 _ => format!(" of {edition}"),
             };
             say!(
-                "note: {} is checked as a run for `{}`{year}, as its lines look (--task and --edition choose others; -i DIR expects the topics and ids of a collection)",
+                "note: {} is checked as a run for `{}`{year}, by the form of its lines (--task and --edition choose others; -i DIR expects the topics and ids of a collection)",
                 escaped(&path.to_string_lossy()),
                 task.word()
             );
@@ -146,8 +146,8 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
     Ok(u8::from(!all_valid || expected_topics.has_faults))
 }
 
-/// What users should know of the metadata beside a run: that it is a manual run, or that the metadata belong to another run. With `all`, also
-/// what TIRA would miss in them where it asks for metadata.
+/// Findings about the metadata beside a run: that it is a manual run, or that they belong to another run. With `all`, also the fields that TIRA
+/// requires in tasks with metadata.
 fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let file = disk::parent(run).join(metadata::FILE);
     if !file.is_file() {
@@ -183,13 +183,13 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let (lines, _) = run::read_texts(&String::from_utf8_lossy(bytes));
     if lines.iter().all(|line| line.tag != tag) && !tag.is_empty() {
         let what = format!("{name} describes another run, with the tag {tag}");
-        let hint = "write both anew, or delete the file";
+        let hint = "write the run and the file again, or delete the file";
         findings.push(found(Severity::Warning, Rule::Metadata, what, hint));
     }
     if all && !missing.is_empty() {
         let what = format!("{name} lacks {}", missing.join(", "));
         let hint =
-            "TIRA asks for them in tasks that want metadata; a configuration gives them (--config)";
+            "TIRA requires them in tasks with metadata; a configuration can give them (--config)";
         findings.push(found(Severity::Note, Rule::Metadata, what, hint));
     }
     findings
@@ -302,7 +302,7 @@ impl Rules {
                 Rules::Texts(rules)
             }
             (None, year) => {
-                bail!("there was no image task in {year}, but in 2022 to 2025")
+                bail!("there was no image task in {year}, only in 2022 to 2025")
             }
             (Some(_), year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
         })

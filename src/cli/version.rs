@@ -1,8 +1,8 @@
-//! `--version`: what this program was built from and for, and what it computes with on this machine.
+//! `--version`: the commit and the target of the build, and the instructions that this machine is computed with.
 
 use crate::nn::conv::{float_instructions, int8_instructions};
 
-/// What `-V` prints after the name is the version alone; this is what `--version` prints.
+/// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {
     let commit = option_env!("RIPOSTE_BUILT_FROM").unwrap_or("unknown");
     let target = option_env!("RIPOSTE_TARGET").unwrap_or("unknown");

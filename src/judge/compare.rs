@@ -206,6 +206,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The name of each run and its values, one per column.
     pub rows: Vec<(String, Vec<Values>)>,
+    /// The highest values that each run can reach with the judgements, one per column; `None` where that is 1. Empty if it is 1 everywhere.
+    pub attainable: Vec<Vec<Option<f64>>>,
 }
 
 impl Table {
@@ -245,14 +247,14 @@ impl Table {
 /// What a table shows of one run, or of one topic, in one column.
 struct Cell {
     text: String,
-    is_best: bool,
+    style: Style,
 }
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Cell {
             text,
-            is_best: false,
+            style: Style::new(),
         }
     }
 }
@@ -262,7 +264,7 @@ struct Column<'a> {
     cells: Vec<Cell>,
 }
 
-/// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows.
+/// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows. Rows without any text are left out.
 fn write_columns(
     f: &mut fmt::Formatter<'_>,
     (title, names): (&str, &[&str]),
@@ -292,18 +294,17 @@ fn write_columns(
         }
         writeln!(f, "{}", styled(titles, Style::new().bold()))?;
         for (row, name) in names.iter().enumerate() {
+            let cells = || block.iter().map(|column| (column, column.cells.get(row)));
+            if cells().all(|(_, cell)| cell.is_none_or(|cell| cell.text.is_empty())) {
+                continue;
+            }
             write!(f, "{name:<name_width$}")?;
-            for column in block {
-                let Some(cell) = column.cells.get(row) else {
+            for (column, cell) in cells() {
+                let Some(cell) = cell else {
                     continue;
                 };
                 let text = format!("{:>width$}", cell.text, width = width_of(column));
-                let style = if cell.is_best {
-                    Style::new().green()
-                } else {
-                    Style::new()
-                };
-                write!(f, "  {}", styled(text, style))?;
+                write!(f, "  {}", styled(text, cell.style.clone()))?;
             }
             writeln!(f)?;
         }
@@ -315,25 +316,75 @@ fn write_columns(
     }
 }
 
+/// A row of the table of values.
+#[derive(Clone, Copy)]
+enum Line {
+    /// The values of the run with this number.
+    Values(usize),
+    /// What the run with this number can reach.
+    Attainable(usize),
+}
+
+impl Table {
+    /// The rows of the table of values, and their names. What runs can reach is one row at the end if it is the same for all, and otherwise a row
+    /// below each run.
+    fn lines(&self) -> Vec<(Line, &str)> {
+        let runs = || self.names().into_iter().enumerate();
+        if self.attainable.windows(2).all(|pair| pair[0] == pair[1]) {
+            let values = runs().map(|(run, name)| (Line::Values(run), name));
+            let first = self.attainable.first();
+            return values
+                .chain(first.map(|_| (Line::Attainable(0), AT_MOST)))
+                .collect();
+        }
+        runs()
+            .flat_map(|(run, name)| {
+                [
+                    (Line::Values(run), name),
+                    (Line::Attainable(run), AT_MOST_INDENTED),
+                ]
+            })
+            .collect()
+    }
+}
+
+/// The name of a row with the highest values that runs can reach.
+const AT_MOST: &str = "at most";
+const AT_MOST_INDENTED: &str = "  at most";
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = |at: usize| {
-            let of_rows = self.rows.iter().filter_map(move |(_, row)| row.get(at));
-            of_rows.map(Values::all)
-        };
+        let value = |run: usize, at: usize| Some(self.rows.get(run)?.1.get(at)?.all());
+        let lines = self.lines();
         let columns: Vec<Column> = (0..self.columns.len())
             .map(|at| {
-                let best = values(at).fold(f64::MIN, f64::max);
-                self.column(at, values(at), |value| {
-                    let is_best = self.rows.len() > 1 && value == best;
-                    Cell {
-                        text: format!("{value:.4}{}", if is_best { "*" } else { " " }),
-                        is_best,
+                let values = (0..self.rows.len()).filter_map(|run| value(run, at));
+                let best = values.fold(f64::MIN, f64::max);
+                let cell = |(line, _): &(Line, &str)| match *line {
+                    Line::Values(run) => {
+                        let value = value(run, at).unwrap_or_default();
+                        if self.rows.len() > 1 && value == best {
+                            Cell {
+                                text: format!("{value:.4}*"),
+                                style: Style::new().green(),
+                            }
+                        } else {
+                            format!("{value:.4} ").into()
+                        }
                     }
-                })
+                    Line::Attainable(run) => {
+                        let most = self.attainable.get(run).and_then(|most| *most.get(at)?);
+                        Cell {
+                            text: most.map_or(String::new(), |most| format!("{most:.4} ")),
+                            style: Style::new().dim(),
+                        }
+                    }
+                };
+                self.column(at, lines.iter(), cell)
             })
             .collect();
-        write_columns(f, ("run", &self.names()), "0.0000*".len() + 1, &columns)
+        let names: Vec<&str> = lines.iter().map(|(_, name)| *name).collect();
+        write_columns(f, ("run", &names), "0.0000*".len() + 1, &columns)
     }
 }
 

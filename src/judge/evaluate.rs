@@ -320,22 +320,22 @@ impl fmt::Display for ImageEvaluation {
             self.cells(self.of_stance(stance), most)
         };
         let most = |include: fn(&TopicHits) -> bool| self.most(include, |m| m.both, 2 * DEPTH);
-        writeln!(f, "{:<28} topics  {}", "P@10", self.titles())?;
+        writeln!(f, "{:<25} topics  {}", "P@10", self.titles())?;
         for (name, topics, cells) in [
             (
-                "official: topics of the run",
+                "official: its own topics",
                 in_run,
                 self.cells(self.official(), most(|t| t.in_run)),
             ),
-            ("  its PRO lists", in_run, of_list(Stance::Pro)),
-            ("  its CON lists", in_run, of_list(Stance::Con)),
+            ("  PRO lists", in_run, of_list(Stance::Pro)),
+            ("  CON lists", in_run, of_list(Stance::Con)),
             (
                 "all judged topics",
                 judged,
                 self.cells(self.all_judged(), most(|t| t.is_judged)),
             ),
         ] {
-            writeln!(f, "{name:<28} {topics:>6}  {cells}")?;
+            writeln!(f, "{name:<25} {topics:>6}  {cells}")?;
         }
         writeln!(
             f,
@@ -345,7 +345,7 @@ impl fmt::Display for ImageEvaluation {
         if self.is_limited() {
             writeln!(
                 f,
-                "of: the highest value that a run can reach, because some topics have fewer relevant images than places"
+                "of: the best that a run can reach, because some topics have fewer relevant\n    images than places"
             )?;
         }
         Ok(())

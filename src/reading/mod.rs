@@ -272,22 +272,27 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None` is as in
+    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as for
     /// [`Reader::sentence_vectors`].
-    pub fn piece_logits(&mut self, texts: &[(&str, &str)]) -> Result<Option<Vec<Vec<Logits>>>> {
-        let readings = self.piece_readings(texts)?;
+    pub fn piece_logits(
+        &mut self,
+        texts: &[(&str, &str)],
+        on_progress: &mut OnOutputs,
+    ) -> Result<Option<Vec<Vec<Logits>>>> {
+        let readings = self.piece_readings(texts, on_progress)?;
         let stances = |of_text: &Vec<PairReading>| of_text.iter().map(|r| r.stance).collect();
         Ok(readings.map(|all| all.iter().map(stances).collect()))
     }
 
-    /// The pair encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `None` is as in
-    /// [`Reader::sentence_vectors`].
+    /// The pair encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
+    /// for [`Reader::sentence_vectors`].
     pub(crate) fn piece_readings(
         &mut self,
         texts: &[(&str, &str)],
+        on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<PairReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
-        let readings = self.read_pairs(Step::Stance, &pieces.pairs, &mut |_| ())?;
+        let readings = self.read_pairs(Step::Stance, &pieces.pairs, on_progress)?;
         Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

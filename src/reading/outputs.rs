@@ -1,19 +1,22 @@
-//! The store of model outputs: an SQLite table of vectors by producer and input. It is part of the evidence file of an image collection,
-//! and a file of its own beside the index of a text collection.
+//! The store of model outputs: an SQLite table of vectors by producer and input. For images it is part of the evidence file, for texts it is a
+//! separate file beside the index.
+
+mod rows;
+mod tables;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use sha2::{Digest, Sha256};
 
-use crate::evidence::store::{blob_of, checksum_of, read_only_uri, vector_of};
+use crate::evidence::store::read_only_uri;
 use crate::nn::conv::Numeric;
+use rows::Stored;
 
-/// Outputs that are computed and written together. When the process is killed, at most these are lost.
+/// Number of outputs that are computed and written together. A killed process loses at most these.
 const BATCH: usize = 256;
 
 const SCHEMA: &str = include_str!("outputs.sql");
@@ -22,31 +25,12 @@ const SCHEMA: &str = include_str!("outputs.sql");
 pub struct OutputStore {
     connection: Connection,
     path: PathBuf,
-    /// New outputs by producer and key, if the file cannot be written.
+    /// New outputs by producer and key, if the file is only read.
     unwritten: Option<HashMap<(String, String), Vec<f32>>>,
     /// The number of stored outputs that were damaged.
     damaged: usize,
-    /// The producers whose numbers this process has recorded.
+    /// The producers whose [`Numeric`] this process has recorded.
     recorded: HashSet<String>,
-}
-
-/// A stored output.
-enum Stored {
-    /// Verified.
-    Whole(Vec<f32>),
-    /// Without a checksum, because an earlier version has stored it. The number is its checksum.
-    Unverified(Vec<f32>, i64),
-    Damaged,
-    Missing,
-}
-
-/// The checksum of an output and its key.
-fn checksum(producer: &str, key: &str, blob: &[u8]) -> i64 {
-    checksum_of(&[
-        ValueRef::Text(producer.as_bytes()),
-        ValueRef::Text(key.as_bytes()),
-        ValueRef::Blob(blob),
-    ])
 }
 
 /// The key of an input that is too long to be stored: the first half of the SHA-256 of its parts.
@@ -69,12 +53,12 @@ impl OutputStore {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir)?;
         }
-        let mut connection = Connection::open(path)?;
+        let connection = Connection::open(path)?;
         // two tasks on one collection may write at the same time
         connection.busy_timeout(Duration::from_secs(60))?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.execute_batch(SCHEMA)?;
-        take_over_former_table(&mut connection)?;
+        tables::take_over_former(&connection)?;
         Ok(OutputStore {
             connection,
             path: path.to_owned(),
@@ -96,7 +80,7 @@ impl OutputStore {
                 ("query_vector", "producer, text, vector"),
                 ("query_vector_sum", "producer, text, sum"),
             ] {
-                if !has_table(&connection, "main", table)? {
+                if !tables::exists(&connection, "main", table)? {
                     connection.execute_batch(&format!(
                         "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE {table} ({columns});"
                     ))?;
@@ -157,7 +141,8 @@ impl OutputStore {
     }
 
     /// The outputs for these inputs, in their order. Each input has a key under which its output is stored. Missing outputs are computed by
-    /// `compute` and stored; `on_progress` receives how many have been computed, and how many are missing in all. `None` if an output is missing and there is no `compute`.
+    /// `compute` and stored; `on_progress` receives the number of computed outputs, beginning with 0, and the number of all missing ones. `None` if
+    /// an output is missing and there is no `compute`.
     ///
     /// A stored output of another width than `width` counts as missing.
     ///
@@ -237,36 +222,7 @@ impl OutputStore {
         {
             return Ok(Stored::Whole(output.clone()));
         }
-        let stored = || -> rusqlite::Result<Stored> {
-            let mut query = self.connection.prepare_cached(
-                "SELECT vector, sum FROM query_vector LEFT JOIN query_vector_sum USING (producer, text)
-                 WHERE producer = ? AND text = ?",
-            )?;
-            let mut rows = query.query([producer, key])?;
-            let Some(row) = rows.next()? else {
-                let has_vanished = self
-                    .connection
-                    .prepare_cached(
-                        "SELECT 1 FROM query_vector_sum WHERE producer = ? AND text = ?",
-                    )?
-                    .exists([producer, key])?;
-                return Ok(if has_vanished {
-                    Stored::Damaged
-                } else {
-                    Stored::Missing
-                });
-            };
-            let ValueRef::Blob(blob) = row.get_ref(0)? else {
-                return Ok(Stored::Damaged);
-            };
-            let found = checksum(producer, key, blob);
-            Ok(match (vector_of(blob), row.get_ref(1)?) {
-                (Ok(output), ValueRef::Null) => Stored::Unverified(output, found),
-                (Ok(output), ValueRef::Integer(sum)) if sum == found => Stored::Whole(output),
-                _ => Stored::Damaged,
-            })
-        };
-        stored().with_context(|| self.reading())
+        rows::read(&self.connection, producer, key).with_context(|| self.reading())
     }
 
     /// Writes outputs in one transaction.
@@ -280,14 +236,8 @@ impl OutputStore {
             return Ok(());
         }
         self.write(|transaction| {
-            for (key, output) in rows {
-                let blob = blob_of(output);
-                transaction
-                    .prepare_cached("INSERT OR REPLACE INTO query_vector VALUES (?, ?, ?)")?
-                    .execute(params![producer, key, blob])?;
-                put_checksum(transaction, producer, key, checksum(producer, key, &blob))?;
-            }
-            Ok(())
+            let mut rows = rows.iter();
+            rows.try_for_each(|(key, output)| rows::write(transaction, producer, key, output))
         })
     }
 
@@ -298,7 +248,7 @@ impl OutputStore {
         }
         self.write(|transaction| {
             let mut sums = sums.iter();
-            sums.try_for_each(|(key, sum)| put_checksum(transaction, producer, key, *sum))
+            sums.try_for_each(|(key, sum)| rows::write_checksum(transaction, producer, key, *sum))
         })
     }
 
@@ -332,7 +282,7 @@ impl OutputStore {
             let uri = read_only_uri(other)?;
             self.connection
                 .execute("ATTACH DATABASE ? AS other", [uri])?;
-            let copied = merge_attached(&self.connection);
+            let copied = tables::merge_attached(&self.connection);
             self.connection.execute_batch("DETACH DATABASE other")?;
             Ok(copied?)
         };
@@ -347,74 +297,12 @@ impl OutputStore {
     }
 }
 
-fn put_checksum(c: &Connection, producer: &str, key: &str, sum: i64) -> rusqlite::Result<()> {
-    c.prepare_cached("INSERT OR REPLACE INTO query_vector_sum VALUES (?, ?, ?)")?
-        .execute(params![producer, key, sum])?;
-    Ok(())
-}
-
-fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
-    c.prepare(&format!(
-        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
-    ))?
-    .exists([table])
-}
-
-/// Copies outputs with their checksums from the attached store `other`, as far as this one lacks them.
-fn merge_attached(c: &Connection) -> rusqlite::Result<()> {
-    if !has_table(c, "other", "query_vector")? {
-        return Ok(());
-    }
-    // a trigger deletes the checksum of an output that is written, so checksums come last
-    let sums = if has_table(c, "other", "query_vector_sum")? {
-        "INSERT OR REPLACE INTO main.query_vector_sum
-         SELECT s.* FROM other.query_vector_sum s JOIN temp.coming USING (producer, text);"
-    } else {
-        ""
-    };
-    let numerics = if has_table(c, "other", "output_numeric")? {
-        "INSERT OR IGNORE INTO main.output_numeric SELECT * FROM other.output_numeric;"
-    } else {
-        ""
-    };
-    c.execute_batch(&format!(
-        "BEGIN IMMEDIATE;
-         CREATE TEMP TABLE coming AS SELECT producer, text FROM other.query_vector
-         EXCEPT SELECT producer, text FROM main.query_vector;
-         INSERT INTO main.query_vector
-         SELECT v.* FROM other.query_vector v JOIN temp.coming USING (producer, text);
-         {sums}
-         {numerics}
-         DROP TABLE temp.coming;
-         COMMIT;"
-    ))
-    .inspect_err(|_| {
-        // ends the transaction, if it has begun
-        let _ = c.execute_batch("ROLLBACK");
-    })
-}
-
-/// Earlier versions stored the outputs for text collections in another table, with the same hashes as keys.
-fn take_over_former_table(connection: &mut Connection) -> rusqlite::Result<()> {
-    let former: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'text_vector'",
-        [],
-        |row| row.get(0),
-    )?;
-    if former == 0 {
-        return Ok(());
-    }
-    connection.execute_batch(
-        "BEGIN IMMEDIATE;
-         INSERT OR IGNORE INTO query_vector SELECT producer, lower(hex(text)), vector FROM text_vector;
-         DROP TABLE text_vector;
-         COMMIT;",
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use rusqlite::params;
+
     use super::*;
+    use crate::evidence::store::blob_of;
 
     fn keyed<'a>(texts: &[&'a str]) -> Vec<(String, &'a str)> {
         texts.iter().map(|t| (hash_key(&[t]), *t)).collect()

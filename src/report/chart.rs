@@ -2,8 +2,7 @@
 
 use super::words::difference;
 
-/// The coordinates: per cent of the width from left to right, so that a plot is as wide as its page while letters keep their size, and pixels
-/// from top to bottom.
+/// A horizontal coordinate, in per cent of the width: a plot is as wide as its page, and letters keep their size. Vertical coordinates are in pixels.
 fn per_cent(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
 }
@@ -11,7 +10,7 @@ fn per_cent(share: f64) -> String {
 /// A plot with a column for each topic.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    /// The width of the plot in pixels, if there is room.
+    /// The width of the plot in pixels, if the page is as wide.
     pub width: u32,
     /// Whether all names can be read in a narrow window.
     pub is_few: bool,
@@ -39,18 +38,18 @@ pub(crate) struct ColumnBar {
 /// The height of the value 1.
 pub(crate) const HEIGHT: f64 = 100.0;
 
-/// The share of a column's place that its bar takes.
+/// The width of a bar as a share of its column.
 const BAR: f64 = 0.66;
 
-/// The width in which all columns fit, and the least and the largest distance of columns.
+/// The width of all columns in pixels, and the smallest and the largest width of a column.
 const COLUMNS_WIDTH: u32 = 1_100;
 const MIN_STEP: u32 = 7;
 const MAX_STEP: u32 = 64;
 
-/// The width of a plot in a narrow window.
+/// The width of a plot in a narrow window, in pixels.
 const NARROW: u32 = 300;
 
-/// The width of a name below a column.
+/// The width of a name below a column, in pixels.
 const NAME_WIDTH: u32 = 22;
 
 /// The maximum number of characters of such a name.
@@ -115,7 +114,7 @@ pub(crate) struct Scatter {
     pub highest: String,
     pub lowest: String,
     pub zero: String,
-    /// Whether 0 has a label of its own; near the ends it would overlap with theirs.
+    /// Whether 0 has a label; near the ends it would overlap with their labels.
     pub labels_zero: bool,
 }
 
@@ -146,7 +145,7 @@ pub(crate) struct Candidate {
 /// The height of the area for dots.
 pub(crate) const SCATTER_HEIGHT: f64 = 180.0;
 
-/// The least distance of two labels below each other.
+/// The smallest vertical distance of two labels.
 const LABEL_HEIGHT: f64 = 16.0;
 
 impl Scatter {
@@ -202,7 +201,7 @@ pub(crate) struct ScoreBar {
     pub title: String,
 }
 
-/// The height of the highest score's bar, and of the lowest score's, which is visible too.
+/// The height of the bar of the highest score, and of that of the lowest score, which must be visible.
 pub(crate) const SCORES_HEIGHT: f64 = 80.0;
 const LOWEST_BAR: f64 = 4.0;
 

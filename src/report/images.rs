@@ -61,7 +61,7 @@ pub struct Judgements<'a> {
 /// The number of relevant images shown for a topic that the run does not have. Others are only named.
 const MISSED: usize = 6;
 
-/// The maximum number of images shown that look as an image does.
+/// The maximum number of look-alikes that are shown for an image.
 const LOOK_ALIKES: usize = 6;
 
 /// The number of thumbnails of all topics' PRO lists (or CON lists) in the table of topics, and the maximum for each topic.
@@ -80,7 +80,7 @@ pub struct TopicPlan<'a> {
     more_missed: Vec<&'a DocId>,
     explained: HashMap<&'a DocId, &'a ExplainedImage>,
     candidate_ranks: HashMap<&'a DocId, CandidateRanks>,
-    /// What all explanations of the topic say together.
+    /// The facts that concern all candidates of the topic.
     candidates: Candidates,
     changed: Option<usize>,
 }
@@ -94,20 +94,20 @@ struct CandidateRanks {
     of: usize,
 }
 
-/// An image that looks as another one does.
+/// An image that looks the same as another one.
 #[derive(Debug)]
 pub struct LookAlike {
     pub id: DocId,
     /// The number of bits, of 64, in which the perceptual hashes differ.
     pub bits: u32,
-    /// Whether the texts in both agree too, so that a ranking keeps only one of them.
+    /// Whether the texts in both also agree: then a ranking keeps only one of them.
     pub is_copy: bool,
 }
 
-/// For each image that is shown, those that look the same: copies first, then by distance.
+/// For each image that is shown, the images that look the same: copies first, then by distance.
 pub type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
 
-/// Decides what is shown for each topic, and finds what looks the same. Errors: the evidence cannot be read.
+/// Decides what is shown for each topic, and finds look-alikes. Errors: the evidence cannot be read.
 pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {
     let against = sources.against.map_or(&[][..], |(_, lines)| lines);
     let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
@@ -236,7 +236,7 @@ fn rank_candidates<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, 
 }
 
 impl TopicPlan<'_> {
-    /// All images with details of their own, in the order of the page.
+    /// All images whose details are shown, in the order of the page.
     fn shown(&self) -> Vec<&DocId> {
         let mut seen = BTreeSet::new();
         let lists = self.lists.iter().chain(&self.dropped).flatten();
@@ -256,7 +256,7 @@ fn thumbnails_per_list(topics: usize) -> usize {
     (THUMBNAILS / topics.max(1)).clamp(1, MAX_THUMBNAILS)
 }
 
-/// Finds what looks as the images do that are shown, by perceptual hash, and compares the texts in them.
+/// Finds the look-alikes of all images that are shown, by perceptual hash, and compares the texts in them.
 fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes> {
     let Some(store) = store else {
         return Ok(LookAlikes::new());

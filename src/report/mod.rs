@@ -25,7 +25,7 @@ use crate::judge::Values;
 use crate::trec::TopicId;
 use crate::trec::topic::Topic;
 
-/// What is common to all pages of a report.
+/// Facts for all pages of a report.
 #[derive(Debug)]
 pub struct Head {
     /// The name of the task: "Image retrieval for arguments".
@@ -34,7 +34,7 @@ pub struct Head {
     pub run: String,
     /// The name of the run with which it is compared.
     pub against: Option<String>,
-    /// Where the run, its documents and its judgements come from.
+    /// The numbers of topics, documents and judged topics, in words.
     pub facts: Vec<String>,
     /// Notes to the reader: what is missing in the report, and how to get it.
     pub notes: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Head {
 pub struct MeasureColumn {
     /// A short name: "on stance".
     pub name: String,
-    /// What the value is: "P@10".
+    /// The kind of the value: "P@10".
     pub unit: &'static str,
     /// The full name of the measure: "stanceRelevanceP@10".
     pub measure: String,
@@ -185,7 +185,7 @@ impl Form {
     }
 }
 
-/// Stands for a topic that is not in the topics file.
+/// A topic that is not in the topics file.
 fn unknown_topic(id: &TopicId) -> Topic {
     Topic {
         id: id.clone(),
@@ -260,7 +260,7 @@ impl<'a> ReportWriter<'a> {
         self.temporary.path()
     }
 
-    /// Writes the pages, and replaces `dir` by the finished report.
+    /// Writes the pages, and replaces `dir` with the finished report.
     pub fn finish(self, report: &Report) -> Result<()> {
         for (name, page) in report.pages()? {
             let path = self.temporary.path().join(name);

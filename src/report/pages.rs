@@ -56,7 +56,7 @@ struct Tile {
     unit: &'static str,
     measure: String,
     value: String,
-    /// The most that a run can reach, if the judgements allow less than 1.
+    /// The highest value that a run can reach, if it is below 1.
     most: Option<String>,
     difference: Option<Difference>,
 }
@@ -77,13 +77,13 @@ struct IndexRow<'a> {
 struct Cell {
     name: String,
     value: Option<String>,
-    /// The most that a run can reach, if the judgements allow less than 1.
+    /// The highest value that a run can reach, if it is below 1.
     most: Option<String>,
     width: String,
     difference: Option<Difference>,
 }
 
-/// The page of a topic. Its body has templates of its own.
+/// The page of a topic. Its body has separate templates.
 #[derive(Template)]
 #[template(path = "topic.html")]
 struct Topic<'a> {
@@ -129,7 +129,7 @@ impl Difference {
     }
 }
 
-/// What can be reached of a measure; `None` if that is 1.
+/// The highest value that a run can reach; `None` if it is 1.
 fn below_1(most: f64) -> Option<String> {
     (most < 1.0).then(|| three_decimals(most))
 }
@@ -200,7 +200,7 @@ impl Report {
 
     fn page(&self, form: Form, title: &str, is_index: bool, body: &str) -> Result<String> {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-        // a page on disk has no origin: `file:` allows its own pictures, and still nothing from elsewhere
+        // a page on disk has no origin: `file:` allows its pictures, and nothing from the network
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src {}; base-uri 'none'; form-action 'none'",
             hash(SCRIPT),

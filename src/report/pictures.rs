@@ -1,5 +1,5 @@
-//! The pictures of a report. They are encoded anew from pixels, so that no byte of a collection's files gets into a report, and they are small
-//! enough for the report of a run to be sent by mail.
+//! The pictures of a report. They are encoded again from pixels, so a report contains no bytes of a collection's files. They are small, so that a
+//! report can be sent by mail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,14 +28,14 @@ pub enum Size {
     Mini,
     /// In a list of a topic.
     Card,
-    /// On its own.
+    /// On the page of the image.
     Whole,
 }
 
 impl Size {
     const ALL: [Size; 3] = [Size::Mini, Size::Card, Size::Whole];
 
-    /// What is added to the file's name.
+    /// The suffix of the file's name.
     fn suffix(self) -> &'static str {
         match self {
             Size::Mini => "-mini",
@@ -141,7 +141,7 @@ pub struct ImagePictures {
     /// The width of the image itself after its EXIF orientation was applied; OCR corners are in these pixels. 0 if it could not be
     /// decoded.
     pub width: u32,
-    /// Likewise, the height.
+    /// The height, in the same way.
     pub height: u32,
     /// Why it could not be decoded.
     pub fault: Option<String>,

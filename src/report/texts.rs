@@ -58,6 +58,8 @@ pub(crate) struct TextsTopic {
     pub plot: Option<Scores>,
     /// Whether a text has a stance or a quality that was estimated.
     pub has_estimates: bool,
+    /// Whether a text has a stance according to the collection.
+    pub has_stances: bool,
     pub is_judged: bool,
     pub against: Option<String>,
     /// The number of results in the run.
@@ -81,7 +83,7 @@ pub(crate) struct TextView {
     pub grades: Vec<GradeView>,
     pub quality: Option<String>,
     pub change: Option<Change>,
-    /// Why it has its rank, in a sentence; `None` if its score is not explained.
+    /// The sentence that explains its rank; `None` if its score is not explained.
     pub reason: Option<String>,
     pub gauges: Vec<Gauge>,
     pub rows: Vec<Row>,
@@ -93,7 +95,7 @@ pub(crate) struct TextView {
 #[derive(Debug)]
 pub(crate) struct StanceView {
     pub class: &'static str,
-    /// Whether it was estimated, and does not stand in the collection.
+    /// Whether it was estimated; otherwise the collection has it.
     pub is_estimated: bool,
     pub text: String,
     pub title: String,
@@ -196,6 +198,9 @@ impl<'a> PageBuilder<'a> {
                 has_estimates: results.iter().any(|text| {
                     text.quality.is_some() || text.stance.as_ref().is_some_and(|s| s.is_estimated)
                 }),
+                has_stances: results
+                    .iter()
+                    .any(|text| text.stance.as_ref().is_some_and(|s| !s.is_estimated)),
                 results,
                 missed,
                 more_missed,
@@ -255,7 +260,7 @@ impl<'a> PageBuilder<'a> {
                 0
             },
             text: marker.mark(&start),
-            // a stance towards a conclusion that is not there says nothing
+            // without a conclusion, there is nothing that the stance is towards
             stance: field("conclusion")
                 .and_then(|_| document.as_ref()?.stance)
                 .map(towards_conclusion),
@@ -288,13 +293,13 @@ impl<'a> PageBuilder<'a> {
 
     fn stance(&self, stance: ObjectStance) -> StanceView {
         let better = |n: usize| match &self.topic.objects {
-            Some(objects) => format!("{} ({stance})", objects[n]),
-            None => stance.word().to_owned(),
+            Some(objects) => format!("prefers {} ({stance})", objects[n]),
+            None => format!("stance {stance}"),
         };
         let (class, text) = match stance {
             ObjectStance::First => ("pro", better(0)),
             ObjectStance::Second => ("con", better(1)),
-            ObjectStance::Neutral | ObjectStance::No => ("none", stance.word().to_owned()),
+            ObjectStance::Neutral | ObjectStance::No => ("none", format!("stance {stance}")),
         };
         StanceView {
             class,
@@ -304,7 +309,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// What the topic compares, if it is a comparative question.
+    /// The objects that the topic compares, if it is a comparative question.
     fn objects(&self) -> Option<&[String; 2]> {
         let objects = self.topic.objects.as_ref();
         objects.filter(|_| self.sources.task == TextTask::Comparative)
@@ -434,8 +439,8 @@ fn towards_conclusion(stance: Stance) -> StanceView {
     }
 }
 
-/// The bars of the largest parts of a score, the longest bar for the largest part. What only places all re-ranked documents above the others
-/// has none.
+/// The bars of the largest parts of a score; the largest part has the longest bar. The base that places re-ranked documents above the others has no
+/// bar.
 fn gauges(score: &Explanation) -> Vec<Gauge> {
     let mut parts: Vec<&Explanation> = score
         .parts
@@ -446,6 +451,7 @@ fn gauges(score: &Explanation) -> Vec<Gauge> {
     let largest = parts.first().map_or(1.0, |part| part.value);
     let bars = parts.iter().take(GAUGES).map(|part| Gauge {
         name: part.name.clone(),
+        note: reason::text::meaning(&part.name),
         value: three_decimals(part.value),
         width: format!("{:.1}", 100.0 * part.value / largest),
         class: "plain",

@@ -15,7 +15,7 @@ pub struct Row {
     bar: Option<Bar>,
     rows: Vec<Row>,
     is_open: bool,
-    /// A CSS class: whether the text about its origin needs a line of its own, in narrow trees ("medium") or in all ("long").
+    /// A CSS class: the text about its origin needs a separate line in narrow trees ("medium") or in all trees ("long").
     length: &'static str,
 }
 
@@ -25,6 +25,8 @@ impl askama::filters::HtmlSafe for Row {}
 #[derive(Debug)]
 pub(crate) struct Gauge {
     pub name: String,
+    /// The meaning of the name, for readers; empty if the name says it.
+    pub note: &'static str,
     pub value: String,
     pub width: String,
     pub class: &'static str,
@@ -65,8 +67,8 @@ impl Row {
         Row::nested(explanation, None, 0)
     }
 
-    /// Lays out an explanation that is shown below `other`, without the parts of what `other` contains, too: equal parts, and numbers
-    /// with the same parts as a number there.
+    /// Lays out an explanation that is shown below `other`. Parts that `other` also contains are not opened again: equal parts, and numbers with
+    /// the same parts as a number there.
     pub(crate) fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
         let mut own = explanation.clone();
         for part in &mut own.parts {
@@ -115,7 +117,7 @@ impl Bar {
         }
         let room = if has_middle { 50.0 } else { 100.0 };
         let width = room * value.abs() / widest;
-        // too narrow to be seen
+        // invisible
         if width < 0.5 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The form in which numbers, names and texts are shown, in the whole report.
+//! The form of numbers, names and texts in reports.
 
 use std::collections::HashSet;
 

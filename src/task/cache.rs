@@ -218,9 +218,13 @@ fn read_name(name: &str) -> Name<'_> {
                 _ => Name::Other,
             };
         }
-        let index = hidden.strip_suffix(".lock");
-        let is_ours = |index: &&str| index.strip_suffix(".index").and_then(part).is_some();
-        return index.filter(is_ours).map_or(Name::Other, Name::Beside);
+        let locked = hidden.strip_suffix(".lock");
+        let is_ours = |of: &&str| {
+            let ends = [".index", ".passages.sqlite"];
+            let found = ends.into_iter().find_map(|end| of.strip_suffix(end));
+            found.and_then(part).is_some()
+        };
+        return locked.filter(is_ours).map_or(Name::Other, Name::Beside);
     }
     let suffixes = [".lock", "-journal", "-wal", "-shm"];
     if let Some(main) = suffixes.iter().find_map(|end| name.strip_suffix(end)) {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::rank;
 use super::texts::{Settings, Sources, TextRanking};
-use crate::reading::steps::{Outputs, Step};
+use crate::reading::steps::{OnOutputs, Outputs, Step};
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::trec::explained::ExplainedText;
@@ -22,9 +22,10 @@ pub fn run(
     tag: &str,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
-    let explain = |topic: &Topic, sources: &mut _, ranking: &mut TextRanking| {
-        explain_stances(topic, sources, &mut ranking.explained)
-    };
+    let explain =
+        |topic: &Topic, sources: &mut _, ranking: &mut TextRanking, on_progress: &mut OnOutputs| {
+            explain_stances(topic, sources, &mut ranking.explained, on_progress)
+        };
     rank::run_with(topics, sources, settings, tag, on_progress, explain)
 }
 
@@ -33,6 +34,7 @@ fn explain_stances(
     topic: &Topic,
     sources: &mut Sources,
     explained: &mut [ExplainedText],
+    on_progress: &mut OnOutputs,
 ) -> Result<()> {
     let Some(corpus) = sources.corpora.first() else {
         return Ok(());
@@ -48,7 +50,7 @@ fn explain_stances(
         .iter()
         .map(|text| (claim.as_str(), text.as_str()))
         .collect();
-    let logits = sources.reader.piece_logits(&pairs)?;
+    let logits = sources.reader.piece_logits(&pairs, on_progress)?;
     for (at, (text, premises)) in explained.iter_mut().zip(&premises).enumerate() {
         let logits = logits.as_ref().and_then(|all| all.get(at));
         let name = "stance towards the topic";

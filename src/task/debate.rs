@@ -198,7 +198,7 @@ impl ArgumentText {
     ) -> Result<Self> {
         let mut sentences = compared_sentences(&argument.premise);
         let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
-        let logits = reader.piece_logits(&pairs)?;
+        let logits = reader.piece_logits(&pairs, &mut |_| ())?;
         let mut texts = vec![claim];
         texts.extend(sentences.iter().map(String::as_str));
         let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;

@@ -95,7 +95,7 @@ pub(super) fn balances(
         pairs.push((claim, &argument.conclusion));
         pairs.push((claim, &argument.premise));
     }
-    let logits = reader.piece_logits(&pairs)?;
+    let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let model = Model::committed();
     let balance = |at: usize| {
         let (claim, text) = *pairs.get(at)?;

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use super::recipe;
 use crate::evidence::clip::Clip;
 use crate::evidence::ocr::{OcrsReader, PpOcr, Script, TextReader};
 use crate::evidence::sentence::Sentences;
@@ -29,7 +30,16 @@ pub fn find(
         .map(|entry| entry.name.clone())
         .collect();
     if let (Some(name), true) = (name, names.is_empty()) {
-        bail!("there is no {role} model named {name}: `riposte models list` lists the models");
+        let entries = models.catalogue().entries().iter();
+        let of_role: Vec<&str> = entries
+            .filter(|entry| entry.role == role)
+            .map(|entry| entry.name.as_str())
+            .collect();
+        let meant = recipe::nearest(name, &of_role);
+        let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
+        bail!(
+            "there is no {role} model named {name}: {meant}`riposte models list` lists the models"
+        );
     }
     for candidate in &names {
         match models.find(candidate)? {

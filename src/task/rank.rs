@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::index::corpus::Unanswered;
-use crate::reading::steps::Outputs;
+use crate::reading::steps::{OnOutputs, Outputs};
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
@@ -21,14 +21,9 @@ pub fn run(
     tag: &str,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
-    run_with(
-        topics,
-        sources,
-        settings,
-        tag,
-        on_progress,
-        |_, _, _| Ok(()),
-    )
+    run_with(topics, sources, settings, tag, on_progress, |_, _, _, _| {
+        Ok(())
+    })
 }
 
 /// The ranking of a topic; `None` if shards must answer its searches first. In that case `unanswered` keeps the error until all topics are done, so
@@ -53,18 +48,22 @@ pub(super) fn run_with<'a, 'r>(
     settings: &Settings,
     tag: &str,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
-    mut explain: impl FnMut(&Topic, &mut Sources<'a, 'r>, &mut TextRanking) -> Result<()>,
+    mut explain: impl FnMut(
+        &Topic,
+        &mut Sources<'a, 'r>,
+        &mut TextRanking,
+        &mut OnOutputs,
+    ) -> Result<()>,
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
-        let ranked = rank(topic, sources, settings, &mut |outputs| {
-            on_progress(done, Some(outputs));
-        });
+        let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
+        let ranked = rank(topic, sources, settings, on_outputs);
         let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
             continue;
         };
-        explain(topic, sources, &mut ranking)?;
+        explain(topic, sources, &mut ranking, on_outputs)?;
         for (rank, found) in (1..).zip(ranking.documents) {
             lines.push(TextRunLine {
                 topic: topic.id.clone(),

@@ -260,7 +260,9 @@ fn rank(
     let sheets = match (indexes.first(), request.debate) {
         (Some(corpus), Some(per_side)) => {
             reader.enter(Step::DebateSheets);
-            debates(topics, corpus, &lines, per_side, &mut reader)?
+            run_stage(Stage::Debate, total, on_event, |on_event| {
+                debates(topics, corpus, &lines, per_side, &mut reader, on_event)
+            })?
         }
         _ => Vec::new(),
     };
@@ -292,8 +294,10 @@ fn debates(
     lines: &[TextRunLine],
     per_side: usize,
     reader: &mut Reader,
+    on_event: &mut OnEvent,
 ) -> Result<Vec<DebateSheet>> {
-    let sheet = |topic: &Topic| {
+    let total = topics.len();
+    let sheet = |(before, topic): (usize, &Topic)| {
         let of_topic = lines.iter().filter(|line| line.topic == topic.id);
         let ranking: Vec<ScoredDoc> = of_topic
             .map(|line| ScoredDoc {
@@ -301,9 +305,15 @@ fn debates(
                 score: line.score,
             })
             .collect();
-        debate::sheet(topic, corpus, &ranking, None, per_side, reader)
+        let sheet = debate::sheet(topic, corpus, &ranking, None, per_side, reader)?;
+        on_event(Event::Progress {
+            done: before + 1,
+            total,
+            outputs: None,
+        });
+        Ok(sheet)
     };
-    topics.iter().map(sheet).collect()
+    topics.iter().enumerate().map(sheet).collect()
 }
 
 /// Maximum number of texts not read to their ends that notes name.

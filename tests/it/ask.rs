@@ -329,12 +329,36 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
     ] {
         assert!(shown.contains(what), "{what}: {shown}");
     }
+    let is_address = |line: &str| line.contains("://") || line.contains("/image.");
+    for line in shown.lines().filter(|line| !is_address(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
     let page = out.join("report/index.html");
     assert_eq!(fs::read_to_string(&opened).unwrap(), text(&page));
     assert!(stderr(&output).contains(text(&page)));
     let sheet = fs::read_to_string(out.join("report/debate-asked.html")).unwrap();
     assert!(sheet.contains("zoos should not be closed"));
-    // a second question in the same directory, about images only: its report has no sheet
+    // -n is the number of arguments, too
+    let two = ask(
+        home.path(),
+        &[
+            ZOOS,
+            "-i",
+            text(sample()),
+            "-n",
+            "2",
+            "--evidence",
+            text(&evidence),
+            "--models",
+            text(minilm.dir.parent().unwrap()),
+        ],
+    );
+    for side in list(&two, "sides") {
+        for key in ["arguments", "images"] {
+            assert_eq!(list(side, key).len(), 2, "{side}");
+        }
+    }
+    // asked again in the same place, and of images alone: the report has no sheet any more
     let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
     command.args([
         "--evidence",

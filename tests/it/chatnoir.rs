@@ -114,7 +114,7 @@ fn all_pages_of_results_are_asked_for_and_come_into_the_run_in_their_order() {
         said.contains("note: 4 results have no TREC id, and are left out"),
         "{said}"
     );
-    assert!(said.contains("pages of results: 3 asked for, 0 stored"));
+    assert!(said.contains("pages of results: 3 requested, 0 stored"));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
     assert_eq!(code(&output), 0);
     let said = stderr(&output);
     assert!(
-        said.contains("pages of results: 0 asked for, 2 stored"),
+        said.contains("pages of results: 0 requested, 2 stored"),
         "{said}"
     );
     assert!(stuck.requests().is_empty());
@@ -456,7 +456,7 @@ fn what_makes_no_sense_with_a_service_is_said() {
     for (line, why) in [
         (
             "controversial -i in -o out --approach mine.toml",
-            "mine asks a search engine for web pages, which is for `comparative` alone",
+            "mine asks a search engine for web pages, and only `comparative` can do that",
         ),
         (
             "comparative -i in -o out --approach bm25 --key-file mine.toml",

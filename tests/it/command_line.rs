@@ -1,4 +1,4 @@
-//! The grammar that all commands share: judgements, names of runs, short names, words that are mistyped, --quiet and --json.
+//! The grammar that all commands share: judgements, names of runs, short names of measures, mistyped words, help, --quiet and --json.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ fn judgements_are_an_option_or_the_first_word_and_runs_can_be_named() {
         values(&format!("evaluate run.txt {measure} --qrels qrels")),
         first
     );
-    // the first word can be judgements beside those of the option
+    // judgements can be given as the first word and with the option
     let two = values(&format!("evaluate qrels run.txt --qrels x=qrels {measure}"));
     let names: Vec<&str> = two.iter().map(|(_, qrels, _)| qrels.as_str()).collect();
     assert_eq!(names, ["qrels", "x"]);
@@ -78,7 +78,7 @@ fn judgements_are_an_option_or_the_first_word_and_runs_can_be_named() {
         assert_eq!(code, 2, "{line}");
         assert!(said.contains(message), "{line}: {said}");
     }
-    // other commands that take a run take a named one
+    // other commands also take named runs
     let (_, printed, _) = dir.run("verify a=run.txt");
     assert!(printed.starts_with("run.txt: "), "{printed}");
     let (code, _, said) = dir.run("export run a=run.txt -o plain --qrels qrels");
@@ -107,7 +107,7 @@ fn the_short_name_of_a_measure_means_all_three_of_images() {
     assert!(said.contains("image runs are measured @10"), "{said}");
 }
 
-/// The lengths of lines without the sequences for colours.
+/// The length of the longest line, without the sequences for colours.
 fn longest(shown: &str) -> usize {
     let lines = without_colours(shown);
     let lengths = lines.lines().map(|line| line.chars().count());
@@ -134,22 +134,71 @@ fn tables_fit_a_terminal_and_show_no_measure_twice() {
         assert_eq!(code, 0, "{said}");
         assert!(longest(&printed) <= 80, "{line}:\n{printed}");
     }
-    // the longest name of a run is a word that is wider than that
+    // a line with a single long name can be wider
     let (_, systems, _) = dir.run("approaches");
     for line in systems.lines().filter(|line| line.trim().contains(' ')) {
         assert!(longest(line) <= 80, "{line}");
     }
-    // the runs have other topics than the judgements: there are twice the measures, in several blocks
+    // the runs and the judgements have different topics, so there are twice as many measures, in several blocks
     let (_, both, _) = dir.run("evaluate --qrels qrels run.txt both.txt");
     assert!(both.contains("topicRelevanceP(topics=judged)@10"), "{both}");
     let blocks = both.lines().filter(|line| line.starts_with("run  "));
     assert!(blocks.count() > 2, "{both}");
     // every block names the runs
     assert_eq!(both.matches("\nboth.txt").count(), 8, "{both}");
-    // with all judged topics, both kinds of measures say the same
+    // for runs with all judged topics, both kinds of measures are equal
     let (_, all, _) = dir.run("evaluate --qrels qrels both.txt b=both.txt");
     assert!(!all.contains("topics=judged"), "{all}");
     assert!(all.contains("stanceRelevanceP@10"), "{all}");
+}
+
+#[test]
+fn what_runs_can_reach_at_most_is_a_row_of_the_table() {
+    let dir = images();
+    let rows = |line: &str| {
+        let (code, printed, said) = dir.run(line);
+        assert_eq!(code, 0, "{said}");
+        assert!(longest(&printed) <= 80, "{printed}");
+        let table = printed.lines().take_while(|line| !line.is_empty());
+        let rows: Vec<(String, String)> = table
+            .filter_map(|line| Some((line.get(..9)?.trim_end(), line.get(9..)?)))
+            .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+            .collect();
+        (rows, printed)
+    };
+    let row = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let measure = "topicRelevanceP@10";
+    // topic 1 has two images on topic for twenty places, topic 2 has one
+    let (one, printed) = rows(&format!("evaluate --qrels qrels run.txt {measure}"));
+    assert_eq!(one[1], row("run.txt", "0.1000"));
+    assert_eq!(one[2], row("at most", "0.1000"));
+    let why = "at most: the best that a run can reach";
+    assert!(printed.contains(why), "{printed}");
+    let same = format!("evaluate --qrels qrels run.txt b=run.txt {measure}");
+    let (same, _) = rows(&same);
+    let names: Vec<&str> = same.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[..4], ["run", "run.txt", "b", "at most"]);
+    // runs of other topics can reach other values
+    let (two, printed) = rows(&format!(
+        "evaluate --qrels qrels run.txt both.txt {measure}"
+    ));
+    assert_eq!(two[2], row("  at most", "0.1000"));
+    assert_eq!(two[3], row("both.txt", "0.0500"), "{printed}");
+    assert_eq!(two[4], row("  at most", "0.0750"), "{printed}");
+    // the table of a single run has both numbers beside each other
+    let (_, printed, _) = dir.run("evaluate --qrels qrels run.txt");
+    assert!(longest(&printed) <= 80, "{printed}");
+    assert!(
+        printed.contains("0.100 of 0.100  0.050 of 0.050"),
+        "{printed}"
+    );
+    // texts have no such row
+    let texts = [("texts", "1 0 d1 1\n"), ("run", "1 Q0 d1 1 1.0 t\n")];
+    for (name, contents) in texts {
+        fs::write(dir.path(name), contents).unwrap();
+    }
+    let (_, printed, _) = dir.run("evaluate --qrels texts run b=run");
+    assert!(!printed.contains("at most"), "{printed}");
 }
 
 #[test]
@@ -198,11 +247,11 @@ fn verify_finds_the_task_of_a_run() {
         assert_eq!(verdict["task"], task, "{lines}{said}");
         let (_, _, said) = dir.run("verify run.txt");
         assert!(said.contains(&format!("as a run for `{task}`")), "{said}");
-        // a task that was typed is believed
+        // --task overrides the inferred task
         let (_, printed, _) = dir.run("verify run.txt --json --task rank --edition 2022");
         assert_eq!(json_lines(&printed)[0]["task"], "rank");
     }
-    // the year follows from the lines: such runs are valid, but for the topics that are missing
+    // the year follows from the lines: apart from missing topics, such runs are valid
     for (lines, valid) in [
         ("51 Q0 clueweb12-0608wb-66-03868 1 7.5 t\n", true),
         (
@@ -216,7 +265,7 @@ fn verify_finds_the_task_of_a_run() {
         let dir = WorkDir::with(&[("run.txt", lines.as_bytes())]);
         let (_, printed, _) = dir.run("verify run.txt --json");
         let verdict = &json_lines(&printed)[0];
-        // the second is checked by 2022, which has topic 60 among others
+        // runs with stances are checked by the topics of 2022
         let topic = verdict["findings"].as_array().unwrap().iter();
         let wrong = topic.filter(|finding| finding["severity"] == "error");
         assert_eq!(wrong.count() == 0, valid, "{lines}: {verdict:#}");
@@ -256,7 +305,29 @@ fn verify_goes_by_the_collection_as_inspect_does() {
     );
 }
 
-/// The help of each command, by its words.
+#[test]
+fn a_run_has_its_own_task_in_a_collection_with_images_and_texts() {
+    let dir = WorkDir::new();
+    let input = text(sample());
+    let of_images = "1 PRO I00d3d1c260e4659b 1 2 t\n";
+    let of_texts = "1 Q0 Sac18745b-A3ad91ee9 1 2 t\n";
+    for (run, task, page) in [
+        (of_images, "images", "Image retrieval"),
+        (of_texts, "controversial", "Arguments for"),
+    ] {
+        fs::write(dir.path("run.txt"), run).unwrap();
+        let (_, printed, said) = dir.run(&format!("verify run.txt -i {input} --json"));
+        assert_eq!(json_lines(&printed)[0]["task"], task, "{said}");
+        let (code, _, said) = dir.run(&format!(
+            "inspect -q run.txt -i {input} -o report --index kept"
+        ));
+        assert_eq!(code, 0, "{said}");
+        let index = dir.read("report/index.html");
+        assert!(index.contains(page), "{task}");
+    }
+}
+
+/// The help of each command, with the words of the command.
 fn helps(home: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut waiting = vec![Vec::<String>::new()];
@@ -276,6 +347,100 @@ fn helps(home: &Path) -> Vec<(String, String)> {
         found.push((words.join(" "), help));
     }
     found
+}
+
+#[test]
+fn help_fits_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    for (command, help) in helps(home.path()) {
+        assert!(longest(&help) <= 100, "{command}:\n{help}");
+    }
+    let Some(python) = need(Python) else {
+        return;
+    };
+    for command in ["images", "evaluate", "models fetch"] {
+        let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let shown = on_terminal(&python, 72, &riposte(home.path(), &args));
+        // the usage of `evaluate` is not wrapped
+        let (_, options) = shown.split_once("Options:").unwrap();
+        assert!(longest(options) <= 72, "{options}");
+    }
+}
+
+#[test]
+fn a_file_of_another_task_is_answered_with_a_few_of_its_lines() {
+    let dir = images();
+    let lines: String = (1..=500)
+        .map(|rank| format!("1 Q0 d{rank} {rank} {} t\n", 500 - rank))
+        .collect();
+    fs::write(dir.path("texts.txt"), lines).unwrap();
+    for (line, expected) in [
+        ("evaluate --qrels qrels texts.txt", 1),
+        ("export run texts.txt -o plain", 2),
+        ("evaluate --qrels texts.txt run.txt", 2),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, expected, "{line}: {said}");
+        let broken = said.lines().filter(|line| line.contains(": line "));
+        assert_eq!(broken.count(), 10, "{line}: {said}");
+        assert!(
+            said.contains("texts.txt: 490 more lines cannot be read"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_file_is_named_and_what_is_needed_is_said() {
+    let dir = images();
+    fs::create_dir(dir.path("runs")).unwrap();
+    for (line, message) in [
+        ("evaluate run.txt qrels", "there is no judgement in run.txt"),
+        (
+            "evaluate --qrels runs run.txt",
+            "runs is a directory: judgements are a file",
+        ),
+        ("evaluate --qrels qrels runs", "there is no run in runs"),
+        (
+            "evaluate --qrels qrels run.txt nDCG@5",
+            "cannot be computed from judgements of images",
+        ),
+        (
+            "evaluate --qrels qrels run.txt out/two.txt",
+            "there is no file out/two.txt\n",
+        ),
+        ("index -i nowhere", "there is no file or directory nowhere"),
+        (
+            "verify run.txt -i nowhere",
+            "there is no file or directory nowhere",
+        ),
+        ("index -i runs", "runs has no collection"),
+        ("stance --text words", "give --topic or --objects"),
+    ] {
+        let (code, _, said) = dir.run(line);
+        assert_eq!(code, 2, "{line}: {said}");
+        assert!(said.contains(message), "{line}: {said}");
+    }
+}
+
+#[test]
+fn missing_topics_are_named_in_ranges() {
+    let dir = images();
+    let (_, printed, _) = dir.run("verify both.txt");
+    assert!(
+        printed.contains("nothing for 48 topics: 3–50 ("),
+        "{printed}"
+    );
+    fs::write(
+        dir.path("gaps.txt"),
+        "5 PRO I0123456789abcde0 1 2 two\n8 CON I0123456789abcde2 1 1 two\n",
+    )
+    .unwrap();
+    let (_, printed, _) = dir.run("verify gaps.txt");
+    assert!(
+        printed.contains("nothing for 48 topics: 1–4, 6, 7, 9–50 ("),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -336,7 +501,7 @@ fn help_names_what_options_take() {
     for command in ["images", "extract"] {
         let help = help(&[command]);
         let require = help.split("--require").nth(1).unwrap();
-        let require = require.split("--limit").next().unwrap();
+        let require = require.split(" --").next().unwrap();
         for channel in Channel::ALL {
             assert!(require.contains(channel.word()), "{channel:?}: {require}");
         }
@@ -369,6 +534,12 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
             "did you mean topicRelevanceP@10?",
         ),
         ("images -i in -o out --require orc", "did you mean ocr?"),
+        ("models fetch clp", "did you mean clip?"),
+        (
+            "models fetch minilm clip-vit-base-patch23",
+            "did you mean clip-vit-base-patch32?",
+        ),
+        ("read --ocr ppocr4 qrels", "did you mean ppocr-v4?"),
         (
             "extract -i in --require sentense,clip",
             "did you mean sentence?",
@@ -378,10 +549,15 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
         assert_eq!(code, 2, "{line}");
         assert!(said.contains(meant), "{line}: {said}");
     }
-    // what resembles nothing is answered with the names there are
+    // a word that resembles no name is answered with all names
     let (_, _, said) = dir.run("evaluate --qrels qrels run.txt zzzzzz@10");
     assert!(
         !said.contains("did you mean") && said.contains("known are P, R"),
+        "{said}"
+    );
+    let (_, _, said) = dir.run("models fetch zzzzzz");
+    assert!(
+        !said.contains("did you mean") && said.contains("ppocr-v4"),
         "{said}"
     );
     let (_, _, said) = dir.run("images -i in -o out --require zzzzzz");

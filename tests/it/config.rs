@@ -298,7 +298,7 @@ fn the_file_of_former_versions_is_named_and_not_read() {
     let output = succeed(riposte(&dir.path(""), &["config"]).current_dir(dir.path("")));
     let said = stderr(&output);
     assert!(
-        said.contains("config.toml is not read: it is called riposte.toml now"),
+        said.contains("config.toml is not read: the file is now called riposte.toml"),
         "{said}"
     );
     assert!(stdout(&output).starts_with("configuration  none\n"));

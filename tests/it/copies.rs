@@ -1,4 +1,4 @@
-//! Copies of a picture take only one place in the lists of a topic; templates with different words each take a place.
+//! Copies of a picture take one place in the lists of a topic, and templates with other words do not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::support::files::{json_lines, text};
 use crate::support::program::{code, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// The sample's evidence, changed so that two images of topic 1 look the same. Both are in its PRO list.
+/// The sample's evidence, in which two images of topic 1 look the same. Both are in its PRO list.
 struct Pair {
     home: TempDir,
     evidence: PathBuf,
@@ -51,7 +51,7 @@ impl Pair {
         connection.execute(sql, values).unwrap();
     }
 
-    /// Replaces the text in a picture by one line with a height of 40 pixels.
+    /// Replaces the text in a picture by one line of 40 pixels.
     fn write_text(&self, image: &str, line: &str) {
         self.change("DELETE FROM ocr_line WHERE document = ?", &[image]);
         let connection = Connection::open(&self.evidence).unwrap();
@@ -60,7 +60,7 @@ impl Pair {
         connection.execute(insert, params![image, line]).unwrap();
     }
 
-    /// Ranks the sample. Returns the explanation of the second image for topic 1, and which of the two are in the topic's lists.
+    /// Ranks the sample. What is said of the second image for topic 1, and which of both are in its lists.
     fn rank(&self) -> (Value, [bool; 2]) {
         let explain = self.explained();
         let (evidence, explain_to) = (text(&self.evidence), text(&explain));
@@ -118,7 +118,7 @@ fn a_copy_takes_no_second_place_and_names_the_image_that_was_kept() {
     for image in [&pair.first, &pair.second] {
         pair.write_text(image, "Streets are for people");
     }
-    // the same text makes them similar in other respects, too, so either can be the better one
+    // the same text makes them alike in other respects too: either may be the better one
     let (second, listed) = pair.rank();
     assert_ne!(listed[0], listed[1]);
     let (kept, copy) = if listed[0] {
@@ -156,14 +156,15 @@ fn a_copy_takes_no_second_place_and_names_the_image_that_was_kept() {
     let of_kept = dialog(&page, kept);
     let copies = of_kept.split("<h3>Copies").nth(1).unwrap();
     assert!(copies.contains(copy.as_str()), "{of_kept}");
-    assert!(page.contains("title=\"other files of the same picture\">1 copy</a>"));
-    // both are judged to be on topic, so the copy is reported as missed, with a link to the image that was kept
-    let named = format!(
-        "copy of <a href=\"#{kept}\">{kept}</a>, {} {}",
-        place[1], place[3]
-    );
+    assert!(page.contains("<div class=\"twins\"><span>a copy, left out</span>"));
+    // both are judged to be on topic, so the copy is shown as missed, with the image that was kept
     let of_copy = dialog(&page, copy);
-    assert!(of_copy.contains(&named), "{of_copy}");
+    let twin = of_copy.split("<ul class=\"copies twin\">").nth(1).unwrap();
+    let twin = twin.split("</ul>").next().unwrap();
+    let place = format!("<small>{} {}; the same picture</small>", place[1], place[3]);
+    for part in [format!("<a href=\"#{kept}\">"), place] {
+        assert!(twin.contains(&part), "{twin}");
+    }
 }
 
 #[test]
@@ -179,12 +180,12 @@ fn a_template_with_other_words_takes_a_place_of_its_own() {
     let alike = of_first.split("<h3>Looks the same").nth(1).unwrap();
     assert!(alike.contains(&pair.second), "{of_first}");
     assert!(!of_first.contains("<h3>Copies"));
-    // if the text was not read, only the hash decides
+    // where the text was not read, the hash alone decides
     for image in [&pair.first, &pair.second] {
         let forget = "DELETE FROM work WHERE channel = 'ocr' AND document = ?";
         pair.change(forget, &[image]);
     }
-    // both pictures are measured again, without their text
+    // this measures both pictures anew, without their text
     pair.rank();
     pair.make_alike();
     let (_, listed) = pair.rank();

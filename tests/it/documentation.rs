@@ -205,19 +205,15 @@ fn commands_are_in_blocks_that_are_run_or_say_why_not() {
         for block in page.blocks() {
             let commands = block.code.lines().filter(|line| is_command(line)).count();
             match block.language {
-                "sh" => {
-                    if block.not_run.is_some_and(|reason| reason.trim().is_empty()) {
-                        faults.push(format!("{}:{}: no reason", page.name, block.line));
-                    }
+                "sh" if block.not_run.is_some_and(|reason| reason.trim().is_empty()) => {
+                    faults.push(format!("{}:{}: no reason", page.name, block.line));
                 }
                 "bash" | "shell" | "console" | "" => faults.push(format!(
                     "{}:{}: a block of {:?}: say sh for commands, text for what they print",
                     page.name, block.line, block.language
                 )),
-                "text" => {
-                    if commands > 0 && block.code.lines().count() == commands {
-                        faults.push(format!("{}:{}: commands as text", page.name, block.line));
-                    }
+                "text" if commands > 0 && block.code.lines().count() == commands => {
+                    faults.push(format!("{}:{}: commands as text", page.name, block.line));
                 }
                 _ => {}
             }

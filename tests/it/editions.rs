@@ -122,7 +122,7 @@ fn an_approach_is_for_claims_or_for_both_sides() {
     for (options, why) in [
         (
             "--approach minsc",
-            "makes lists for and against a claim, and not the one list of this year (--edition 2025)",
+            "makes lists for and against a claim, and this year needs a single list (--edition 2025)",
         ),
         (
             "--edition 2022 --approach claims-text",
@@ -251,7 +251,7 @@ fn only_candidates_are_ranked_anew() {
         }
         assert!(
             said.contains("topic 2 has no candidate")
-                && said.contains("1 more that are to be ranked again"),
+                && said.contains("1 more candidates are not in the collection"),
             "{said}"
         );
     }

@@ -105,6 +105,7 @@ fn a_table_marks_the_best_run_and_shows_differences_and_topics() {
     let table = Table {
         columns: vec!["P@1".to_owned()],
         rows,
+        attainable: Vec::new(),
     };
     let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
     assert!(

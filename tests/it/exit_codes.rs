@@ -308,7 +308,7 @@ fn stance_needs_a_topic_and_a_text() {
     };
     let good = json!({"topic": "guns", "text": "guns kill"}).to_string();
     assert_eq!(lines(&[&good]).0, 0);
-    // an editor's byte order mark is no part of the first line
+    // the byte order mark of an editor does not belong to the first line
     assert_eq!(lines(&[&format!("\u{feff}{good}")]).0, 0);
     assert_eq!(lines(&[&good, "{}"]).0, 1);
     for nothing in [&["{}"][..], &[""], &[]] {
@@ -416,7 +416,7 @@ fn the_directories_that_tira_names_are_used_unless_others_are_given() {
     assert_eq!(run("comparative --index kept", "nowhere", "named"), 2);
 }
 
-/// The codes that the manual pages state (src/main.rs has them in a table), for the commands that no other test here asks.
+/// The exit codes on the manual pages (src/main.rs has a table of them), for commands without another test here.
 #[test]
 fn every_command_ends_with_the_code_that_its_page_states() {
     let dir = passages(PASSAGES, &one_topic());
@@ -502,7 +502,7 @@ fn every_command_ends_with_the_code_that_its_page_states() {
         ("rank", "The run is written."),
         ("index", "The index is up to date"),
         ("quality", "its answer is null"),
-        ("merge", "of a damaged one some evidence could not be read"),
+        ("merge", "some evidence of a damaged one could not be read"),
         ("models-fetch", "None of the files could be downloaded."),
         ("inspect", "A run has no line of this task"),
         ("export-run", "The run has no line of an image run"),

@@ -214,11 +214,11 @@ fn an_exported_run_has_a_query_for_each_list_and_says_what_was_changed() {
     for note in [
         "run.txt.gz: line 7",
         "1 lines repeat an image of their list",
-        "1 lists whose scores do not strictly decrease with the ranks, as 32-bit floats: new scores count down to 1 (2-PRO)",
-        "1 topics without a PRO or a CON list, which counts as 0: ranx needs make_comparable=True (2)",
-        "1 topics with judgements that are not in the run, and left out as in the official measures (--all-judged counts them as 0) (3)",
-        "1 topics without judgements, for which no-judgement stands in the files, so that they count as 0 (2)",
-        "blanks in the run's tag become _",
+        "1 lists whose scores do not strictly decrease with the ranks (as 32-bit floats): they get new scores that count down to 1 (2-PRO)",
+        "1 topics without a PRO or a CON list: it counts as 0, and ranx needs make_comparable=True (2)",
+        "1 topics with judgements that are not in the run: they are left out, as in the official measures (--all-judged counts them as 0) (3)",
+        "1 topics without judgements: the files have no-judgement for them, so that they count as 0 (2)",
+        "blanks in the run's tag are replaced by _",
     ] {
         assert!(notes.contains(note), "{note}\n{notes}");
     }

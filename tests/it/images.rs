@@ -95,7 +95,7 @@ fn real_images_give_a_valid_run() {
     let home = TempDir::new().unwrap();
     let (output, run) = images(home.path(), &real, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let elements = "images' elements in pages: by XPath 25 (25 name the image)";
+    let elements = "elements of images in pages: 25 found by XPath (25 have its URL)";
     assert!(stderr(&output).contains(elements), "{}", stderr(&output));
     let lists = lists(&run.unwrap());
     assert_eq!(lists.len(), 4);

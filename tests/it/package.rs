@@ -56,23 +56,6 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     assert!(bytes < MOST_BYTES, "{} has {bytes} bytes", file.display());
 }
 
-/// A registry shows the pictures of a README from the repository, at the same paths. So pictures are not packaged, but each must be in the
-/// repository.
-#[test]
-fn the_pictures_and_links_of_the_readme_are_in_the_repository() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let targets = readme.split("](").skip(1);
-    let targets = targets.filter_map(|rest| rest.split([')', '#']).next());
-    let paths = targets.filter(|target| !target.contains("://") && !target.is_empty());
-    let mut seen = 0;
-    for path in paths {
-        seen += 1;
-        assert!(root().join(path).exists(), "README.md names {path}");
-        assert!(!path.starts_with('/'), "{path} exists only on this machine");
-    }
-    assert!(seen > 5, "only {seen} links");
-}
-
 /// If a file that the library includes at compile time were not packaged, only users of the package would notice it.
 #[test]
 fn what_the_library_includes_is_packaged() {

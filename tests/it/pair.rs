@@ -163,7 +163,7 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
     let args = ["stance", "--jsonl", text(&file)];
     let (answers, said, code) = answers(&mut riposte(home.path(), &args));
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("goes by words alone"), "{said}");
+    assert!(said.contains("is estimated from words only"), "{said}");
     assert!(
         said.contains("asked.jsonl:2: missing field `text`"),
         "{said}"

@@ -44,7 +44,7 @@ fn comparative(dir: &WorkDir, models: &Path) -> Command {
 fn states(shown: &str) -> Vec<String> {
     let mut states = Vec::new();
     for state in shown.split(['\r', '\n', '\u{1b}']) {
-        // what is left of a sequence for the cursor
+        // without the rest of a sequence for the cursor
         let state = state.split_once("  ").map_or("", |(_, rest)| rest);
         if state.contains(", ") && !state.trim().is_empty() {
             states.push(state.trim().to_owned());
@@ -71,7 +71,26 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
         "{ranking:#?}"
     );
     assert!(shows("; pair encoder "), "{ranking:#?}");
-    // nothing is known of the time that is left before the first topic is finished, and something from then on
+    // outputs are counted over the whole run: for the second topic, those of the first are done
+    let of_vectors: Vec<&str> = ranking
+        .iter()
+        .filter_map(|state| state.split("; sentence vectors ").nth(1))
+        .collect();
+    let first = of_vectors.first().unwrap();
+    assert!(first.starts_with("0 of about "), "{of_vectors:#?}");
+    let last = of_vectors.last().unwrap();
+    let (done, all) = last.split_once(" of ").unwrap();
+    let count = |text: &str| text.replace(',', "").parse::<usize>().unwrap();
+    assert!(!last.contains("about"), "{of_vectors:#?}");
+    let estimates = of_vectors
+        .iter()
+        .filter_map(|state| state.split_once(" of about "));
+    let of_first = estimates.map(|(done, _)| count(done)).max().unwrap();
+    assert!(
+        count(done) <= count(all) && count(all) > of_first,
+        "{of_vectors:#?}"
+    );
+    // the remaining time is shown as soon as the first topic is finished
     for state in &ranking {
         let is_first = state.contains(" 0/2 topics ranked");
         assert_eq!(state.contains(" left"), !is_first, "{state}");
@@ -85,7 +104,7 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
     for step in ["sentence vectors ", "pair encoder ", "stance "] {
         assert!(timings.contains(step), "{timings}");
     }
-    // the steps are parts of the whole
+    // the seconds of the steps are parts of those of the ranking
     let number = |text: &str| -> f64 {
         let digits = text.split([',', ')', ' ']).next().unwrap();
         digits.parse().unwrap()
@@ -97,7 +116,7 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
         .map(|step| number(step.rsplit(' ').next().unwrap()));
     let (rank, sum) = (number(rank), of_steps.sum::<f64>());
     assert!(sum > 0.5 * rank && sum < rank + 0.5, "{timings}");
-    // with all outputs stored there is nothing to wait for, and the run is the same
+    // when all outputs are stored, none is computed, and the run is the same
     let run = dir.read("out/run.txt");
     let again = succeed(&mut comparative(&dir, &minilm.dir));
     assert!(

@@ -95,7 +95,7 @@ fn ratings_answer_line_by_line_in_the_same_order() {
         .unwrap();
     let said = stderr(&output);
     assert_eq!(code(&output), 1, "{said}");
-    assert!(said.contains("goes by words alone"), "{said}");
+    assert!(said.contains("is estimated from words only"), "{said}");
     assert!(
         said.contains("asked.jsonl:2: missing field `topic`"),
         "{said}"

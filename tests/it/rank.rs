@@ -366,7 +366,7 @@ fn broken_lines_are_named_and_the_others_are_ranked() {
         "in/queries.jsonl:2: a query has neither `query` nor `text`",
         "4 faults",
         "2 documents",
-        "1 more with a repeated id",
+        "1 more left out because of a repeated id",
     ] {
         assert!(said.contains(what), "{what} is not in:\n{said}");
     }

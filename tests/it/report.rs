@@ -85,7 +85,7 @@ impl Fixture {
     }
 }
 
-/// Opens the first page of a report; none where there is no browser.
+/// Opens the first page of a report. `None` without a browser.
 fn open_index(report: &Path) -> Option<Page> {
     Page::open(&file_url(&report.join("index.html")), WIDE)
 }
@@ -183,7 +183,7 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
     expected[0].0 = "worth as PRO".into();
     assert_eq!(shown, expected);
 
-    // a box lies around each line of text in the picture
+    // there is a box around each line of text in the picture
     let lines = page.count("dialog[open] .lines li");
     assert!(lines > 0);
     assert_eq!(page.count("dialog[open] .boxes polygon"), lines);
@@ -273,6 +273,24 @@ fn a_report_against_another_run_shows_the_differences() {
             .filter(|key| key.0 == stance && !own.contains_key(*key))
             .count();
         assert_eq!(gone.len(), lost);
+    }
+    // an image that is now on the other side has this position
+    for (stance, class) in [("PRO", "pro"), ("CON", "con")] {
+        let now: Vec<(String, String)> = page.js(&format!(
+            "[...document.querySelectorAll('.side.{class} .gone .card')].map(e => [e.querySelector('a').hash.slice(1), e.querySelector('.change').textContent])"
+        ));
+        for (id, shown) in now {
+            let elsewhere = own
+                .iter()
+                .find(|((side, image), _)| *image == id && side != stance);
+            let expected = elsewhere.map(|((side, _), rank)| format!("now {side} {rank}"));
+            assert_eq!(
+                shown.strip_prefix("now ").is_some(),
+                expected.is_some(),
+                "{shown}"
+            );
+            assert!(expected.is_none_or(|expected| shown == expected));
+        }
     }
     // the change on a card is the difference of its ranks
     let mut in_both = 0;

@@ -59,7 +59,10 @@ fn texts_are_ranked_by_each_approach_and_runs_have_tags_of_their_own() {
             "--approach bm25 --approach dirichlet --explain e.jsonl",
             "one approach at a time",
         ),
-        ("--approach bm25 --approach chatnoir", "run it by itself"),
+        (
+            "--approach bm25 --approach chatnoir",
+            "run it without other approaches",
+        ),
         ("--approach bm25 --approach none", "none"),
     ] {
         let (code, _, said) = run(&format!("-o refused {options}"));

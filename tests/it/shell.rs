@@ -125,7 +125,9 @@ fn commands(dir: &WorkDir, words: &[String], all: &mut Vec<Vec<String>>) {
     let Some((_, listed)) = help.split_once("\nCommands:\n") else {
         return;
     };
-    for line in listed.lines().take_while(|line| !line.is_empty()) {
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    // a description can go on in the next line
+    for line in listed.filter(|line| !line.starts_with("   ")) {
         let name = line.split_whitespace().next().unwrap();
         if name != "help" {
             let inside = [words, &[name.to_owned()]].concat();

@@ -411,14 +411,14 @@ fn a_run_is_checked_and_shown_as_what_it_ranks() {
     assert!(dir.read("report/index.html").contains("arguments"));
     // without the collection, the official topics are expected
     let (_, said, _) = dir.run("verify texts");
-    assert!(said.contains("nothing for 94 topics: 7 to 100 ("), "{said}");
+    assert!(said.contains("nothing for 94 topics: 7–100 ("), "{said}");
     // the wrong task is not repeated for each of the hundreds of lines
     let (exit_code, _, notes) =
         dir.run(&format!("inspect texts -i {sample} -o other --task images"));
     assert_eq!(exit_code, 2, "{notes}");
     assert!(notes.lines().count() < 30, "{notes}");
     assert!(
-        notes.contains("more lines that cannot be read") && notes.contains("line 1: "),
+        notes.contains("more lines cannot be read") && notes.contains("line 1: "),
         "{notes}"
     );
 }

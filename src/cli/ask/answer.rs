@@ -1,4 +1,4 @@
-//! An answer, and how it looks in a terminal and as JSON.
+//! An answer, as text for a terminal and as JSON.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,6 +10,9 @@ use crate::trec::{Stance, escaped};
 
 /// The width of the text in characters.
 const WIDTH: usize = 80;
+
+/// What the stance of an argument is.
+const STANCE: &str = "stance: P(pro) - P(con), from -1 (against the claim) to 1 (for the claim)";
 
 /// What answers a question: two sides, or a list of texts.
 #[derive(Debug, Serialize)]
@@ -31,7 +34,7 @@ pub(super) struct Answer {
 #[derive(Debug, Serialize)]
 pub(super) struct Side {
     pub side: Stance,
-    /// What this side says; empty for an open question.
+    /// The claim of this side; empty for an open question.
     pub claim: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<Argument>>,
@@ -39,11 +42,11 @@ pub(super) struct Side {
     pub images: Option<Vec<Image>>,
 }
 
-/// An argument, in the words that take its side most clearly.
+/// An argument, quoted by the words that take its side most clearly.
 #[derive(Debug, Serialize)]
 pub(super) struct Argument {
     pub id: String,
-    /// Among all arguments about the question, from 1.
+    /// Rank among all arguments, from 1.
     pub rank: usize,
     pub score: f64,
     /// P(pro) - P(con).
@@ -53,13 +56,13 @@ pub(super) struct Argument {
     pub repeats: Vec<String>,
 }
 
-/// An image, and the words that say why it is here.
+/// An image, and the words that connect it with the question.
 #[derive(Debug, Serialize)]
 pub(super) struct Image {
     pub rank: u32,
     pub id: String,
     pub score: f64,
-    /// P(pro) and P(con), where the approach estimates them.
+    /// P(pro) and P(con), if the approach estimates them.
     pub pro: Option<f64>,
     pub con: Option<f64>,
     pub words: String,
@@ -68,7 +71,7 @@ pub(super) struct Image {
     pub file: Option<String>,
     /// The address of the first page that shows it.
     pub page: Option<String>,
-    /// The argument that it illustrates, and how similar both are.
+    /// The argument that it illustrates, and the likeness of the two.
     pub argument: Option<String>,
     pub likeness: Option<f64>,
 }
@@ -79,7 +82,7 @@ pub(super) struct Text {
     pub rank: u32,
     pub id: String,
     pub score: f64,
-    /// Towards the two objects of a comparison.
+    /// Stance towards the two objects of a comparison.
     pub stance: Option<&'static str>,
     pub text: String,
     pub url: Option<String>,
@@ -98,7 +101,7 @@ impl Answer {
 }
 
 impl Side {
-    /// A side with its claim alone.
+    /// A side with its claim, without arguments and images.
     pub fn new(question: &str, side: Stance) -> Side {
         let (claim, counter_claim) = question::claims(question);
         Side {
@@ -114,7 +117,7 @@ impl Side {
 }
 
 impl Image {
-    /// Takes over the argument that it illustrates, and the words that say so.
+    /// Adds the argument that the image illustrates, and the words that are like it.
     pub fn illustrate(&mut self, sheet: &DebateSheet) {
         let mut images = sheet.images.iter();
         let of_sheet = images.find(|image| image.image.0 == self.id);
@@ -133,6 +136,9 @@ impl Display for Answer {
         writeln!(f, "{}", escaped(&self.question))?;
         for side in &self.sides {
             write!(f, "\n{side}")?;
+        }
+        if self.sides.iter().any(|side| side.arguments.is_some()) {
+            writeln!(f, "\n{STANCE}")?;
         }
         match self.undecided {
             None | Some(0) => {}
@@ -194,7 +200,13 @@ impl Display for Side {
         if all.is_empty() {
             writeln!(f, "\n  no image is on this side")?;
         } else if self.arguments.is_some() && !others.is_empty() {
-            writeln!(f, "\n  Images that are like none of these arguments:")?;
+            // with -n, an image can illustrate an argument that is not shown
+            let is_like_another = others.iter().any(|image| image.argument.is_some());
+            let heading = match is_like_another {
+                true => "Other images:",
+                false => "Images that are like none of these arguments:",
+            };
+            writeln!(f, "\n  {heading}")?;
         }
         others.into_iter().try_for_each(|image| {
             writeln!(f)?;
@@ -207,7 +219,7 @@ impl Argument {
     fn write_facts(&self, f: &mut Formatter) -> fmt::Result {
         write!(
             f,
-            "    {}  rank {}, score {:.3}, P(pro) - P(con) {:+.2}",
+            "    {}  rank {}, score {:.3}, stance {:+.2}",
             escaped(&self.id),
             self.rank,
             self.score,
@@ -274,7 +286,7 @@ impl Display for Text {
 }
 
 /// A text in lines of at most [`WIDTH`] characters, without a line break at the end. The first begins with `label`, the others with as many
-/// blanks. A word that is longer stands on a line of its own.
+/// blanks. A longer word has a separate line.
 fn wrapped(label: &str, text: &str) -> String {
     let indent = label.chars().count();
     let mut lines = vec![label.to_owned()];

@@ -1,4 +1,4 @@
-//! What was typed for `evaluate`: which words are judgements, runs or measures.
+//! The words of an `evaluate` command: judgements, runs and measures.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,34 +19,34 @@ use crate::trec::{escaped, run};
     override_usage = "riposte evaluate [OPTIONS] --qrels <[NAME=]FILE> <[NAME=]RUN>... [MEASURE]...\n       riposte evaluate [OPTIONS] <[NAME=]QRELS> <[NAME=]RUN>... [MEASURE]..."
 )]
 pub(in crate::cli) struct EvaluateArgs {
-    /// Runs: files (plain or gzipped) or directories with a run.txt, with NAME= if the tables are to name them so. Measures as ir_measures
-    /// names them (nDCG@5, 'P(rel=2)@10'), by default those of the task; P@10 of an image run is its three measures (topicRelevanceP@10,
-    /// argumentativenessP@10, stanceRelevanceP@10). Without --qrels, the judgements come first
+    /// Runs and measures. A run is a file (plain or gzipped) or a directory with a run.txt; NAME= sets its name in tables. Measures have the names of
+    /// ir_measures, such as nDCG@5 and 'P(rel=2)@10'; by default they are those of the task. For images, P@10 means topicRelevanceP@10,
+    /// argumentativenessP@10 and stanceRelevanceP@10. Without --qrels, the first file has the judgements
     #[arg(value_name = "RUN|MEASURE", required = true)]
     pub(in crate::cli) words: Vec<String>,
-    /// Judgements: lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or
-    /// "topic 0 document FIRST|SECOND|NEUTRAL|NO", or the JSON of 2025. May be repeated
+    /// Judgements: a file with lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or "topic 0 document
+    /// FIRST|SECOND|NEUTRAL|NO", or the JSON of 2025. May be repeated; NAME= sets the name in tables
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(in crate::cli) qrels: Vec<String>,
-    /// Name a relevance level for measures such as 'P(rel=NAME)@5', besides relevant=1 and highly=2
+    /// Name for a grade in measures such as 'P(rel=NAME)@5'. relevant=1 and highly=2 are known
     #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse::level)]
     pub(in crate::cli) levels: Vec<(String, f64)>,
-    /// Edition of the image task, which decides the relevant grades: only 1 (2022), or 1 and above (2023)
+    /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
     pub(in crate::cli) edition: String,
-    /// Print the values of each topic, too
+    /// Also print the values of each topic
     #[arg(long)]
     pub(in crate::cli) by_topic: bool,
-    /// Print the 95% confidence interval of each value, too: a bootstrap over the topics, 10,000 samples
+    /// Also print the 95% confidence interval of each value (bootstrap over the topics, 10,000 samples)
     #[arg(long)]
     pub(in crate::cli) ci: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(in crate::cli) format: Format,
-    /// Print each value as a JSON object, as --format jsonl does
+    /// Print a JSON object for each value, as --format jsonl does
     #[arg(long, conflicts_with = "format")]
     pub(in crate::cli) json: bool,
-    /// Write the measures of the organisers' image evaluator to FILE (single run)
+    /// Write the output of the organisers' image evaluator to FILE (for a single run)
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prototext: Option<PathBuf>,
 }
@@ -64,23 +64,23 @@ impl EvaluateArgs {
 /// The output format of `evaluate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Format {
-    /// A table with a line for each run
+    /// A table with a row for each run
     Table,
-    /// Tab-separated lines of run, qrels, measure, topic ("all" for the whole run) and value
+    /// Tab-separated lines of run, qrels, measure, topic ("all" for all topics) and value
     Tsv,
-    /// The same as JSON objects
+    /// JSON objects with the same fields
     Jsonl,
 }
 
-/// What was typed, by what it names.
+/// The words of the command, by their kinds.
 pub(super) struct Typed {
-    /// Files of judgements, each with its name if it was given one.
+    /// Files of judgements, with NAME= if a name was given.
     pub judgements: Vec<String>,
     pub runs: Vec<NamedRun>,
     pub measures: Vec<TypedMeasure>,
 }
 
-/// A run, and the name that was given to it.
+/// A run, and its name if one was given.
 pub(super) struct NamedRun {
     pub name: Option<String>,
     pub path: PathBuf,
@@ -130,13 +130,13 @@ impl Typed {
     }
 }
 
-/// Whether a word names a file of judgements: none of its lines is that of a run, and some are judgements.
+/// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run.
 fn has_judgements(word: &str) -> bool {
     let (_, path) = named_run(Path::new(word));
     if !path.is_file() {
         return false;
     }
-    // a file that cannot be read is an error later
+    // a file that cannot be read is reported as a run
     let Ok(bytes) = read_bytes(path, MAX_RUN_BYTES) else {
         return false;
     };
@@ -151,10 +151,10 @@ fn has_judgements(word: &str) -> bool {
 }
 
 impl NamedRun {
-    /// The run that a word names: a path, or NAME=PATH. `None` if there is no such path, so that the word can be a measure.
+    /// The run that a word names: a path, or NAME=PATH. `None` if there is no such path; then the word can be a measure.
     ///
     /// # Errors
-    /// The word has a name and a path, and there is nothing at this path.
+    /// The word is NAME=PATH, and the path does not exist.
     fn parse(word: &str) -> Result<Option<NamedRun>> {
         let (name, path) = named_run(Path::new(word));
         let exists = path.exists();
@@ -172,7 +172,7 @@ impl NamedRun {
 
 impl TypedMeasure {
     /// # Errors
-    /// The word means a measure neither of texts nor of images.
+    /// The word is a measure neither of texts nor of images.
     fn parse(word: &str, levels: &[(String, f64)]) -> Result<TypedMeasure> {
         let of_texts = Measure::parse(word, levels).map_err(|error| format!("{error:#}"));
         let names = measure::IMAGE_MEASURES.iter();
@@ -195,7 +195,7 @@ impl TypedMeasure {
         })
     }
 
-    /// The measures of runs with these judgements that the word means; none if it means another kind.
+    /// The measures that the word means for these judgements; none if they are of another kind.
     pub fn with(&self, qrels: &Qrels) -> Vec<Measure> {
         let of_texts = self.of_texts.iter().filter(|measure| {
             matches!(
@@ -210,10 +210,10 @@ impl TypedMeasure {
         }
     }
 
-    /// Checks that one of the judgements serves.
+    /// Checks that the measure can be computed from one of the judgements.
     ///
     /// # Errors
-    /// None does.
+    /// It cannot.
     pub fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
         if all.clone().any(|qrels| !self.with(qrels).is_empty()) {
             return Ok(());
@@ -224,6 +224,9 @@ impl TypedMeasure {
             Err(why) if is_of_images && !why.is_empty() => {
                 bail!("{word} cannot be computed from these judgements: {why}")
             }
+            _ if is_of_images => bail!(
+                "{word} cannot be computed from judgements of images: P@10 can, and nDCG and others need graded judgements of texts"
+            ),
             _ => bail!("{word} cannot be computed from these judgements"),
         }
     }
@@ -231,13 +234,17 @@ impl TypedMeasure {
 
 /// The error for a word that is neither a file nor a measure. `why` says why it is no measure.
 fn unknown(word: &str, why: &str) -> anyhow::Error {
+    if word.contains(['/', '\\']) || Path::new(word).extension().is_some_and(|e| e == "txt") {
+        return anyhow!("there is no file {word}");
+    }
     let name = word.split(['@', '(']).next().unwrap_or(word);
     let is_known = measure::NAMES.contains(&name);
     match recipe::nearest(name, &measure::NAMES).filter(|_| !is_known) {
         Some(near) => {
             let meant = word.replacen(name, near, 1);
-            anyhow!("there is no file {word}, and no such measure: did you mean {meant}?")
+            anyhow!("there is no file and no measure {word}: did you mean {meant}?")
         }
-        None => anyhow!("there is no file {word}, and no such measure: {why}"),
+        None if is_known => anyhow!("{word} is no file, and as a measure it is wrong: {why}"),
+        None => anyhow!("there is no file {word}, and {why}"),
     }
 }

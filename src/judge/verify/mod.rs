@@ -247,38 +247,22 @@ impl Findings {
 
     fn missing_topics(&mut self, missing: &[String], hint: &str) {
         if !missing.is_empty() {
-            let what = format!(
-                "nothing for {} topics: {}",
-                missing.len(),
-                in_ranges(missing)
-            );
+            let what = format!("nothing for {} topics: {}", missing.len(), listed(missing));
             self.add_for_run(Severity::Warning, Rule::MissingTopics, what, hint);
         }
     }
 }
 
-/// Topics as a list in which three or more consecutive numbers are a range: "3, 7 to 50".
-fn in_ranges(topics: &[String]) -> String {
-    let mut parts: Vec<(&str, &str, u32)> = Vec::new();
-    for topic in topics {
-        let number = topic.parse::<u32>().ok();
-        if let (Some((_, last, length)), Some(number)) = (parts.last_mut(), number)
-            && last
-                .parse::<u32>()
-                .ok()
-                .and_then(|last| last.checked_add(1))
-                == Some(number)
-        {
-            *last = topic;
-            *length += 1;
-        } else {
-            parts.push((topic, topic, 1));
-        }
-    }
-    let part = |(first, last, length): &(&str, &str, u32)| match length {
-        1 => (*first).to_owned(),
-        2 => format!("{first}, {last}"),
-        _ => format!("{first} to {last}"),
+/// Ids as a list. Three or more numbers that follow each other are a range: "1, 7–50".
+fn listed(ids: &[String]) -> String {
+    let number = |id: &String| id.parse::<u64>().ok();
+    let follows = |before: &String, id: &String| {
+        number(before).and_then(|before| before.checked_add(1)) == number(id)
+            && number(id).is_some()
     };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+    let runs = ids.chunk_by(follows).map(|run| match run {
+        [first, _, .., last] => format!("{first}–{last}"),
+        few => few.join(", "),
+    });
+    runs.collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Copies: of images of the same picture a ranking keeps one, and a page shows the others beside it.
+//! Copies: a ranking keeps one of several images with the same picture, and a page shows the others beside it.
 
 use super::topic::PageBuilder;
 use super::view::{LookAlikeView, Twins};
@@ -12,7 +12,7 @@ impl PageBuilder<'_> {
         look_alikes.filter(|other| other.is_copy)
     }
 
-    /// Whether the ranking left an image out because of a copy. Without an explanation, it is taken from the lists: they show the copy.
+    /// Whether the ranking left an image out because of a copy. Without an explanation, every image that is not listed counts.
     fn was_left_out(&self, id: &DocId) -> bool {
         self.lines(id).is_empty()
             && match self.plan.explained.get(id) {
@@ -31,7 +31,7 @@ impl PageBuilder<'_> {
         copies.find(is_listed).map(|copy| &copy.id)
     }
 
-    /// The copies for which the place of a listed image stands.
+    /// The copies of a listed image that were left out.
     pub(super) fn left_out(&self, id: &DocId) -> Option<Twins> {
         let copies = self.copies(id).filter(|copy| self.was_left_out(&copy.id));
         let copies: Vec<&LookAlike> = copies.take(LOOK_ALIKES).collect();

@@ -1,13 +1,13 @@
-//! The debate sheet of an image topic: what is said for and against the claim, and the images that illustrate it.
+//! The debate sheet of an image topic: arguments for and against the claim, and the images that illustrate them.
 
-use super::super::words::{Marker, difference, shortened, three_decimals};
+use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
 use super::topic::PageBuilder;
 use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
 use crate::topic::question;
 use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
 use crate::trec::{DocId, Stance};
 
-/// The maximum number of characters of words that are shown below an image.
+/// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;
 
 /// A text without the quotation marks around it.
@@ -34,6 +34,7 @@ impl PageBuilder<'_> {
         if sheet.undecided > 0 {
             facts.push(format!("{} of them take no clear side", sheet.undecided));
         }
+        facts.push("stance: P(pro) − P(con)".into());
         let (claim, counter_claim) = question::claims(&self.plan.topic.title);
         let sides = Stance::BOTH.map(|stance| {
             let arguments: Vec<&DebateArgument> = sheet.arguments_of(stance).collect();
@@ -70,8 +71,8 @@ impl PageBuilder<'_> {
         marker: &mut Marker,
     ) -> ArgumentView {
         let mut facts = vec![
-            format!("number {} of all arguments", argument.rank),
-            format!("P(pro) − P(con) {}", difference(argument.stance)),
+            format!("{} by relevance", ordinal(argument.rank)),
+            format!("stance {}", difference(argument.stance)),
         ];
         match argument.repeats.len() {
             0 => {}

@@ -267,10 +267,13 @@ impl<'a> PageBuilder<'a> {
         })
     }
 
-    /// The position of an image that is not shown in a list.
+    /// The position of an image that is not in this list.
     fn brief_position(&self, id: &DocId) -> String {
         if let Some(copy) = self.listed_copy(id) {
             return format!("copy of {}", self.position(copy));
+        }
+        if !self.lines(id).is_empty() {
+            return format!("now {}", self.position(id));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
             return join_positions(positions.iter().copied());

@@ -25,7 +25,7 @@ pub(crate) struct ImagesTopic {
     /// The relevant images that are not shown, with their positions in the run.
     pub more_missed: Vec<String>,
     pub images: Vec<ImageView>,
-    /// What is said for and against the claim; `None` if the run has no debate sheets.
+    /// The debate sheet; `None` if the run has none.
     pub debate: Option<Debate>,
     /// The address of that sheet, if there is one.
     pub debate_href: Option<String>,
@@ -65,10 +65,10 @@ pub(crate) struct Card {
     pub twins: Option<Twins>,
 }
 
-/// Images of the same picture as a card, of which a ranking keeps one.
+/// Images with the same picture as that of a card. A ranking keeps one of them.
 #[derive(Debug)]
 pub(crate) struct Twins {
-    /// What they are to the image of the card, in words.
+    /// How they relate to the image of the card, in words.
     pub text: String,
     pub images: Vec<LookAlikeView>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Lean {
     pub con_x: String,
 }
 
-/// The judgement of an image, in short.
+/// The judgement of an image, in a few words.
 #[derive(Clone, Debug)]
 pub(crate) struct GradeView {
     pub class: &'static str,
@@ -115,7 +115,7 @@ pub(crate) struct ImageView {
     /// Its ranks in this run, among the candidates and in the other run, each in words.
     pub positions: Vec<String>,
     pub grade: Option<GradeView>,
-    /// Why it has its place, in a sentence; `None` if its score is not explained.
+    /// The sentence that explains its place; `None` if its score is not explained.
     pub reason: Option<String>,
     pub gauges: Vec<Gauge>,
     /// The argument that it is most like.
@@ -127,7 +127,7 @@ pub(crate) struct ImageView {
     /// The image that is listed in its place.
     pub copy_of: Option<LookAlikeView>,
     pub copies: Vec<LookAlikeView>,
-    /// Images that look the same and say something else.
+    /// Images that look the same but have another text.
     pub look_alikes: Vec<LookAlikeView>,
     pub facts: Vec<String>,
     pub url: String,
@@ -163,7 +163,7 @@ pub(crate) struct PageView {
     pub parts: Vec<(&'static str, Vec<Span>)>,
 }
 
-/// An image that looks as another one does.
+/// An image that looks the same as another one.
 #[derive(Debug)]
 pub(crate) struct LookAlikeView {
     pub id: String,
@@ -183,7 +183,7 @@ pub(crate) struct Debate {
     pub sides: Vec<DebateSide>,
 }
 
-/// A side of a debate, which is printed on a sheet of its own.
+/// A side of a debate, which is printed on a separate sheet.
 #[derive(Debug)]
 pub(crate) struct DebateSide {
     pub stance: Stance,
@@ -203,10 +203,10 @@ pub(crate) struct ArgumentView {
     /// Its place on its side, from 1.
     pub number: usize,
     pub id: String,
-    /// What the argument was written about; empty if it does not say.
+    /// The conclusion of the argument; empty if it has none.
     pub conclusion: String,
     pub quote: Vec<Span>,
-    /// Where it was ranked, its stance, and how often it is repeated, in words.
+    /// Its rank, its stance, and the number of near-duplicates, in words.
     pub facts: Vec<String>,
     pub images: Vec<IllustrationView>,
 }
@@ -216,7 +216,7 @@ pub(crate) struct ArgumentView {
 pub(crate) struct IllustrationView {
     pub card: Card,
     pub words: Vec<Span>,
-    /// Where the words are, and how alike both sentences are.
+    /// The place of the words.
     pub place: String,
     pub likeness: String,
 }
@@ -232,7 +232,7 @@ pub(crate) struct LikeView {
     pub words: Vec<Span>,
     pub place: String,
     pub likeness: String,
-    /// Why the likeness may mislead, if it may.
+    /// Why the likeness can mislead, if it can.
     pub doubt: Option<String>,
 }
 
@@ -254,6 +254,7 @@ pub(super) fn class(stance: Stance) -> &'static str {
 pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
     Gauge {
         name: part.name.clone(),
+        note: "",
         value: three_decimals(part.value),
         width: format!("{:.1}", 100.0 * part.value.clamp(0.0, 1.0)),
         class: match part.name.as_str() {
@@ -263,7 +264,7 @@ pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
     }
 }
 
-/// The blocks of text that OCR read in an image, as far as their lines are shown.
+/// The blocks of the lines of text that are shown of an image.
 pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> {
     let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
     let mut number = 0;

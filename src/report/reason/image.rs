@@ -8,14 +8,14 @@ use crate::trec::{Explanation, Stance};
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
 
-/// An image with less than this share of the highest relevance of its topic is only loosely on topic, and below the second hardly.
+/// Below this share of the highest relevance of its topic, an image is only loosely on topic, and below the second share hardly.
 const LOOSELY: f64 = 0.5;
 const HARDLY: f64 = 0.25;
 
-/// Evidence of at least this many log-odds supports or opposes a claim; less only leans.
+/// Evidence of at least this many log-odds "supports" or "opposes" a claim; less evidence only "leans".
 const CLEAR: f64 = 0.4;
 
-/// What is common to all candidates of a topic, according to their explanations.
+/// Facts about all candidates of a topic, from their explanations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Candidates {
     highest_relevance: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Candidates {
     lists: [List; 2],
 }
 
-/// A list as far as the explanations tell.
+/// A list, as its images are explained.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct List {
     length: usize,
@@ -116,7 +116,7 @@ fn place(image: &ExplainedImage) -> String {
     joined(&places)
 }
 
-/// What the channels of relevance compare with the topic, by the names of channels; `None` for what is no channel.
+/// The text or picture that a channel of relevance compares with the topic; `None` if the name is not that of a channel.
 fn source_of_relevance(channel: &str) -> Option<&'static str> {
     Some(match channel {
         "bm25 ocr" | "sentence ocr" | "bm25 given text" | "sentence given text" => "the text in it",
@@ -132,7 +132,7 @@ fn source_of_relevance(channel: &str) -> Option<&'static str> {
     })
 }
 
-/// Adds the values of the parts, at any depth, to the sources that they are about.
+/// Adds the values of the parts, at any depth, to the sums of their sources.
 fn add_sources(
     parts: &[Explanation],
     source: fn(&str) -> Option<&'static str>,
@@ -167,7 +167,7 @@ fn strongest(sources: &[(&'static str, f64)]) -> String {
     joined(&named.map(|(_, (name, _))| *name).collect::<Vec<_>>())
 }
 
-/// How much it is on topic, and by what.
+/// Whether it is on topic, and by which sources.
 fn topicality(
     image: &ExplainedImage,
     candidates: &Candidates,
@@ -193,8 +193,8 @@ fn topicality(
         1.0
     };
     Some(match share {
-        share if share < HARDLY => format!("hardly on topic ({}), most by {by}", rank()),
-        share if share < LOOSELY => format!("loosely on topic ({}), most by {by}", rank()),
+        share if share < HARDLY => format!("hardly on topic ({}), mostly by {by}", rank()),
+        share if share < LOOSELY => format!("loosely on topic ({}), mostly by {by}", rank()),
         _ => format!("on topic by {by}"),
     })
 }
@@ -215,7 +215,7 @@ fn is_belief(part: &Explanation) -> bool {
     part.name.starts_with("P(")
 }
 
-/// What an opinion on the stance was read from, by its name.
+/// The text or picture from which an opinion on the stance was read, by the opinion's name.
 fn source_of_stance(signal: &str) -> Option<&'static str> {
     Some(match signal {
         "text in the picture" | "likeness of the text in the picture to arguments" => {
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// A candidate with these channels of relevance and these signals for PRO, of which those for CON are the opposite.
+    /// A candidate with these channels of relevance and these signals for PRO. The signals for CON are their opposites.
     fn image(
         place: Option<(Stance, u32)>,
         scores: [f64; 2],
@@ -434,7 +434,7 @@ mod tests {
                 &[("clip topic", 0.2)],
                 &[("text in the picture", 0.8), ("CLIP's prompts", -0.5)]
             ),
-            "PRO 8: loosely on topic (23rd of 25 by relevance), most by what it shows; the text in it supports the claim, though what \
+            "PRO 8: loosely on topic (23rd of 25 by relevance), mostly by what it shows; the text in it supports the claim, though what \
              it shows says the opposite."
         );
         assert_eq!(
@@ -442,7 +442,7 @@ mod tests {
                 &[("arguments", 0.1)],
                 &[("text in the picture", 0.8), ("CLIP's prompts", -0.3)]
             ),
-            "PRO 8: hardly on topic (23rd of 25 by relevance), most by its likeness to arguments; the text in it supports the claim."
+            "PRO 8: hardly on topic (23rd of 25 by relevance), mostly by its likeness to arguments; the text in it supports the claim."
         );
         assert_eq!(
             of(&[("bm25 near", 0.0)], &[]),

@@ -13,7 +13,7 @@ const TERMS: usize = 3;
 /// A stance of at least this much towards a topic, as P(pro) - P(con), is named.
 const TAKES_A_SIDE: f64 = 0.25;
 
-/// Why the text has its rank. `objects` are what a comparative question compares.
+/// Why the text has its rank. `objects` are the objects of a comparative question.
 pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> String {
     let score = &text.score;
     let mut clauses = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> S
     format!("{}: {}{stance}.", ordinal(text.rank), clauses.join(", "))
 }
 
-/// Whether the part is what places re-ranked documents above all others.
+/// Whether the part is the base that places re-ranked documents above all others.
 fn is_base(part: &Explanation) -> bool {
     part.name.starts_with("base of ")
 }
@@ -96,6 +96,27 @@ fn in_words(part: &Explanation) -> String {
             format!("{name} ({})", part.how.trim_end_matches(" and this score"))
         }
         name => format!("its {name}"),
+    }
+}
+
+/// The meaning of a part's name, beside its bar; empty for other parts.
+pub(crate) fn meaning(name: &str) -> &'static str {
+    match name {
+        "retrieval" => "the topic's terms",
+        "sentence" | "dense" => "likeness in meaning",
+        "cross" => "by the cross-encoder",
+        "quality" | "svr-quality" => "how well it is written",
+        "comparison" => "comparing words",
+        "side" => "whether it takes a side",
+        "relevance" => "by the pair encoder",
+        "adjectives" => "share of adjectives",
+        "sentiment" => "strength of sentiment",
+        "cluster" => "topic near its cluster",
+        "argument-bm25" => "terms in arguing sentences",
+        "argument-share" => "share of arguing sentences",
+        "argument-cosine" => "arguing sentences in meaning",
+        "trees-small" | "trees-medium" => "by decision trees",
+        _ => "",
     }
 }
 

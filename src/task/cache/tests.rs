@@ -23,6 +23,11 @@ fn names_are_read_as_they_are_written() {
     }
     let index = format!("{stem}-01234567.index");
     assert_eq!(read_name(&format!(".{index}.lock")), Name::Beside(&index));
+    let vectors = format!("{stem}-01234567.passages.sqlite");
+    assert_eq!(
+        read_name(&format!(".{vectors}.lock")),
+        Name::Beside(&vectors)
+    );
     let building = format!(".{index}.building-aB3dEf");
     assert_eq!(read_name(&building), entry(Kind::LeftOver));
     let record = format!("{RECORD}{stem}");

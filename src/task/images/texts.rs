@@ -81,7 +81,7 @@ impl PoolTexts {
             .collect();
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
-        let readings = reader.piece_readings(&pairs)?;
+        let readings = reader.piece_readings(&pairs, &mut |_| ())?;
         let logits = readings
             .as_ref()
             .map(|all| all.iter().map(|of_text| stances_of(of_text)).collect());
@@ -104,7 +104,7 @@ impl PoolTexts {
         let all = sections.iter().flat_map(|of_image| &of_image.sections);
         let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();
         // requested separately, because a store of an earlier build may have only the outputs for whole texts
-        let section_logits = reader.piece_logits(&pairs)?;
+        let section_logits = reader.piece_logits(&pairs, &mut |_| ())?;
         Ok(PoolTexts {
             texts,
             logits,

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::support::need::{Chromium, need};
 
-/// A page that is open in a browser of its own; the browser is closed when this is dropped.
+/// A page in a separate browser, which is closed when this is dropped.
 pub struct Page {
     tab: Arc<Tab>,
     requests: Arc<Mutex<Vec<String>>>,
@@ -23,7 +23,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens an address in a window of that size; none where there is no browser.
+    /// Opens an address in a window of that size. `None` without a browser.
     pub fn open(url: &str, size: (u32, u32)) -> Option<Page> {
         let path = need(Chromium)?;
         let profile = tempfile::tempdir().unwrap();
@@ -194,8 +194,8 @@ impl Page {
         evaluated.result.value
     }
 
-    /// Waits until an expression is true; a page that is being left may not answer. Panics after a minute: what is waited for
-    /// takes milliseconds, or never happens.
+    /// Waits until an expression is true; a page that is being left may not answer. Panics after a minute: the expression becomes true within
+    /// milliseconds, or never.
     pub fn wait(&self, condition: &str) {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(60) {
@@ -248,7 +248,7 @@ impl Page {
         ))
     }
 
-    /// The number of pages of paper that the page takes when it is printed, in the size that it asks for.
+    /// The number of printed pages, in the paper size that the page requests.
     pub fn printed_pages(&self) -> usize {
         let options = PrintToPdfOptions {
             prefer_css_page_size: Some(true),

@@ -1,4 +1,4 @@
-//! Debate sheets in a browser: links, widths, colours, and what a printer gets.
+//! Debate sheets in a browser: links, widths, colours, and printed pages.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::need::{Model, need};
 use crate::support::program::{stderr, succeed};
 use crate::support::sample;
 
-/// A run of the sample with debate sheets, and its report; none without the model.
+/// A run of the sample with debate sheets, and its report. `None` without the model.
 fn report(fixture: &Fixture) -> Option<(std::path::PathBuf, std::path::PathBuf)> {
     let minilm = need(Model(MINILM))?;
     let debate = fixture.path("run").join("debate.jsonl");
@@ -46,6 +46,10 @@ fn a_sheet_is_reached_from_its_topic_and_leads_to_its_images_and_back() {
     let arguments = sheet["arguments"].as_array().unwrap();
     assert_eq!(page.count(".argument"), arguments.len());
     assert_eq!(page.text(".sheet.pro h2 small"), "zoos should be closed");
+    let first = &arguments[0];
+    let under = page.text(".sheet.pro .argument .under");
+    assert_eq!(first["rank"], 1, "{first}");
+    assert!(under.contains("1st by relevance · stance +0."), "{under}");
     // every image of the lists is on the sheet once
     let images = sheet["images"].as_array().unwrap();
     let links: Vec<String> = page

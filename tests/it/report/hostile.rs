@@ -182,7 +182,7 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
         succeed(&mut command);
     }
 
-    // nothing is written outside the report, and its pictures are encoded anew
+    // nothing is written outside the report, and its pictures are encoded again
     let mut names: Vec<String> = fs::read_dir(home.path())
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())

@@ -16,7 +16,7 @@ const NARROW: (u32, u32) = (390, 800);
 const BEYOND: &str = "document.documentElement.scrollWidth <= innerWidth ? [] : \
     [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 90))";
 
-/// Visible words of letters alone, of less than twenty of them, that are in two lines. Addresses may be broken anywhere.
+/// Visible words of 3 to 19 letters that are broken over two lines. Addresses can be broken anywhere.
 const BROKEN: &str = r"(() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -32,7 +32,7 @@ const BROKEN: &str = r"(() => {
   return found;
 })()";
 
-/// Names that a style puts before values, and that are wider than their places.
+/// Names that a style puts before values, and that are wider than their cells.
 const CUT_NAMES: &str = r"(() => {
   const canvas = document.createElement('canvas').getContext('2d');
   return [...document.querySelectorAll('td.number')].filter(e => {
@@ -147,7 +147,7 @@ fn charts_have_letters_of_one_size_in_any_window() {
             let smallest: f64 = page.js(SMALLEST);
             assert!((11.0..20.0).contains(&smallest), "{smallest} in {url:?}");
         }
-        // each column stands above the number of its topic
+        // the number of its topic is below each column
         page.go(&file_url(&report.join("index.html")));
         let names: Vec<String> =
             page.js("[...document.querySelectorAll('.columns a text')].map(e => e.textContent)");

@@ -47,7 +47,7 @@ fn sum(of: &Value, words: &[&str]) -> f64 {
     about.map(|(_, value)| value).sum()
 }
 
-/// Whether what the sentence says of an image in a list is so in its explanation.
+/// Checks that the sentence about a listed image agrees with its explanation.
 fn check(sentence: &str, explained: &Value) {
     let listed = &explained["listed"][0];
     let stance = listed["stance"].as_str().unwrap();
@@ -80,12 +80,12 @@ fn check(sentence: &str, explained: &Value) {
         assert!(topic.contains("nothing about it"), "{sentence}");
     }
 
-    // a list was full for an image that would have been worth more there, and for no other
+    // only an image that would have been worth more in the other list was kept out of it
     let worth_more = there["value"].as_f64() > own["value"].as_f64();
     let displaced = sentence.contains(" was full, and ");
     assert_eq!(displaced, worth_more, "{sentence}");
 
-    // the text that speaks for the list adds most to its probability
+    // the first source of the stance adds most to its probability
     let belief = part(own, belief);
     let sources = [
         ("the text in it", sum(belief, &["text in the picture"])),
