@@ -213,7 +213,8 @@ pub(super) struct TextArgs {
 pub(super) struct ControversialArgs {
     #[command(flatten)]
     pub(super) texts: TextArgs,
-    /// Write debate sheets to FILE, one JSON object per topic: its strongest arguments for and against the claim
+    /// Write debate sheets to FILE, one JSON object per topic: its strongest arguments for and against the claim. `riposte
+    /// inspect` shows those in debate.jsonl beside the run
     #[arg(long, value_name = "FILE")]
     pub(super) debate: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::args::CacheArgs;
 use super::files::cache_directory;
-use super::{parse, print};
+use super::{parse, print, terminal};
 use crate::disk;
 use crate::task::cache::{self, Entry, Listed, Removal};
 use crate::trec::escaped;
@@ -175,7 +175,8 @@ fn clear(args: &ClearArgs) -> Result<u8> {
         say!("nothing to remove");
         return Ok(0);
     }
-    let summary = format!("{} entries, {}", chosen().count(), HumanBytes(bytes));
+    let entries = terminal::counted(chosen().count(), "entry", "entries");
+    let summary = format!("{entries}, {}", HumanBytes(bytes));
     if args.dry_run {
         for entry in chosen() {
             print(&format_args!("{}\n", line(entry, now)))?;

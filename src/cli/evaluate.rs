@@ -23,6 +23,7 @@ use crate::judge::measure::{
 use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, stances::Confusion};
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
+use crate::trec::run::ImageRunLine;
 use crate::trec::{LineError, escaped, escaped_lines, run};
 use typed::{Format, NamedRun, Typed, TypedMeasure};
 
@@ -223,6 +224,9 @@ impl EvaluatedRun {
         let (mut images, mut texts) = (Vec::new(), Vec::new());
         if judgements.iter().any(is_of_images) {
             (images, evaluated.errors) = run::read_images(&text);
+            evaluated
+                .remarks
+                .extend(not_counted_by_organisers(&bytes, &images));
         }
         if !judgements.iter().all(is_of_images) {
             (texts, evaluated.errors) = run::read_texts(&text);
@@ -252,7 +256,8 @@ impl EvaluatedRun {
             };
             if unjudged > 0 {
                 evaluated.remarks.push(format!(
-                    "{unjudged} topics without judgements in {}",
+                    "{} without judgements in {}",
+                    terminal::counted(unjudged, "topic", "topics"),
                     judgements.name
                 ));
             }
@@ -309,6 +314,26 @@ impl EvaluatedRun {
             first: sum(Some(5)),
         });
         run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
+}
+
+/// A remark about lines of an image run that break a rule of the task. The organisers' evaluator leaves them out. Topics and images are those of the
+/// run, because the judgements can be of any collection.
+fn not_counted_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
+    let rules = ImageRules::edition(Edition::Touche2022)
+        .with_topics(images.iter().map(|line| line.topic.clone()))
+        .with_images(images.iter().map(|line| line.image.clone()));
+    let left_out = images
+        .len()
+        .checked_sub(verify_images(bytes, &rules).accepted.len());
+    match left_out {
+        None | Some(0) => None,
+        Some(1) => Some(
+            "a line counts here, but breaks a rule of the task (`riposte verify` names it): the organisers' evaluator leaves it out".into(),
+        ),
+        Some(count) => Some(format!(
+            "{count} lines count here, but break a rule of the task (`riposte verify` names them): the organisers' evaluator leaves them out"
+        )),
     }
 }
 

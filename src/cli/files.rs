@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use etcetera::BaseStrategy;
 
 use super::args::{CACHE, CacheArgs};
+use super::terminal;
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
 use crate::task::cache;
@@ -62,8 +63,9 @@ pub(super) fn say_broken_lines(path: &Path, errors: &[LineError]) {
 fn say_more(path: &Path, count: usize) {
     if let Some(more @ 1..) = count.checked_sub(PRINTED_LINES) {
         say!(
-            "{}: {more} more lines cannot be read",
-            escaped(&path.to_string_lossy())
+            "{}: {} cannot be read",
+            escaped(&path.to_string_lossy()),
+            terminal::counted(more, "more line", "more lines")
         );
     }
 }

@@ -20,7 +20,7 @@ use super::texts::{
     check_run_outputs, effort, index_base, print_all_verified, print_collection, print_verified,
     run_places,
 };
-use super::{print, topic_parts};
+use super::{print, terminal, topic_parts};
 use crate::collection::images::{ImageCollection, bytes_of};
 use crate::disk;
 use crate::evidence::Channel;
@@ -186,9 +186,9 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         print_table(&extraction, &done.summary, &stages)?;
         for (run, file) in done.runs.iter().zip(&run_files) {
             say!(
-                "{} lines for {} topics in {}",
-                run.ranking.lines.len(),
-                topics.len(),
+                "{} for {} in {}",
+                terminal::counted(run.ranking.lines.len(), "line", "lines"),
+                terminal::counted(topics.len(), "topic", "topics"),
                 file.display()
             );
         }
@@ -543,7 +543,9 @@ fn print_table(
         .filter(|(_, seconds)| *seconds >= 0.05)
         .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
         .collect();
-    say!("  thread-seconds: {}", stages.join(", "));
+    if !stages.is_empty() {
+        say!("  thread-seconds: {}", stages.join(", "));
+    }
     if summary.computed > 0 {
         say!(
             "  workers were busy {:.0}% of the time",
@@ -566,7 +568,8 @@ fn print_faults(args: &ExtractionArgs, summary: &Summary) -> u8 {
         .iter()
         .map(|(kind, n)| format!("{} {n}", kind.word()))
         .collect();
-    say!("{} faults: {}", summary.faults.len(), kinds.join(", "));
+    let count = terminal::counted(summary.faults.len(), "fault", "faults");
+    say!("{count}: {}", kinds.join(", "));
     let listed = if args.verbose {
         summary.faults.len()
     } else {

@@ -14,7 +14,7 @@ use super::files::{
 };
 use super::progress::{EventPrinter, StageProgress};
 use super::texts::{effort, index_base, print_all_verified};
-use super::{print, task_of_run};
+use super::{print, task_of_run, terminal};
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;
@@ -188,7 +188,7 @@ impl<T: RunLine, E: DeserializeOwned> ReportInputs<T, E> {
         mut facts: Vec<String>,
         measures: Vec<MeasureColumn>,
     ) -> Head {
-        facts.insert(0, format!("{} topics", self.topics.len()));
+        facts.insert(0, terminal::counted(self.topics.len(), "topic", "topics"));
         Head {
             task,
             run: self.names.first().cloned().unwrap_or_default(),
@@ -292,7 +292,7 @@ fn read_explanations<E: DeserializeOwned>(
 /// The file cannot be read.
 fn debate_sheets(
     run: &Path,
-    lines: &[ImageRunLine],
+    is_of_run: impl Fn(&[DebateSheet]) -> bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<DebateSheet>> {
     let path = run.with_file_name(DEBATE_FILE);
@@ -300,7 +300,7 @@ fn debate_sheets(
         return Ok(Vec::new());
     }
     let problem = match debate::read(&decode(read_bytes(&path, MAX_EXPLANATION_BYTES)?)) {
-        Ok(sheets) if are_of_run(&sheets, lines) => return Ok(sheets),
+        Ok(sheets) if is_of_run(&sheets) => return Ok(sheets),
         Ok(_) => "these debate sheets belong to another run".to_owned(),
         Err(error) => error.to_string(),
     };
@@ -310,7 +310,7 @@ fn debate_sheets(
 }
 
 /// Whether the sheets have exactly the images of the run's lists.
-fn are_of_run(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
+fn are_of_images(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
     let listed: HashSet<(&TopicId, &DocId, Stance, u32)> = lines
         .iter()
         .map(|line| (&line.topic, &line.image, line.stance, line.rank))
@@ -321,6 +321,19 @@ fn are_of_run(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
     });
     let count = sheets.iter().map(|sheet| sheet.images.len()).sum::<usize>();
     count == lines.len() && images.all(|image| listed.contains(&image))
+}
+
+/// Whether the sheets have no images, and the run has their arguments at the same ranks.
+fn are_of_arguments(sheets: &[DebateSheet], lines: &[TextRunLine]) -> bool {
+    let ranked: HashSet<(&TopicId, &DocId, usize)> = lines
+        .iter()
+        .map(|line| (&line.topic, &line.doc, line.rank as usize))
+        .collect();
+    sheets.iter().all(|sheet| {
+        let mut arguments = sheet.arguments.iter();
+        sheet.images.is_empty()
+            && arguments.all(|a| ranked.contains(&(&sheet.topic, &a.argument, a.rank)))
+    })
 }
 
 /// Whether each line of the run has the rank and the score of its explanation. The scores in a run are rounded.
@@ -361,7 +374,8 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
     let store = open_evidence(args, &mut inputs.notes)?;
-    let debate = debate_sheets(&inputs.path, &inputs.lines, &mut inputs.notes)?;
+    let is_of_run = |sheets: &[DebateSheet]| are_of_images(sheets, &inputs.lines);
+    let debate = debate_sheets(&inputs.path, is_of_run, &mut inputs.notes)?;
     if inputs.topics.iter().any(|topic| topic.argument.is_some()) {
         let note = "The run has one list for each claim. It is shown as PRO.";
         inputs.notes.push(note.to_owned());
@@ -428,7 +442,9 @@ fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<S
 }
 
 fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
-    let inputs = ReportInputs::read(args, explains_texts)?;
+    let mut inputs = ReportInputs::read(args, explains_texts)?;
+    let is_of_run = |sheets: &[DebateSheet]| are_of_arguments(sheets, &inputs.lines);
+    let debate = debate_sheets(&inputs.path, is_of_run, &mut inputs.notes)?;
     let (judged, qrels_errors) = text_qrels(&args.qrels)?;
     let draft = inputs.start_draft()?;
     let indexes = open_indexes(args, task)?;
@@ -443,6 +459,7 @@ fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
         run: &inputs.lines,
         against: inputs.against(),
         explained: &inputs.explained,
+        debate: &debate,
         judged: &judged,
         depth: args.depth.unwrap_or(20) as usize,
         form: inputs.form,

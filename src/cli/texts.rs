@@ -12,7 +12,7 @@ use super::files::{
 };
 use super::metadata;
 use super::progress::EventPrinter;
-use super::topic_parts;
+use super::{terminal, topic_parts};
 use crate::collection::ReadTopics;
 use crate::index::corpus::{self, Corpus, Effort, Meta, Verified};
 use crate::task::debate::PER_SIDE;
@@ -220,9 +220,9 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
                 done.rank_seconds
             );
             say!(
-                "{} lines for {} topics in {}",
-                done.lines.len(),
-                topics.len(),
+                "{} for {} in {}",
+                terminal::counted(done.lines.len(), "line", "lines"),
+                terminal::counted(topics.len(), "topic", "topics"),
                 run_file.display()
             );
         }
@@ -380,9 +380,9 @@ fn ask(
             request.answers.display()
         );
         say!(
-            "{} lines for {} topics in {}",
-            done.lines.len(),
-            topics.len(),
+            "{} for {} in {}",
+            terminal::counted(done.lines.len(), "line", "lines"),
+            terminal::counted(topics.len(), "topic", "topics"),
             run_file.display()
         );
     }
@@ -446,7 +446,7 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
     if *fault_count == 0 {
         return 0;
     }
-    say!("{fault_count} faults");
+    say!("{}", terminal::counted(*fault_count, "fault", "faults"));
     let listed = if verbose { faults.len() } else { LISTED_FAULTS };
     for fault in faults.iter().take(listed) {
         say!("  {fault}");

@@ -141,7 +141,11 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
                 task.word()
             );
         }
-        print_findings(&path, &findings, args.verbose)?;
+        let shown = match named_run(run).0 {
+            Some(name) => name.into(),
+            None => path.to_string_lossy(),
+        };
+        print_findings(&shown, &findings, args.verbose)?;
     }
     Ok(u8::from(!all_valid || expected_topics.has_faults))
 }
@@ -195,16 +199,16 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     findings
 }
 
-fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
-    let path = path.to_string_lossy();
-    let path = escaped(&path);
+/// Prints the findings about a run, which is named in each line.
+fn print_findings(run: &str, findings: &[Finding], all: bool) -> Result<()> {
+    let run = escaped(run);
     let mut seen = BTreeMap::new();
     for finding in findings {
         let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
         *count += 1;
         if all || *count <= PRINTED {
             let finding = finding.to_string();
-            print(&format_args!("{path}: {}\n", escaped(&finding)))?;
+            print(&format_args!("{run}: {}\n", escaped(&finding)))?;
         }
     }
     let more: usize = seen
@@ -213,7 +217,7 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
         .sum();
     if more > 0 && !all {
         print(&format_args!(
-            "{path}: {more} more of these kinds (--verbose prints them)\n"
+            "{run}: {more} more of these kinds (--verbose prints them)\n"
         ))?;
     }
     let verdict = match (is_valid(findings), is_refused_by_tira(findings)) {
@@ -221,7 +225,7 @@ fn print_findings(path: &Path, findings: &[Finding], all: bool) -> Result<()> {
         (true, true) => "valid by the rules of the task, but TIRA refuses it".to_owned(),
         (true, false) => terminal::painted("valid", |style| style.green()),
     };
-    print(&format_args!("{path}: {verdict}\n"))
+    print(&format_args!("{run}: {verdict}\n"))
 }
 
 fn is_refused_by_tira(findings: &[Finding]) -> bool {

@@ -193,7 +193,10 @@ mod tests {
         }
         assert!(StopList::find("deadpool").unwrap().contains("your"));
         let error = StopList::find("krovetz").unwrap_err().to_string();
-        assert!(error.contains("there are none, short, lucene"), "{error}");
+        assert!(
+            error.contains("choose one of none, short, lucene"),
+            "{error}"
+        );
     }
 
     #[test]

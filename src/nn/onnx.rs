@@ -63,7 +63,8 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
     if [bytes.get(..4), bytes.get(4..8)].contains(&Some(&b"RTEN"[..])) {
         return Ok(());
     }
-    check_message(bytes, Message::Model, MAX_DEPTH).context("it is no ONNX model, or damaged")
+    check_message(bytes, Message::Model, MAX_DEPTH)
+        .context("it is not an ONNX model, or it is damaged")
 }
 
 fn check_message(mut bytes: &[u8], message: Message, depth: usize) -> Result<()> {

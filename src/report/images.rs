@@ -28,6 +28,7 @@ use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Stance, TopicId};
+pub(crate) use debate::sheet_of_arguments;
 use topic::PageBuilder;
 pub(crate) use view::{Debate, ImagesTopic, Thumbnail};
 

@@ -84,11 +84,11 @@ enum Body {
 }
 
 impl Body {
-    /// The debate sheet of an image topic, if it has one.
+    /// The debate sheet of the topic, if it has one.
     fn debate(&self) -> Option<&images::Debate> {
         match self {
             Body::Images(topic) => topic.debate.as_ref(),
-            Body::Texts(_) => None,
+            Body::Texts(topic) => topic.debate.as_ref(),
         }
     }
 }

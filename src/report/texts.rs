@@ -6,12 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use anyhow::Result;
 
 use super::chart::Scores;
+use super::images::{Debate, sheet_of_arguments};
 use super::reason;
 use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
 use crate::topic::question::{self, TopicParts};
+use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
 use crate::trec::qrels::Qrels;
 use crate::trec::run::TextRunLine;
@@ -28,6 +30,8 @@ pub struct Sources<'a> {
     pub against: Option<(&'a str, &'a [TextRunLine])>,
     /// The explanations of this run's scores; empty if there are none.
     pub explained: &'a [ExplainedText],
+    /// The debate sheets of this run; empty if there are none.
+    pub debate: &'a [DebateSheet],
     /// Judgements with their names.
     pub judged: &'a [(String, Qrels)],
     /// The number of results shown for a topic.
@@ -56,6 +60,10 @@ pub(crate) struct TextsTopic {
     pub more_missed: usize,
     pub dropped: Vec<TextView>,
     pub plot: Option<Scores>,
+    /// The debate sheet; `None` if the run has none.
+    pub debate: Option<Debate>,
+    /// The address of that sheet, if there is one.
+    pub debate_href: Option<String>,
     /// Whether a text has a stance or a quality that was estimated.
     pub has_estimates: bool,
     /// Whether a text has a stance according to the collection.
@@ -179,6 +187,9 @@ impl<'a> PageBuilder<'a> {
             }
         }
         let (missed, more_missed) = self.missed(&seen, &mut marker)?;
+        let debate = self.debate(shown, &mut marker);
+        let debate_href = debate.as_ref();
+        let debate_href = debate_href.map(|_| self.sources.form.debate(&self.topic.id));
         let first = shown
             .first()
             .map(|line| self.beginning(&line.doc))
@@ -206,6 +217,8 @@ impl<'a> PageBuilder<'a> {
                 more_missed,
                 dropped,
                 plot: self.plot(),
+                debate,
+                debate_href,
                 is_judged: self
                     .sources
                     .judged
@@ -215,6 +228,14 @@ impl<'a> PageBuilder<'a> {
                 results_in_all: self.own.len(),
             }),
         })
+    }
+
+    fn debate(&self, shown: &[&TextRunLine], marker: &mut Marker) -> Option<Debate> {
+        let mut sheets = self.sources.debate.iter();
+        let sheet = sheets.find(|sheet| sheet.topic == self.topic.id)?;
+        let shown = shown.iter().map(|line| &line.doc).collect();
+        let form = self.sources.form;
+        Some(sheet_of_arguments(sheet, self.topic, &shown, form, marker))
     }
 
     fn text(&self, id: &DocId, position: String, marker: &mut Marker) -> Result<TextView> {

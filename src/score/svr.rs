@@ -269,7 +269,7 @@ mod tests {
         for (text, message) in [
             ("", "are missing"),
             ("3\t0.5\ngood\t3\n", "not a word"),
-            ("3\t0.5\ngood\tthree\t0.1\n", "other than a number"),
+            ("3\t0.5\ngood\tthree\t0.1\n", "that is not a number"),
             ("3\t0.5\ngood\t3\t1\ngood\t3\t1\n", "is repeated"),
         ] {
             let error = format!("{:#}", Model::parse(text).unwrap_err());

@@ -58,9 +58,12 @@ pub fn find(
             ModelStatus::Missing { .. } => {}
         }
     }
-    Ok(Err(format!(
-        "no {role} model is installed; `riposte models fetch {role}` downloads one"
-    )))
+    Ok(Err(match names.as_slice() {
+        [only] => {
+            format!("the model {only} is not installed; `riposte models fetch {only}` downloads it")
+        }
+        _ => format!("no {role} model is installed; `riposte models fetch {role}` downloads one"),
+    }))
 }
 
 /// The pair encoder, which consists of a sentence model and the changes of its weights. The inner error is a note for the user: the

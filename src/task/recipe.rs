@@ -62,10 +62,11 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The name that was probably meant, from the known names that an error message about an unknown one lists, with the message's quotes. The messages
-/// are those of serde ("unknown field `a`, expected one of `b`, `c`") and of analyzers ("there is no \"a\": there are b, c").
+/// are those of serde ("unknown field `a`, expected one of `b`, `c`") and of analyzers ("there is no stop list \"a\": choose one of b, c").
 fn meant(message: &str) -> Option<String> {
-    if let Some(rest) = message.split("there is no \"").nth(1) {
-        let (word, known) = rest.lines().next()?.split_once("\": there are ")?;
+    if let Some(rest) = message.split("there is no ").nth(1) {
+        let (unknown, known) = rest.lines().next()?.split_once(": choose one of ")?;
+        let word = unknown.split('"').nth(1)?;
         let known: Vec<&str> = known.split(", ").collect();
         return Some(nearest(word, &known)?.to_owned());
     }
@@ -132,12 +133,16 @@ mod tests {
                 None,
             ),
             (
-                "there is no \"lucen\": there are none, lucene, long",
+                "there is no stop list \"lucen\": choose one of none, lucene, long, or name a file",
                 Some("lucene"),
             ),
             ("missing field `name`", None),
             ("unknown field `", None),
-            ("there is no \"", None),
+            ("there is no stop list \"", None),
+            (
+                "there is no value \"portr\": choose one of porter, kstem",
+                Some("porter"),
+            ),
         ] {
             assert_eq!(meant(message).as_deref(), name, "{message}");
         }

@@ -428,7 +428,7 @@ impl TextApproach {
         let portal = |name: &String| {
             Portal::parse(name).with_context(|| {
                 let known = Portal::ALL.map(Portal::name).join(", ");
-                format!("there is no portal {name:?}: there are {known}")
+                format!("there is no portal {name:?}: choose one of {known}")
             })
         };
         let portals: PortalSet = self.portals.iter().map(portal).collect::<Result<_>>()?;
@@ -454,7 +454,7 @@ impl Asked<'_> {
             check_weight(field, *weight)?;
             ensure!(
                 !field.contains('+') || !self.similarity.combines_fields(),
-                "bm25f combines fields by itself: {field} cannot be joined"
+                "bm25f scores several fields together: {field} cannot be joined with others"
             );
         }
         for field in self.must {

@@ -425,11 +425,11 @@ fn what_makes_no_sense_with_a_service_is_said() {
     for (recipe, why) in [
         (
             format!("{service}keep = {{ short = true }}"),
-            "keep cannot stand beside it",
+            "an approach that asks a service cannot have keep",
         ),
         (
             format!("{service}[rerank]\ndepth = 5\nweights = {{ sentence = 1.0 }}"),
-            "[rerank] cannot stand beside it",
+            "an approach that asks a service cannot have [rerank]",
         ),
         (service.replace("[\"cw12\"]", "[]"), "no index is named"),
         (

@@ -405,7 +405,7 @@ fn broken_input_is_named_and_the_rest_is_ranked() {
     let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");
     assert_eq!(code, 1, "{said}");
     assert!(
-        said.contains("1 faults") && said.contains("args-me.json:1: "),
+        said.contains("1 fault") && said.contains("args-me.json:1: "),
         "{said}"
     );
     let run = dir.read("out/run.txt");
@@ -413,7 +413,7 @@ fn broken_input_is_named_and_the_rest_is_ranked() {
     // the fault is reported again whenever the index is opened
     let (code, _, again) = dir.run("index -i in --index kept --approach bm25");
     assert_eq!(code, 1);
-    assert!(again.contains("1 faults"), "{again}");
+    assert!(again.contains("1 fault"), "{again}");
 
     let dir = with_collection(passages_in);
     let text = fs::read_to_string(dir.path("in/passages.jsonl")).unwrap();
@@ -433,6 +433,7 @@ fn an_impossible_command_is_an_error_that_says_why() {
     let dir = with_collection(arguments_in);
     let wrong_field = "name = \"x\"\nsource = \"y\"\n[[retrieval]]\nanalyzer = \"\"\nsimilarity = { name = \"dph\" }\nfields = { contents = 1.0 }\n";
     fs::write(dir.path("x.toml"), wrong_field).unwrap();
+    fs::write(dir.path("a-run.txt"), "1 Q0 keep 1 1 x\n").unwrap();
     for (line, why) in [
         (
             "controversial -i in -o out --approach nobody",
@@ -457,7 +458,7 @@ fn an_impossible_command_is_an_error_that_says_why() {
             "at least 1",
         ),
         ("index -i no-models", "neither images/, nor args-me.json"),
-        ("verify out -i in --task comparative", "no passages"),
+        ("verify a-run.txt -i in --task comparative", "no passages"),
     ] {
         let (code, _, said) = dir.run(line);
         assert_eq!(code, 2, "{line}: {said}");

@@ -136,11 +136,11 @@ mod tests {
     #[test]
     fn a_network_that_is_refused_is_described_with_the_reason() {
         let detector = backend("detector", Runtime::Conv(Numeric::Int8), None);
-        let recogniser = backend("recogniser", rten("it is no ONNX model"), None);
+        let recogniser = backend("recogniser", rten("it is not an ONNX model"), None);
         let both = [detector, recogniser];
         assert_eq!(
             describe(&both),
-            "detector int8 (convolution runtime), recogniser float (rten, because it is no ONNX model)"
+            "detector int8 (convolution runtime), recogniser float (rten, because it is not an ONNX model)"
         );
         assert_eq!(name(&both), "detector conv int8, recogniser rten float");
     }

@@ -502,11 +502,11 @@ mod tests {
             Runtime::Rten { because } => assert!(!because.is_empty()),
             Runtime::Conv(_) => panic!("it begins with a convolution"),
         }
-        // cut short, it is no ONNX model
+        // cut short, it is not an ONNX model
         let half = &bytes[..bytes.len() / 2];
         let (parts, classifier) = compile_guarded(half, NumericMode::Auto, None, Extent::Head);
         let reason = parts.err().expect("half a model");
-        assert!(reason.starts_with("it is no ONNX model"), "{reason}");
+        assert!(reason.starts_with("it is not an ONNX model"), "{reason}");
         assert!(classifier.is_none());
     }
 

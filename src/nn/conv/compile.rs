@@ -80,7 +80,7 @@ impl<'a> Compiler<'a> {
         };
         let channels = graph
             .channels_of(input)
-            .context("the first operator is no convolution with constant weights")?;
+            .context("the first operator is not a convolution with constant weights")?;
         let mut compiler = Compiler::new(graph, mode);
         compiler.take(input, channels, channels);
         compiler.nodes(0..graph.proto.node.len())?;

@@ -61,7 +61,7 @@ pub(crate) fn compile(
     kept: Option<&[usize]>,
     extent: Extent,
 ) -> Result<Compiled> {
-    let model = ModelProto::parse_buf(onnx).context("it is no ONNX model")?;
+    let model = ModelProto::parse_buf(onnx).context("it is not an ONNX model")?;
     let graph = model.graph.context("it is an ONNX model without a graph")?;
     let graph = Graph::new(&graph);
     let classifier = match extent {

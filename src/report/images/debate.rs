@@ -1,11 +1,15 @@
-//! The debate sheet of an image topic: arguments for and against the claim, and the images that illustrate them.
+//! The debate sheet of a topic: arguments for and against the claim, and the images that illustrate them.
 
+use std::collections::BTreeSet;
+
+use super::super::Form;
 use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
 use super::topic::PageBuilder;
 use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
 use crate::topic::question;
 use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
-use crate::trec::{DocId, Stance};
+use crate::trec::topic::Topic;
+use crate::trec::{DocId, Stance, TopicId};
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;
@@ -13,6 +17,96 @@ const WORDS: usize = 140;
 /// A text without the quotation marks around it.
 fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '“', '”', '„'])
+}
+
+/// The debate sheet of a run of arguments. It has no images. `shown` are the arguments that the topic's page shows.
+pub(crate) fn sheet_of_arguments(
+    sheet: &DebateSheet,
+    topic: &Topic,
+    shown: &BTreeSet<&DocId>,
+    form: Form,
+    marker: &mut Marker,
+) -> Debate {
+    let side = |stance| {
+        let arguments = (1..).zip(sheet.arguments_of(stance));
+        let views = arguments.map(|(number, argument)| {
+            let id = &argument.argument;
+            let href = shown.contains(id).then(|| form.document(&topic.id, &id.0));
+            view(number, argument, form, &topic.id, href, marker)
+        });
+        debate_side(stance, &topic.title, views.collect(), Vec::new())
+    };
+    Debate {
+        facts: facts(sheet),
+        has_images: false,
+        sides: Stance::BOTH.map(side).into(),
+    }
+}
+
+/// How the arguments of a sheet were chosen, in words.
+fn facts(sheet: &DebateSheet) -> Vec<String> {
+    let mut facts = vec![format!(
+        "chosen from the first {} arguments about it",
+        sheet.considered
+    )];
+    if sheet.undecided > 0 {
+        facts.push(format!("{} of them take no clear side", sheet.undecided));
+    }
+    facts.push("stance: P(pro) − P(con)".into());
+    facts
+}
+
+fn debate_side(
+    stance: Stance,
+    title: &str,
+    arguments: Vec<ArgumentView>,
+    others: Vec<Card>,
+) -> DebateSide {
+    let (claim, counter_claim) = question::claims(title);
+    DebateSide {
+        stance,
+        class: class(stance),
+        claim: match stance {
+            Stance::Pro => claim,
+            Stance::Con => counter_claim,
+        },
+        arguments,
+        others,
+    }
+}
+
+/// An argument without images. `href` is its address in the ranking.
+fn view(
+    number: usize,
+    argument: &DebateArgument,
+    form: Form,
+    topic: &TopicId,
+    href: Option<String>,
+    marker: &mut Marker,
+) -> ArgumentView {
+    let mut facts = vec![
+        format!("{} by relevance", ordinal(argument.rank)),
+        format!("stance {}", difference(argument.stance)),
+    ];
+    match argument.repeats.len() {
+        0 => {}
+        1 => facts.push("nearly the same as another one".into()),
+        more => facts.push(format!("nearly the same as {more} others")),
+    }
+    ArgumentView {
+        anchor: argument_anchor(form, topic, &argument.argument),
+        number,
+        id: argument.argument.0.clone(),
+        href,
+        conclusion: argument.conclusion.clone(),
+        quote: marker.mark(&argument.quote),
+        facts,
+        images: Vec::new(),
+    }
+}
+
+fn argument_anchor(form: Form, topic: &TopicId, id: &DocId) -> String {
+    form.anchor(topic, &format!("argument-{id}"))
 }
 
 impl PageBuilder<'_> {
@@ -27,40 +121,18 @@ impl PageBuilder<'_> {
     /// The debate sheet of the topic, if the run has one.
     pub(super) fn debate(&self, marker: &mut Marker) -> Option<Debate> {
         let sheet = self.sheet()?;
-        let mut facts = vec![format!(
-            "chosen from the first {} arguments about it",
-            sheet.considered
-        )];
-        if sheet.undecided > 0 {
-            facts.push(format!("{} of them take no clear side", sheet.undecided));
-        }
-        facts.push("stance: P(pro) − P(con)".into());
-        let (claim, counter_claim) = question::claims(&self.plan.topic.title);
         let sides = Stance::BOTH.map(|stance| {
-            let arguments: Vec<&DebateArgument> = sheet.arguments_of(stance).collect();
-            DebateSide {
-                stance,
-                class: class(stance),
-                claim: match stance {
-                    Stance::Pro => claim.clone(),
-                    Stance::Con => counter_claim.clone(),
-                },
-                others: self.other_images(sheet, stance),
-                arguments: (1..)
-                    .zip(arguments)
-                    .map(|(number, argument)| self.argument(sheet, number, argument, marker))
-                    .collect(),
-            }
+            let arguments = (1..).zip(sheet.arguments_of(stance));
+            let arguments =
+                arguments.map(|(number, argument)| self.argument(sheet, number, argument, marker));
+            let others = self.other_images(sheet, stance);
+            debate_side(stance, &self.plan.topic.title, arguments.collect(), others)
         });
         Some(Debate {
-            facts,
+            facts: facts(sheet),
+            has_images: true,
             sides: sides.into(),
         })
-    }
-
-    fn argument_anchor(&self, id: &DocId) -> String {
-        let id = format!("argument-{id}");
-        self.sources.form.anchor(&self.plan.topic.id, &id)
     }
 
     fn argument(
@@ -70,24 +142,10 @@ impl PageBuilder<'_> {
         argument: &DebateArgument,
         marker: &mut Marker,
     ) -> ArgumentView {
-        let mut facts = vec![
-            format!("{} by relevance", ordinal(argument.rank)),
-            format!("stance {}", difference(argument.stance)),
-        ];
-        match argument.repeats.len() {
-            0 => {}
-            1 => facts.push("nearly the same as another one".into()),
-            more => facts.push(format!("nearly the same as {more} others")),
-        }
         let images = sheet.illustrations(&argument.argument).into_iter();
         let images = images.filter(|(image, _)| self.is_shown(&image.image));
+        let (form, topic) = (self.sources.form, &self.plan.topic.id);
         ArgumentView {
-            anchor: self.argument_anchor(&argument.argument),
-            number,
-            id: argument.argument.0.clone(),
-            conclusion: argument.conclusion.clone(),
-            quote: marker.mark(&argument.quote),
-            facts,
             images: images
                 .map(|(image, like)| IllustrationView {
                     card: self.debate_card(image),
@@ -96,6 +154,7 @@ impl PageBuilder<'_> {
                     likeness: three_decimals(like.likeness),
                 })
                 .collect(),
+            ..view(number, argument, form, topic, None, marker)
         }
     }
 
@@ -145,7 +204,7 @@ impl PageBuilder<'_> {
                 )
             })
         };
-        let anchor = self.argument_anchor(&like.argument);
+        let anchor = argument_anchor(self.sources.form, &self.plan.topic.id, &like.argument);
         Some(LikeView {
             href: self.sources.form.debate_part(&self.plan.topic.id, &anchor),
             id: like.argument.0.clone(),

@@ -179,6 +179,8 @@ pub(crate) struct LookAlikeView {
 pub(crate) struct Debate {
     /// How the arguments were chosen, in words.
     pub facts: Vec<String>,
+    /// Whether the sheet also shows images. A run of arguments has none.
+    pub has_images: bool,
     /// For the claim, and against it.
     pub sides: Vec<DebateSide>,
 }
@@ -203,6 +205,8 @@ pub(crate) struct ArgumentView {
     /// Its place on its side, from 1.
     pub number: usize,
     pub id: String,
+    /// Its address in the ranking, if that shows it.
+    pub href: Option<String>,
     /// The conclusion of the argument; empty if it has none.
     pub conclusion: String,
     pub quote: Vec<Span>,

@@ -7,7 +7,7 @@ use super::{CONTRASTS, Fixture, WIDE};
 use crate::sentence::MINILM;
 use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{stderr, succeed};
+use crate::support::program::{riposte, stderr, succeed};
 use crate::support::sample;
 
 /// A run of the sample with debate sheets, and its report. `None` without the model.
@@ -130,4 +130,49 @@ fn a_single_page_has_the_sheets_too_and_sheets_of_another_run_are_not_shown() {
     assert!(!report.join("debate-3.html").exists());
     let index = fs::read_to_string(report.join("index.html")).unwrap();
     assert!(index.contains("The debate sheets beside the run are not of this run."));
+}
+
+#[test]
+fn a_run_of_arguments_has_sheets_without_images_that_lead_to_the_ranking() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let fixture = Fixture::new();
+    let run = fixture.path("arguments");
+    let sheets = run.join("debate.jsonl");
+    fs::create_dir_all(&run).unwrap();
+    let args = ["controversial", "-q", "-i", text(sample())];
+    let mut command = riposte(fixture.home.path(), &args);
+    command
+        .args(["-o", text(&run), "--debate", text(&sheets)])
+        .args(["--models", text(minilm.dir.parent().unwrap())]);
+    succeed(&mut command);
+    let report = fixture.path("arguments-report");
+    succeed(&mut fixture.inspect_into(&run, &report));
+    let Some(page) = Page::open(&file_url(&report.join("topic-2.html")), WIDE) else {
+        return;
+    };
+    page.click(".to-sheet a");
+    page.wait("location.pathname.endsWith('debate-2.html')");
+    let written = json_lines(&fs::read_to_string(&sheets).unwrap());
+    let sheet = written.iter().find(|sheet| sheet["topic"] == "2").unwrap();
+    let arguments = sheet["arguments"].as_array().unwrap();
+    assert_eq!(page.count(".argument"), arguments.len());
+    assert_eq!(page.count(".shows") + page.count(".others"), 0);
+    let id = arguments[0]["argument"].as_str().unwrap();
+    assert_eq!(page.text(".argument .doc a"), id);
+    page.click(".argument .doc a");
+    page.wait("location.pathname.endsWith('topic-2.html')");
+    let shown: String = page.js("document.querySelector(':target').textContent");
+    assert!(shown.contains(id), "{shown}");
+    assert_eq!(page.problems(), [""; 0]);
+    // another approach ranks the arguments differently
+    let other = fixture.path("other");
+    let args = ["controversial", "-q", "-i", text(sample()), "-o"];
+    let mut command = riposte(fixture.home.path(), &args);
+    succeed(command.args([text(&other), "--approach", "bm25"]));
+    fs::copy(&sheets, other.join("debate.jsonl")).unwrap();
+    let output = succeed(&mut fixture.inspect_into(&other, &report));
+    assert!(stderr(&output).contains("these debate sheets belong to another run"));
+    assert!(!report.join("debate-2.html").exists());
 }
