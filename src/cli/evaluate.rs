@@ -2,7 +2,7 @@
 
 mod typed;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::files::{
 };
 use super::{print, terminal};
 use crate::judge::compare::{Table, interval};
-use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
+use crate::judge::evaluate::{ImageEvaluation, counted_lines, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::{
     ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, ImageMeasure, Measure, STANCE_DEFAULTS,
@@ -226,7 +226,7 @@ impl EvaluatedRun {
             (images, evaluated.errors) = run::read_images(&text);
             evaluated
                 .remarks
-                .extend(not_counted_by_organisers(&bytes, &images));
+                .extend(left_out_by_organisers(&bytes, &images));
         }
         if !judgements.iter().all(is_of_images) {
             (texts, evaluated.errors) = run::read_texts(&text);
@@ -317,21 +317,38 @@ impl EvaluatedRun {
     }
 }
 
-/// A remark about lines of an image run that break a rule of the task. The organisers' evaluator leaves them out. Topics and images are those of the
-/// run, because the judgements can be of any collection.
-fn not_counted_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
+/// A remark about lines of an image run that count, but break a rule of the task: the organisers' evaluator leaves them out. Topics and images may
+/// be any, because the judgements can be of any collection.
+fn left_out_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
     let rules = ImageRules::edition(Edition::Touche2022)
         .with_topics(images.iter().map(|line| line.topic.clone()))
         .with_images(images.iter().map(|line| line.image.clone()));
-    let left_out = images
-        .len()
-        .checked_sub(verify_images(bytes, &rules).accepted.len());
-    match left_out {
-        None | Some(0) => None,
-        Some(1) => Some(
+    let accepted = verify_images(bytes, &rules).accepted;
+    let key = |line: &'_ ImageRunLine| {
+        (
+            line.topic.clone(),
+            line.stance,
+            line.image.clone(),
+            line.rank,
+        )
+    };
+    let mut kept: HashMap<_, usize> = HashMap::new();
+    for line in &accepted {
+        *kept.entry(key(line)).or_default() += 1;
+    }
+    let left_out = counted_lines(images).filter(|line| match kept.get_mut(&key(line)) {
+        Some(count @ 1..) => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    });
+    match left_out.count() {
+        0 => None,
+        1 => Some(
             "a line counts here, but breaks a rule of the task (`riposte verify` names it): the organisers' evaluator leaves it out".into(),
         ),
-        Some(count) => Some(format!(
+        count => Some(format!(
             "{count} lines count here, but break a rule of the task (`riposte verify` names them): the organisers' evaluator leaves them out"
         )),
     }

@@ -1,5 +1,7 @@
 //! `inspect`: writes a report of a run.
 
+mod sheets;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -28,12 +30,14 @@ use crate::report::{
 };
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
-use crate::trec::debate::{self, DebateSheet};
+use crate::trec::debate::DebateSheet;
 use crate::trec::explained::{self, ExplainedImage, ExplainedText};
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, LineError, Stance, TextTask, TopicId, escaped};
+
+pub(super) use sheets::DEBATE_FILE;
 
 /// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of several times as
 /// much with models.
@@ -41,9 +45,6 @@ const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 
 /// The name of the file of explanations beside a run.
 pub(super) const EXPLANATIONS: &str = "explain.jsonl";
-
-/// The name of the file of debate sheets beside a run.
-pub(super) const DEBATE_FILE: &str = "debate.jsonl";
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
@@ -286,56 +287,6 @@ fn read_explanations<E: DeserializeOwned>(
     }
 }
 
-/// The debate sheets beside a run; none if there is no such file. Sheets of another run are not shown, and a note says so.
-///
-/// # Errors
-/// The file cannot be read.
-fn debate_sheets(
-    run: &Path,
-    is_of_run: impl Fn(&[DebateSheet]) -> bool,
-    notes: &mut Vec<String>,
-) -> Result<Vec<DebateSheet>> {
-    let path = run.with_file_name(DEBATE_FILE);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let problem = match debate::read(&decode(read_bytes(&path, MAX_EXPLANATION_BYTES)?)) {
-        Ok(sheets) if is_of_run(&sheets) => return Ok(sheets),
-        Ok(_) => "these debate sheets belong to another run".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    say!("note: {}: {}", path.display(), escaped(&problem));
-    notes.push("The debate sheets beside the run are not of this run.".into());
-    Ok(Vec::new())
-}
-
-/// Whether the sheets have exactly the images of the run's lists.
-fn are_of_images(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
-    let listed: HashSet<(&TopicId, &DocId, Stance, u32)> = lines
-        .iter()
-        .map(|line| (&line.topic, &line.image, line.stance, line.rank))
-        .collect();
-    let mut images = sheets.iter().flat_map(|sheet| {
-        let images = sheet.images.iter();
-        images.map(|image| (&sheet.topic, &image.image, image.side, image.rank))
-    });
-    let count = sheets.iter().map(|sheet| sheet.images.len()).sum::<usize>();
-    count == lines.len() && images.all(|image| listed.contains(&image))
-}
-
-/// Whether the sheets have no images, and the run has their arguments at the same ranks.
-fn are_of_arguments(sheets: &[DebateSheet], lines: &[TextRunLine]) -> bool {
-    let ranked: HashSet<(&TopicId, &DocId, usize)> = lines
-        .iter()
-        .map(|line| (&line.topic, &line.doc, line.rank as usize))
-        .collect();
-    sheets.iter().all(|sheet| {
-        let mut arguments = sheet.arguments.iter();
-        sheet.images.is_empty()
-            && arguments.all(|a| ranked.contains(&(&sheet.topic, &a.argument, a.rank)))
-    })
-}
-
 /// Whether each line of the run has the rank and the score of its explanation. The scores in a run are rounded.
 fn explains_images(explained: &[ExplainedImage], lines: &[ImageRunLine]) -> bool {
     let mut ranks: HashMap<(&TopicId, &DocId, Stance), (u32, f64)> = HashMap::new();
@@ -374,8 +325,8 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
     let store = open_evidence(args, &mut inputs.notes)?;
-    let is_of_run = |sheets: &[DebateSheet]| are_of_images(sheets, &inputs.lines);
-    let debate = debate_sheets(&inputs.path, is_of_run, &mut inputs.notes)?;
+    let is_of_run = |sheets: &[DebateSheet]| sheets::are_of_images(sheets, &inputs.lines);
+    let debate = sheets::beside(&inputs.path, is_of_run, &mut inputs.notes)?;
     if inputs.topics.iter().any(|topic| topic.argument.is_some()) {
         let note = "The run has one list for each claim. It is shown as PRO.";
         inputs.notes.push(note.to_owned());
@@ -432,9 +383,14 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
 /// The chosen store does not exist, or a store cannot be opened.
 fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<Store>> {
     let evidence = evidence_store(args.evidence.as_deref(), &args.input, &args.indexing.cache)?;
-    if evidence.is_file() || args.evidence.is_some() {
+    if evidence.is_file() {
         return Store::open_to_read(&evidence).map(Some);
     }
+    ensure!(
+        args.evidence.is_none(),
+        "there is no evidence store {}: run `riposte extract` to compute the evidence",
+        evidence.display()
+    );
     notes.push(
         "No evidence is stored for this collection (riposte extract computes it), so words and text boxes are missing.".into(),
     );
@@ -443,8 +399,8 @@ fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<S
 
 fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
     let mut inputs = ReportInputs::read(args, explains_texts)?;
-    let is_of_run = |sheets: &[DebateSheet]| are_of_arguments(sheets, &inputs.lines);
-    let debate = debate_sheets(&inputs.path, is_of_run, &mut inputs.notes)?;
+    let is_of_run = |sheets: &[DebateSheet]| sheets::are_of_arguments(sheets, &inputs.lines);
+    let debate = sheets::beside(&inputs.path, is_of_run, &mut inputs.notes)?;
     let (judged, qrels_errors) = text_qrels(&args.qrels)?;
     let draft = inputs.start_draft()?;
     let indexes = open_indexes(args, task)?;

@@ -1,4 +1,4 @@
-//! `--version`: the commit and the target of the build, and the instructions that this machine is computed with.
+//! `--version`: the commit and the target of the build, and the instructions that it uses on this machine.
 
 use crate::nn::conv::{float_instructions, int8_instructions};
 

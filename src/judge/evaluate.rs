@@ -92,6 +92,12 @@ pub(super) fn lists(run: &[ImageRunLine]) -> BTreeMap<(&TopicId, Stance), Vec<&I
     lists
 }
 
+/// The lines that count: of each list, the ten with the lowest ranks.
+pub fn counted_lines(run: &[ImageRunLine]) -> impl Iterator<Item = &ImageRunLine> {
+    let lists = lists(run).into_values();
+    lists.flat_map(|list| list.into_iter().take(DEPTH))
+}
+
 /// Evaluates a run. Of each list, the ten lines with the lowest ranks count; equal ranks are in the order of the file. A repeated image
 /// counts each time, as in the organisers' evaluator (`verify` warns of it).
 pub fn evaluate_images(

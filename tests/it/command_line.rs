@@ -80,7 +80,7 @@ fn judgements_are_an_option_or_the_first_word_and_runs_can_be_named() {
     }
     // other commands also take named runs
     let (_, printed, _) = dir.run("verify a=run.txt");
-    assert!(printed.starts_with("run.txt: "), "{printed}");
+    assert!(printed.starts_with("a: "), "{printed}");
     let (code, _, said) = dir.run("export run a=run.txt -o plain --qrels qrels");
     assert_eq!(code, 0, "{said}");
 }
@@ -150,6 +150,30 @@ fn tables_fit_a_terminal_and_show_no_measure_twice() {
     let (_, all, _) = dir.run("evaluate --qrels qrels both.txt b=both.txt");
     assert!(!all.contains("topics=judged"), "{all}");
     assert!(all.contains("stanceRelevanceP@10"), "{all}");
+}
+
+#[test]
+fn lines_that_the_organisers_leave_out_are_counted_in_a_note() {
+    let dir = images();
+    let (code, _, said) = dir.run("evaluate --qrels qrels run.txt");
+    assert_eq!((code, said.as_str()), (0, ""));
+    // ranks must increase and end at 10. Of topic 1, three of twenty places are on topic, of topic 2 one
+    let broken =
+        format!("{RUN}1 PRO I0123456789abcde1 1 1 one\n2 PRO I0123456789abcde2 11 1 one\n");
+    fs::write(dir.path("broken.txt"), broken).unwrap();
+    let (code, printed, said) =
+        dir.run("evaluate --qrels qrels broken.txt topicRelevanceP@10 --json");
+    assert_eq!(code, 0, "{said}");
+    let counted = "broken.txt: 2 lines count here, but break a rule of the task";
+    assert!(said.contains(counted), "{said}");
+    assert_eq!(json_lines(&printed)[0]["value"].to_string(), "0.1");
+    let (code, printed, _) = dir.run("verify mine=broken.txt --task images");
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains("mine: line 3: ") && printed.contains("mine: line 4: "),
+        "{printed}"
+    );
+    assert!(printed.ends_with("mine: NOT valid\n"), "{printed}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn evaluate_prints_tables_tsv_and_jsonl_and_refuses_what_it_cannot_compute() {
         "{table}"
     );
     assert!(
-        remarks.contains("1 topics without judgements in rel"),
+        remarks.contains("1 topic without judgements in rel"),
         "{remarks}"
     );
 

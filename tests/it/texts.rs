@@ -516,7 +516,7 @@ fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach macbeth");
     assert_eq!(code, 0, "{said}");
     assert!(
-        said.contains("cross-encoder is off") && said.contains("models fetch cross"),
+        said.contains("cross-encoder is off") && said.contains("models fetch ms-marco-minilm-l6"),
         "{said}"
     );
     let without = dir.read("out/run.txt");

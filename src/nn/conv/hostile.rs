@@ -171,7 +171,7 @@ fn weights_without_numbers_declare_no_channels() {
         .output("z", &[1]);
     let said = said(&graph);
     assert!(
-        said.contains("no convolution with constant weights"),
+        said.contains("not a convolution with constant weights"),
         "{said}"
     );
 }
