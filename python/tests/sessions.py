@@ -1,9 +1,14 @@
 """Runs jobs on Spark in separate processes, because the process of the tests refuses connections and does not find Java."""
 
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+from functools import cache
 from pathlib import Path
 
 from conftest import JAVA_HOME, REPOSITORY
@@ -31,8 +36,19 @@ session.stop()
 """
 
 
+@cache
+def spark_home():
+    """A directory of links to what Spark consists of, for the tests of this process alone. Executors leave their working directories, with all files
+    that were shipped, in the directory `work` of Spark's home. There, tests that run at the same time would remove each other's."""
+    home = tempfile.TemporaryDirectory(prefix="riposte-tests-")
+    for entry in Path(importlib.util.find_spec("pyspark").origin).parent.iterdir():
+        Path(home.name, entry.name).symlink_to(entry)
+    return home
+
+
 def environment(program=PROGRAM):
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python/src"), "RIPOSTE_BINARY": program, "PYSPARK_PYTHON": sys.executable}
+    env["SPARK_HOME"] = spark_home().name
     env.pop("JAVA_HOME")
     if JAVA_HOME:
         env["JAVA_HOME"] = JAVA_HOME
@@ -71,3 +87,32 @@ def descendants(pid):
 def executors(process):
     """The process ids of the executors of a job on PROCESSES."""
     return [pid for pid, command in descendants(process.pid) if "CoarseGrainedExecutorBackend" in command]
+
+
+#: Part of a script between Spark and the program: `hold_once` says that this process is at work, and waits until its executor has been killed. Of all
+#: processes, only the first one does so.
+HOLD = """
+def hold_once():
+    try:
+        held = open("{state}/held", "x")
+    except FileExistsError:
+        return
+    with held:
+        held.write(str(os.getpid()) + "\\n")
+    parent, until = os.getppid(), time.monotonic() + 60
+    while os.getppid() == parent and time.monotonic() < until:
+        time.sleep(0.02)
+"""
+
+
+def kill_executor_at_work(process, state):
+    """Waits until a process holds, and kills the executor that has started it. An executor without a task would lose nothing."""
+    held, until = state / "held", time.monotonic() + 120
+    while not held.exists() or not held.read_text().endswith("\n"):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    running = executors(process)
+    assert len(running) == 2
+    (at_work,) = [executor for executor in running if int(held.read_text()) in dict(descendants(executor))]
+    os.kill(at_work, signal.SIGKILL)

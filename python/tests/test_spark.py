@@ -1,16 +1,12 @@
 """Compares evidence that Spark computes with evidence that one machine computes. Spark runs in separate processes, as a user starts it."""
 
-import importlib.util
-import os
 import random
 import re
 import shutil
-import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,9 +21,14 @@ from riposte._stream import FileOfDocument, Stream
 
 SAMPLE = REPOSITORY / "sample"
 
-#: A script between Spark and the program. It records each document that it passes on, and dies in chosen documents.
-BETWEEN = """#!{python}
+#: A script between Spark and the program. It records each document that it passes on, and dies in chosen documents. When a chosen number of documents
+#: has been begun, it holds in the tenth document of its part.
+BETWEEN = (
+    """#!{python}
 import os, signal, struct, subprocess, sys, time
+"""
+    + sessions.HOLD
+    + """
 real = ["{program}", *sys.argv[1:]]
 if "--died" in real:
     os.execv(real[0], real)
@@ -42,40 +43,36 @@ def pass_on(source, target):
     return text
 import json
 pass_on(child.stdout, sys.stdout.buffer)
+passed_on = 0
 while True:
     header = json.loads(pass_on(sys.stdin.buffer, child.stdin))
     document = header["document"]
     with open("{state}/begun", "a") as begun:
         begun.write(document + "\\n")
+    passed_on += 1
+    if passed_on == 10 and len(open("{state}/begun").readlines()) >= {hold}:
+        hold_once()
     if document in {poisoned}:
         os.kill(os.getpid(), signal.SIGSEGV)
     if document == "{unlucky}" and not os.path.exists("{state}/died"):
         open("{state}/died", "w").close()
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep({pause})
     for file in header["files"]:
         if not file["omitted"]:
             child.stdin.write(sys.stdin.buffer.read(file["size"]))
     child.stdin.flush()
     pass_on(child.stdout, sys.stdout.buffer)
 """
+)
 
 
-def between(state, poisoned=(), unlucky="", pause=0):
+def between(state, poisoned=(), unlucky="", hold=1_000_000):
     state.mkdir()
     program = state / "between"
-    program.write_text(
-        BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, poisoned=set(poisoned) or "()", unlucky=unlucky, pause=pause)
-    )
+    poisoned = set(poisoned) or "()"
+    program.write_text(BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, poisoned=poisoned, unlucky=unlucky, hold=hold))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return str(program)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_work_of_spark():
-    """Removes the working directories of executors: Spark leaves them in its own directory, with all files that were shipped."""
-    yield
-    shutil.rmtree(Path(importlib.util.find_spec("pyspark").origin).parent / "work", ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -205,20 +202,13 @@ def test_runs_from_shards_are_those_of_one_machine(collection, computed, tmp_pat
 
 
 def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
-    program = between(tmp_path / "state", pause=0.05)
+    program = between(tmp_path / "state", hold=60)
     process = start(PROCESSES, collection, tmp_path / "evidence", program=program)
-    begun = tmp_path / "state/begun"
-    until = time.monotonic() + 120
-    while time.monotonic() < until and (not begun.exists() or len(begun.read_text().splitlines()) < 60):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-    executors = sessions.executors(process)
-    assert len(executors) == 2
-    os.kill(executors[0], signal.SIGKILL)
+    sessions.kill_executor_at_work(process, tmp_path / "state")
     _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     # parts that the killed executor had begun, or finished without a commit, are computed again
-    assert len(begun.read_text().splitlines()) > 200
+    assert len((tmp_path / "state/begun").read_text().splitlines()) >= 210
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
     assert run_of(collection, tmp_path / "evidence.sqlite") == alone[1]
 

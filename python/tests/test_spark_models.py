@@ -5,7 +5,7 @@ import shutil
 
 from conftest import MODELS, REPOSITORY
 from sessions import PROCESSES
-from test_spark import contents, extract, merged, riposte, without_work_of_spark  # noqa: F401
+from test_spark import contents, extract, merged, riposte
 
 
 def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, monkeypatch):

@@ -1,27 +1,27 @@
 """Indexes and searches text collections on Spark, and compares the runs with those of one machine."""
 
 import json
-import os
 import random
 import shutil
-import signal
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 import sessions
 from generated import SUBJECTS, WORDS, text, write_arguments
 from sessions import PROCESSES, PROGRAM, session
-from test_spark import without_work_of_spark  # noqa: F401
 
 #: The numbers of two lines that are not passages, from 1. The second one is not in the first part of the file that Spark reads.
 BROKEN = 17, 19_003
 
-#: A script between Spark and the program. It waits before it indexes, and dies once in a chosen command.
-BETWEEN = """#!{python}
+#: A script between Spark and the program. It dies once in a chosen command, and holds before it indexes once others have indexed.
+BETWEEN = (
+    """#!{python}
 import os, signal, sys, time
+"""
+    + sessions.HOLD
+    + """
 real = ["{program}", *sys.argv[1:]]
 command = " ".join(sys.argv[2:4])
 with open("{state}/begun", "a") as begun:
@@ -29,16 +29,17 @@ with open("{state}/begun", "a") as begun:
 if "{unlucky}" in command and not os.path.exists("{state}/died"):
     open("{state}/died", "w").close()
     os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[2] == "index":
-    time.sleep({pause})
+if sys.argv[2] == "index" and open("{state}/begun").read().count("shard count") >= {hold}:
+    hold_once()
 os.execv(real[0], real)
 """
+)
 
 
-def between(state, unlucky="none", pause=0):
+def between(state, unlucky="none", hold=1_000_000):
     state.mkdir()
     program = state / "between"
-    program.write_text(BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, unlucky=unlucky, pause=pause))
+    program.write_text(BETWEEN.format(python=sys.executable, program=PROGRAM, state=state, unlucky=unlucky, hold=hold))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return str(program)
 
@@ -134,21 +135,15 @@ def refused(directory, into):
 
 
 def test_processes_that_are_killed_change_nothing(passages, tmp_path):
-    program = between(tmp_path / "state", pause=1)
+    program = between(tmp_path / "state", hold=3)
     where = ["--master", PROCESSES, "--approach", "bm25"]
     index = ["--task", "comparative", "--shards", 8, *where]
     process = sessions.start("index", passages, tmp_path / "index", *index, program=program, cwd=tmp_path)
-    begun = tmp_path / "state/begun"
-    until = time.monotonic() + 120
-    while time.monotonic() < until and (not begun.exists() or begun.read_text().count("shard count") < 3):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-    killed, _ = sessions.executors(process)
-    os.kill(killed, signal.SIGKILL)
+    sessions.kill_executor_at_work(process, tmp_path / "state")
     _, said = process.communicate(timeout=300)
     assert process.returncode == 1, said
     # shards that the killed executor had begun, or finished without a commit, are made again
-    assert begun.read_text().count("index -q") > 8
+    assert (tmp_path / "state/begun").read_text().count("index -q") > 8
     topics = ["--topics", passages / "topics.xml"]
     process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
     _, said = process.communicate(timeout=300)
