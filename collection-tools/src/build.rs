@@ -11,6 +11,7 @@ use riposte::collection::read_topics;
 use riposte::evidence::picture;
 use scraper::{ElementRef, Html, Selector};
 
+use crate::counted;
 use crate::files::{id, new_directory, write};
 
 #[derive(clap::Args)]
@@ -83,9 +84,10 @@ pub fn run(options: &Options) -> Result<bool> {
         bail!("there is no image in {}", options.images.display());
     }
     println!(
-        "{}: {written} images, {} pages read",
+        "{}: {}, {} read",
         options.out.display(),
-        pages.len()
+        counted(written, "image"),
+        counted(pages.len(), "page")
     );
     Ok(faults == 0)
 }

@@ -10,6 +10,8 @@ use riposte::collection::read_topics;
 use riposte::evidence::picture;
 use riposte::trec::{Fault, FaultKind};
 
+use crate::counted;
+
 #[derive(clap::Args)]
 pub struct Options {
     /// The collection
@@ -44,10 +46,10 @@ pub fn run(options: &Options) -> Result<bool> {
         .map(|(kind, n)| format!("{n} {}", kind.word()))
         .collect();
     println!(
-        "{}: {} images, {} topics, {}",
+        "{}: {}, {}, {}",
         dir.display(),
-        collection.entries().len(),
-        topics.len(),
+        counted(collection.entries().len(), "image"),
+        counted(topics.len(), "topic"),
         if counts.is_empty() {
             "no faults".to_owned()
         } else {

@@ -15,6 +15,7 @@ use seeded_random::Random;
 
 use crate::canvas::Fonts;
 use crate::claims;
+use crate::counted;
 use crate::files::{id, id_of_digits, new_directory, topics_xml, write};
 use crate::pages::{EmbeddedPicture, PageWriter, Slant};
 use crate::painter::Picture;
@@ -118,11 +119,11 @@ pub fn run(options: &Options) -> Result<()> {
     }
     write(&options.dir.join("qrels.txt"), qrels)?;
     println!(
-        "{}: {} images, {} topics, {} judgements (seed {})",
+        "{}: {}, {}, {} (seed {})",
         options.dir.display(),
-        images,
-        options.topics,
-        judgements.len(),
+        counted(images, "image"),
+        counted(options.topics, "topic"),
+        counted(judgements.len(), "judgement"),
         options.seed
     );
     Ok(())

@@ -56,6 +56,11 @@ enum Command {
     GenerateBeir(texts::Options),
 }
 
+/// A count with its noun, whose plural ends in s: "1 image", "2 images".
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Exit codes: 0 success, 1 the collection has faults, 2 the command failed.
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {

@@ -9,6 +9,7 @@ use riposte::collection::images::{Entry, ImageCollection};
 use riposte::collection::read_topics;
 use riposte::trec::topic::Topic;
 
+use crate::counted;
 use crate::files::{new_directory, topics_xml, write};
 
 #[derive(clap::Args)]
@@ -67,16 +68,16 @@ pub fn run(options: &Options) -> Result<()> {
         write(&options.out.join("qrels.txt"), &kept)?;
     }
     println!(
-        "{}: {} images, {} topics, {} lines of judgements",
+        "{}: {}, {}, {} of judgements",
         options.out.display(),
-        chosen.len(),
-        topics.len(),
-        kept.lines().count()
+        counted(chosen.len(), "image"),
+        counted(topics.len(), "topic"),
+        counted(kept.lines().count(), "line")
     );
     if chosen.len() < options.images {
         eprintln!(
-            "{} images were requested, but these topics have no more",
-            options.images
+            "{} requested, but these topics have no more",
+            counted(options.images, "image")
         );
     }
     Ok(())

@@ -225,6 +225,11 @@ fn a_subset_is_a_valid_collection_of_the_given_topics() {
     );
     let other = format!("{cut}2");
     assert_eq!(run(&["subset", made, &other, "--topics", "9"]).0, 2);
+    let (code, said) = run(&["subset", made, &other, "--topics", "2", "--images", "1"]);
+    assert!(
+        code == 0 && said.contains(": 1 image, 1 topic, 3 lines of judgements"),
+        "{said}"
+    );
 }
 
 #[test]
