@@ -6,12 +6,7 @@ find_chromium() {
     command -v chromium || command -v chromium-browser || command -v google-chrome
 }
 find_chromium && exit
-if command -v apt-get >/dev/null; then
-    apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
-    [ "$(id -u)" = 0 ] || apt="sudo -n $apt"
-    # some machines have no package lists: they are fetched for a second try
-    { $apt install chromium || { $apt update && $apt install chromium; }; } >&2
-fi
+sh "$(dirname "$0")/apt.sh" chromium
 find_chromium && exit
 echo "Chromium is missing and cannot be installed: install it, or name it in CHROMIUM" >&2
 exit 1

@@ -10,12 +10,7 @@ find_java() {
     return 1
 }
 find_java && exit
-if command -v apt-get >/dev/null; then
-    apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
-    [ "$(id -u)" = 0 ] || apt="sudo -n $apt"
-    # some machines have no package lists: they are fetched for a second try
-    { $apt install default-jre-headless || { $apt update && $apt install default-jre-headless; }; } >&2
-fi
+sh "$(dirname "$0")/apt.sh" default-jre-headless
 find_java && exit
 echo "Java 17 is missing and cannot be installed: install it, or name its directory in JAVA_HOME" >&2
 exit 1

@@ -24,6 +24,8 @@ fi
 if sh tests/java.sh; then
     require java
 fi
+# some commands of the manual call it
+command -v sqlite3 >/dev/null || sh tests/apt.sh sqlite3 || echo "sqlite3 is missing and cannot be installed" >&2
 if [ -n "${RIPOSTE_DATA:-}" ]; then
     require data
 fi

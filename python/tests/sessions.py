@@ -38,8 +38,8 @@ session.stop()
 
 @cache
 def spark_home():
-    """A directory of links to what Spark consists of, for the tests of this process alone. Executors leave their working directories, with all files
-    that were shipped, in the directory `work` of Spark's home. There, tests that run at the same time would remove each other's."""
+    """A home of Spark for the tests of this process: a directory of links to the installed files. Executors leave their working directories, with all
+    files that were shipped to them, in the directory `work` of Spark's home. In a home that several processes share, none of them could remove it."""
     home = tempfile.TemporaryDirectory(prefix="riposte-tests-")
     for entry in Path(importlib.util.find_spec("pyspark").origin).parent.iterdir():
         Path(home.name, entry.name).symlink_to(entry)

@@ -24,7 +24,7 @@ use crate::judge::verify::{ImageRules, verify_images};
 use crate::judge::{Edition, Values, stances::Confusion};
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
 use crate::trec::run::ImageRunLine;
-use crate::trec::{LineError, escaped, escaped_lines, run};
+use crate::trec::{DocId, LineError, Stance, TopicId, escaped, escaped_lines, run};
 use typed::{Format, NamedRun, Typed, TypedMeasure};
 
 pub(super) use typed::EvaluateArgs;
@@ -317,33 +317,26 @@ impl EvaluatedRun {
     }
 }
 
-/// A remark about lines of an image run that count, but break a rule of the task: the organisers' evaluator leaves them out. Topics and images may
-/// be any, because the judgements can be of any collection.
+/// A remark about the lines of an image run that count here, but that the organisers' evaluator leaves out because they break a rule of the task. No
+/// topic or image is unknown, because the judgements can be of any collection.
 fn left_out_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
+    fn key(line: &ImageRunLine) -> (&TopicId, Stance, &DocId, u32) {
+        (&line.topic, line.stance, &line.image, line.rank)
+    }
     let rules = ImageRules::edition(Edition::Touche2022)
         .with_topics(images.iter().map(|line| line.topic.clone()))
         .with_images(images.iter().map(|line| line.image.clone()));
     let accepted = verify_images(bytes, &rules).accepted;
-    let key = |line: &'_ ImageRunLine| {
-        (
-            line.topic.clone(),
-            line.stance,
-            line.image.clone(),
-            line.rank,
-        )
-    };
-    let mut kept: HashMap<_, usize> = HashMap::new();
-    for line in &accepted {
-        *kept.entry(key(line)).or_default() += 1;
+    // of lines that say the same, some can be accepted and others not
+    let mut left_out: HashMap<_, isize> = HashMap::new();
+    for line in counted_lines(images) {
+        *left_out.entry(key(line)).or_default() += 1;
     }
-    let left_out = counted_lines(images).filter(|line| match kept.get_mut(&key(line)) {
-        Some(count @ 1..) => {
-            *count -= 1;
-            false
-        }
-        _ => true,
-    });
-    match left_out.count() {
+    for line in &accepted {
+        left_out.entry(key(line)).and_modify(|count| *count -= 1);
+    }
+    let left_out: isize = left_out.into_values().filter(|count| *count > 0).sum();
+    match left_out {
         0 => None,
         1 => Some(
             "a line counts here, but breaks a rule of the task (`riposte verify` names it): the organisers' evaluator leaves it out".into(),

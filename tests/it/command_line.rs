@@ -157,7 +157,7 @@ fn lines_that_the_organisers_leave_out_are_counted_in_a_note() {
     let dir = images();
     let (code, _, said) = dir.run("evaluate --qrels qrels run.txt");
     assert_eq!((code, said.as_str()), (0, ""));
-    // ranks must increase and end at 10. Of topic 1, three of twenty places are on topic, of topic 2 one
+    // a list has each rank once, and none above 10. Three of the twenty places of topic 1 are on topic and one of topic 2: .15 and .05
     let broken =
         format!("{RUN}1 PRO I0123456789abcde1 1 1 one\n2 PRO I0123456789abcde2 11 1 one\n");
     fs::write(dir.path("broken.txt"), broken).unwrap();
