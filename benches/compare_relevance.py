@@ -42,12 +42,12 @@ def bm25(root):
 
 
 def relevance(explain):
-    """Topic number -> image -> the value named "relevance" in its explanation."""
+    """Topic number -> image -> the relevance in its explanation."""
     scores = collections.defaultdict(dict)
     for line in open(explain, encoding="utf-8"):
         image = json.loads(line)
         parts = (image["pro"] or image["con"])["parts"]
-        scores[image["topic"]][image["image"]] = next(p["value"] for p in parts if p["name"] == "relevance")
+        scores[image["topic"]][image["image"]] = next(p["value"] for p in parts if p["id"] == "relevance")
     return scores
 
 

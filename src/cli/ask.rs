@@ -35,7 +35,7 @@ use crate::task::text_indexes::{TextIndexes, open_collection};
 use crate::trec::debate::{self as sheets, DebateSheet};
 use crate::trec::explained::{self, ExplainedImage};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
-use crate::trec::{DocId, Explanation, Stance, TextTask, objects};
+use crate::trec::{DocId, Stance, TextTask, objects};
 use answer::{Answer, Argument, Image, Side, Text};
 
 #[derive(Args)]
@@ -448,11 +448,6 @@ fn image(
     collection: &ImageCollection,
     words: &mut Marker,
 ) -> Result<Image> {
-    let probability = |stance: Stance| {
-        let score = explained?.score(stance)?;
-        let is_probability = |part: &&Explanation| part.name.starts_with("P(");
-        Some(score.parts.iter().find(is_probability)?.value)
-    };
     let evidence = match store {
         Some(store) => store.read(&line.image)?,
         None => None,
@@ -474,8 +469,8 @@ fn image(
         rank: line.rank,
         id: line.image.0.clone(),
         score: line.score,
-        pro: probability(Stance::Pro),
-        con: probability(Stance::Con),
+        pro: explained.and_then(|of| of.probability(Stance::Pro)),
+        con: explained.and_then(|of| of.probability(Stance::Con)),
         words: debate::quotation(&text),
         place: place.map(str::to_owned),
         file: files.first().map(|file| file.display().to_string()),

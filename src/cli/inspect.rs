@@ -319,8 +319,15 @@ fn explains_texts(explained: &[ExplainedText], lines: &[TextRunLine]) -> bool {
             .all(|text| ranked.contains(&(&text.topic, &text.document, text.rank)))
 }
 
+/// What a report lacks if its explanations have no ids.
+const WITHOUT_IDS: &str = "The explanations beside the run are of an earlier riposte. The report shows their numbers, but it cannot say in a sentence or a \
+                           bar what they mean. Rank again to see it.";
+
 fn inspect_images(args: &InspectArgs) -> Result<u8> {
     let mut inputs = ReportInputs::read(args, explains_images)?;
+    if !inputs.explained.iter().all(ExplainedImage::has_ids) {
+        inputs.notes.push(WITHOUT_IDS.to_owned());
+    }
     let (qrels, qrels_errors) = image_qrels(&args.qrels)?;
     let edition = edition(&args.edition);
     let collection = ImageCollection::open(&args.input)?;
@@ -399,6 +406,9 @@ fn open_evidence(args: &InspectArgs, notes: &mut Vec<String>) -> Result<Option<S
 
 fn inspect_texts(args: &InspectArgs, task: TextTask) -> Result<u8> {
     let mut inputs = ReportInputs::read(args, explains_texts)?;
+    if !inputs.explained.iter().all(ExplainedText::has_ids) {
+        inputs.notes.push(WITHOUT_IDS.to_owned());
+    }
     let is_of_run = |sheets: &[DebateSheet]| sheets::are_of_arguments(sheets, &inputs.lines);
     let debate = sheets::beside(&inputs.path, is_of_run, &mut inputs.notes)?;
     let (judged, qrels_errors) = text_qrels(&args.qrels)?;

@@ -65,7 +65,7 @@ fn answers(
     let answers = rate(questions, encoder)?.into_iter();
     Ok(answers
         .map(|explanation| {
-            let mut object = json!({ "quality": explanation.value });
+            let mut object = json!({ "quality": explanation.value() });
             if explain {
                 object["explanation"] = json!(explanation);
             }

@@ -1,11 +1,11 @@
 //! The formulas by which a query's terms score a document, computed on exact document lengths.
 //!
-//! A document's score is the sum over the query's terms of `weight × score(tf, length)`. [`Similarity::Dirichlet`] adds a value that depends
-//! only on the document's length. Query terms that do not occur in the collection are ignored.
+//! A document's score is the sum over the query's terms of `weight × score(tf, dl)`. [`Similarity::Dirichlet`] adds a value that depends only on
+//! the document's length. Query terms that do not occur in the collection are ignored.
 //!
 //! In the formulas, N is the number of documents, df the number of documents with the term, cf the number of its occurrences in the collection,
-//! tf the number of its occurrences in the document, `length` the number of terms of the document and `tokens` the number of terms of the
-//! collection.
+//! tf the number of its occurrences in the document, dl the number of terms of the document, avgdl the mean of dl over all documents, and
+//! `tokens` the number of terms of the collection.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -15,33 +15,32 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Similarity {
     /// BM25 (Robertson et al.) as in Lucene since version 8, without the factor k1 + 1:
-    /// `idf · tf / (tf + k1 (1 - b + b · length / mean length))` with
+    /// `idf · tf / (tf + k1 (1 - b + b · dl / avgdl))` with
     /// `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. The Python package bm25s calls it "lucene".
     Bm25 { k1: f64, b: f64 },
-    /// BM25 as in the Python package Whoosh: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))` with `idf = 1 + ln(N /
-    /// (df + 1))`. Whoosh calls the sum over several fields BM25F.
+    /// BM25 as in the Python package Whoosh: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · dl / avgdl))` with `idf = 1 + ln(N / (df + 1))`. Whoosh calls the sum over several fields BM25F.
     WhooshBm25 { k1: f64, b: f64 },
     /// BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"): `idf · tf / (tf + k1)`, where tf
-    /// is the sum over the fields of the field's weight times the frequency in the field, divided by `1 - b + b · length / mean length` of
-    /// the field. The df of a term is the largest of its df in the fields, as in Lucene's `CombinedFieldQuery`.
+    /// is the sum over the fields of the field's weight times the frequency in the field, divided by `1 - b + b · dl / avgdl` of the
+    /// field. The df of a term is the largest of its df in the fields, as in Lucene's `CombinedFieldQuery`.
     Bm25f {
         k1: f64,
         /// One value for each field, in the order of the index; the last one is used for further fields.
         b: Vec<f64>,
     },
-    /// Query likelihood with a Dirichlet prior (Zhai and Lafferty 2004): `ln(1 + tf / (mu · p)) + ln(mu / (mu + length))` with `p = cf /
+    /// Query likelihood with a Dirichlet prior (Zhai and Lafferty 2004): `ln(1 + tf / (mu · p)) + ln(mu / (mu + dl))` with `p = cf /
     /// tokens`, for every term of the query, even if the document does not contain it. Factors that are the same for all documents are left out.
     Dirichlet { mu: f64 },
     /// Lucene's `LMDirichletSimilarity`: the same formula with `p = (cf + 1) / (tokens + 1)`, but only for query terms that the document
     /// contains, and at least 0. So a long document is penalised only for the query terms that it contains.
     LuceneDirichlet { mu: f64 },
     /// Query likelihood with linear interpolation (Jelinek and Mercer; Lucene's `LMJelinekMercerSimilarity`):
-    /// `ln(1 + (1 - lambda) · tf / length / (lambda · p))`, `p = (cf + 1) / (tokens + 1)`.
+    /// `ln(1 + (1 - lambda) · tf / dl / (lambda · p))`, `p = (cf + 1) / (tokens + 1)`.
     JelinekMercer { lambda: f64 },
-    /// Lucene's `ClassicSimilarity` (since version 8): `√tf · idf / √length`, `idf = 1 + ln((N + 1) / (df + 1))`.
+    /// Lucene's `ClassicSimilarity` (since version 8): `√tf · idf / √dl`, `idf = 1 + ln((N + 1) / (df + 1))`.
     TfIdf,
     /// Divergence from randomness without parameters (Amati et al. 2007, TREC blog track; Terrier's `DPH`):
-    /// `(1 - f)² / (tf + 1) · (tf · log2(tf · mean length / length · N / cf) + log2(2π · tf · (1 - f)) / 2)`, `f = tf / length`.
+    /// `(1 - f)² / (tf + 1) · (tf · log2(tf · avgdl / dl · N / cf) + log2(2π · tf · (1 - f)) / 2)`, `f = tf / dl`.
     Dph,
 }
 
@@ -56,7 +55,7 @@ pub struct FieldCounts {
 
 impl FieldCounts {
     /// The mean length of the field; 1 for an empty field, in which no document is ever scored.
-    fn mean_length(self) -> f64 {
+    fn avgdl(self) -> f64 {
         match self.tokens {
             0 => 1.0,
             tokens => tokens as f64 / self.documents as f64,
@@ -76,12 +75,28 @@ pub struct TermCounts {
 /// A formula for one term, with all values filled in that do not depend on the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TermScore {
-    Bm25 { idf: f64, floor: f64, slope: f64 },
-    Dirichlet { mu_p: f64 },
-    LuceneDirichlet { mu: f64, mu_p: f64 },
-    JelinekMercer { ratio: f64 },
-    TfIdf { idf: f64 },
-    Dph { spread: f64 },
+    /// `floor` is `k1 (1 - b)`, `slope` is `k1 · b / avgdl`.
+    Bm25 {
+        idf: f64,
+        floor: f64,
+        slope: f64,
+    },
+    Dirichlet {
+        mu_p: f64,
+    },
+    LuceneDirichlet {
+        mu: f64,
+        mu_p: f64,
+    },
+    JelinekMercer {
+        ratio: f64,
+    },
+    TfIdf {
+        idf: f64,
+    },
+    Dph {
+        spread: f64,
+    },
 }
 
 impl Similarity {
@@ -127,59 +142,61 @@ impl Similarity {
     }
 
     /// The formula for one term of one field. For BM25F the frequency that is scored must be the sum of [`Similarity::occurrence`] over the
-    /// occurrences in all fields, and the length is ignored.
+    /// occurrences in all fields, and dl is ignored.
     pub fn term(&self, field: FieldCounts, term: TermCounts) -> TermScore {
-        let n = field.documents as f64;
-        let p = (term.cf as f64 + 1.0) / (field.tokens as f64 + 1.0);
+        let (n, avgdl) = (field.documents as f64, field.avgdl());
+        let (df, cf) = (term.df as f64, term.cf as f64);
+        let tokens = field.tokens as f64;
+        let p = (cf + 1.0) / (tokens + 1.0);
         match *self {
             Similarity::Bm25 { k1, b } => TermScore::Bm25 {
-                idf: idf(field.documents, term.df),
+                idf: idf(n, df),
                 floor: k1 * (1.0 - b),
-                slope: k1 * b / field.mean_length(),
+                slope: k1 * b / avgdl,
             },
             Similarity::WhooshBm25 { k1, b } => TermScore::Bm25 {
-                idf: (1.0 + (n / (term.df as f64 + 1.0)).ln()) * (k1 + 1.0),
+                idf: (1.0 + (n / (df + 1.0)).ln()) * (k1 + 1.0),
                 floor: k1 * (1.0 - b),
-                slope: k1 * b / field.mean_length(),
+                slope: k1 * b / avgdl,
             },
             Similarity::Bm25f { k1, .. } => TermScore::Bm25 {
-                idf: idf(field.documents, term.df),
+                idf: idf(n, df),
                 floor: k1,
                 slope: 0.0,
             },
             Similarity::Dirichlet { mu } => TermScore::Dirichlet {
-                mu_p: mu * term.cf as f64 / field.tokens as f64,
+                mu_p: mu * cf / tokens,
             },
             Similarity::LuceneDirichlet { mu } => TermScore::LuceneDirichlet { mu, mu_p: mu * p },
             Similarity::JelinekMercer { lambda } => TermScore::JelinekMercer {
                 ratio: (1.0 - lambda) / (lambda * p),
             },
             Similarity::TfIdf => TermScore::TfIdf {
-                idf: 1.0 + ((n + 1.0) / (term.df as f64 + 1.0)).ln(),
+                idf: 1.0 + ((n + 1.0) / (df + 1.0)).ln(),
             },
             Similarity::Dph => TermScore::Dph {
-                spread: field.mean_length() * n / term.cf as f64,
+                spread: avgdl * n / cf,
             },
         }
     }
 
-    /// What one occurrence of a term in a field of this length adds to the frequency that BM25F scores, without the field's weight; 1 for other
+    /// What one occurrence of a term in a field of `dl` terms adds to the frequency that BM25F scores, without the field's weight; 1 for other
     /// formulas.
-    pub(crate) fn occurrence(&self, field: usize, counts: FieldCounts, length: u32) -> f64 {
+    pub(crate) fn occurrence(&self, field: usize, counts: FieldCounts, dl: u32) -> f64 {
         match self {
             Similarity::Bm25f { b, .. } => {
                 let b = b.get(field).or(b.last()).copied().unwrap_or(0.0);
-                1.0 / (1.0 - b + b * f64::from(length) / counts.mean_length())
+                1.0 / (1.0 - b + b * f64::from(dl) / counts.avgdl())
             }
             _ => 1.0,
         }
     }
 
-    /// The summand `ln(mu / (mu + length))` of the two formulas with a Dirichlet prior; none for others.
-    pub fn length_score(&self, length: u32) -> Option<f64> {
+    /// The summand `ln(mu / (mu + dl))` of the two formulas with a Dirichlet prior; none for others.
+    pub fn length_score(&self, dl: u32) -> Option<f64> {
         match *self {
             Similarity::Dirichlet { mu } | Similarity::LuceneDirichlet { mu } => {
-                Some((mu / (mu + f64::from(length))).ln())
+                Some((mu / (mu + f64::from(dl))).ln())
             }
             _ => None,
         }
@@ -211,14 +228,13 @@ impl Similarity {
 }
 
 /// The inverse document frequency of BM25 in Lucene, which is never negative.
-fn idf(documents: u64, df: u64) -> f64 {
-    let df = df as f64;
-    (1.0 + (documents as f64 - df + 0.5) / (df + 0.5)).ln()
+fn idf(n: f64, df: f64) -> f64 {
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }
 
 impl TermScore {
-    /// An upper bound of the score in any document whose length is at least its number of occurrences; none if no bound is known, or if
-    /// scores can be negative. `max_tf` is the largest number of occurrences of the term in a document, if known.
+    /// An upper bound of the score, for any tf up to `max_tf` if that is known; `None` if no bound is known, or if scores can be negative. No
+    /// document is shorter than its term frequency (dl ≥ tf), so this bounds every document.
     pub(crate) fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
         match *self {
             TermScore::Bm25 { idf, .. } => Some(idf),
@@ -231,20 +247,20 @@ impl TermScore {
         }
     }
 
-    /// The score of a term that occurs `tf > 0` times in a document of `length` terms.
+    /// The score of a term that occurs `tf > 0` times in a document of `dl` terms.
     #[inline(always)]
-    pub fn score(&self, tf: f64, length: u32) -> f64 {
-        let length = f64::from(length);
+    pub fn score(&self, tf: f64, dl: u32) -> f64 {
+        let dl = f64::from(dl);
         match *self {
-            TermScore::Bm25 { idf, floor, slope } => idf * (tf / (tf + (floor + slope * length))),
+            TermScore::Bm25 { idf, floor, slope } => idf * (tf / (tf + (floor + slope * dl))),
             TermScore::Dirichlet { mu_p } => (1.0 + tf / mu_p).ln(),
             TermScore::LuceneDirichlet { mu, mu_p } => {
-                ((1.0 + tf / mu_p) * (mu / (length + mu))).ln().max(0.0)
+                ((1.0 + tf / mu_p) * (mu / (dl + mu))).ln().max(0.0)
             }
-            TermScore::JelinekMercer { ratio } => (1.0 + ratio * (tf / length)).ln(),
-            TermScore::TfIdf { idf } => idf * (tf / length).sqrt(),
+            TermScore::JelinekMercer { ratio } => (1.0 + ratio * (tf / dl)).ln(),
+            TermScore::TfIdf { idf } => idf * (tf / dl).sqrt(),
             TermScore::Dph { spread } => {
-                let f = tf / length;
+                let f = tf / dl;
                 // the limit for a document that consists only of this term
                 if f >= 1.0 {
                     return 0.0;

@@ -27,7 +27,7 @@ use crate::trec::explained::ExplainedImage;
 use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Stance, TopicId};
+use crate::trec::{DocId, Explanation, Stance, TopicId};
 pub(crate) use debate::sheet_of_arguments;
 use topic::PageBuilder;
 pub(crate) use view::{Debate, ImagesTopic, Thumbnail};
@@ -211,7 +211,10 @@ fn plan_topic<'a>(
 /// The ranks of candidates by relevance, which is the order in which a ranking writes them, and by their scores for both lists.
 fn rank_candidates<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, CandidateRanks> {
     let by_score = |stance: Stance| -> HashMap<&DocId, usize> {
-        let score = |c: &ExplainedImage| c.score(stance).map_or(f64::NEG_INFINITY, |w| w.value);
+        let score = |c: &ExplainedImage| {
+            let score = c.score(stance);
+            score.map_or(f64::NEG_INFINITY, Explanation::value)
+        };
         let mut order: Vec<&&ExplainedImage> = candidates.iter().collect();
         order.sort_by(|a, b| {
             score(b)

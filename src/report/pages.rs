@@ -227,35 +227,17 @@ impl Report {
 
     fn index(&self, form: Form) -> Result<String> {
         let measures = &self.head.measures;
-        let is_nested = self
-            .topics
-            .iter()
-            .any(|t| matches!(t.body, Body::Images(_)));
-        let shown = if is_nested { measures.len() } else { 1 };
-        let last = measures.iter().take(shown).next_back();
-        let columns = self.topics.iter().filter_map(|topic| {
-            let id = &topic.topic.id;
-            let values: Vec<f64> = measures
-                .iter()
-                .take(shown)
-                .filter_map(|m| m.values.topics.get(id).copied())
-                .collect();
-            let named: Vec<String> = measures
-                .iter()
-                .take(shown)
-                .zip(&values)
-                .map(|(m, v)| format!("{} {}", m.name, three_decimals(*v)))
-                .collect();
-            (values.len() == shown && shown > 0).then(|| Column {
-                href: form.topic(id),
-                name: id.0.clone(),
-                title: format!("{id} {}: {}", topic.topic.title, named.join(", ")),
-                values,
-                against: last.and_then(|m| m.against.as_ref()?.topics.get(id).copied()),
-            })
-        });
-        let columns: Vec<Column> = columns.collect();
-        let mean = last.map(|m| m.values.all());
+        let mut topics = self.topics.iter();
+        let is_nested = topics.any(|t| matches!(t.body, Body::Images(_)));
+        // the measures of the image task are nested; of others, only the first one is plotted
+        let plotted = if is_nested {
+            measures.as_slice()
+        } else {
+            measures.get(..1).unwrap_or_default()
+        };
+        let topics = self.topics.iter();
+        let columns: Vec<Column> = topics.filter_map(|t| column(t, plotted, form)).collect();
+        let mean = plotted.last().map(|m| m.values.all());
         let index = Index {
             head: &self.head,
             tiles: measures.iter().map(MeasureColumn::tile).collect(),
@@ -340,4 +322,26 @@ impl Report {
         let rendering = || format!("cannot render topic {}", report.topic.id);
         topic.render().with_context(rendering)
     }
+}
+
+/// A topic's column in the plot of these measures; `None` if one of them has no value for it.
+fn column(report: &TopicReport, plotted: &[MeasureColumn], form: Form) -> Option<Column> {
+    let last = plotted.last()?;
+    let id = &report.topic.id;
+    let value = |measure: &MeasureColumn| measure.values.topics.get(id).copied();
+    let values: Vec<f64> = plotted.iter().map(value).collect::<Option<_>>()?;
+    let named = plotted.iter().zip(&values);
+    let named: Vec<String> = named
+        .map(|(measure, value)| format!("{} {}", measure.name, three_decimals(*value)))
+        .collect();
+    Some(Column {
+        href: form.topic(id),
+        name: id.0.clone(),
+        title: format!("{id} {}: {}", report.topic.title, named.join(", ")),
+        values,
+        against: last
+            .against
+            .as_ref()
+            .and_then(|of| of.topics.get(id).copied()),
+    })
 }

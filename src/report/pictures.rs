@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
-use crate::evidence::picture::decode;
+use crate::evidence::picture::{DecodedImage, decode};
 use crate::trec::DocId;
 
 /// The sizes in which an image is shown.
@@ -195,27 +195,16 @@ fn make_sizes(
     budget: &BTreeMap<Size, usize>,
     destination: Destination,
 ) -> Result<ImagePictures> {
-    let mut fault = match files {
-        Some(_) => "there is no image file".to_owned(),
-        None => "there is no such image in the collection".to_owned(),
-    };
-    let mut decoded = None;
-    for file in files.into_iter().flatten() {
-        match bytes_of(&file).and_then(|bytes| decode(&bytes).map_err(|e| format!("{e:#}"))) {
-            Ok(image) => {
-                decoded = Some(image);
-                break;
-            }
-            Err(why) => fault = why,
+    let decoded = match decode_first(files) {
+        Ok(decoded) => decoded,
+        Err(fault) => {
+            return Ok(ImagePictures {
+                sizes: BTreeMap::new(),
+                width: 0,
+                height: 0,
+                fault: Some(fault),
+            });
         }
-    }
-    let Some(decoded) = decoded else {
-        return Ok(ImagePictures {
-            sizes: BTreeMap::new(),
-            width: 0,
-            height: 0,
-            fault: Some(fault),
-        });
     };
     let mut sources = BTreeMap::new();
     // the largest first, because each is made from the one before
@@ -252,6 +241,19 @@ fn make_sizes(
         height: decoded.height,
         fault: None,
     })
+}
+
+/// The first of an image's files that can be decoded, or why there is none.
+fn decode_first(files: Option<Vec<PathBuf>>) -> Result<DecodedImage, String> {
+    let files = files.ok_or("there is no such image in the collection")?;
+    let mut fault = "there is no image file".to_owned();
+    for file in files {
+        match bytes_of(&file).and_then(|bytes| decode(&bytes).map_err(|e| format!("{e:#}"))) {
+            Ok(image) => return Ok(image),
+            Err(why) => fault = why,
+        }
+    }
+    Err(fault)
 }
 
 fn pixels(image: &RgbImage) -> f64 {

@@ -12,13 +12,14 @@ use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
+use crate::score::rerank::Channel;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
 use crate::trec::qrels::Qrels;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId};
+use crate::trec::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask, TopicId};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {
@@ -288,7 +289,7 @@ impl<'a> PageBuilder<'a> {
             grades: self.grades(id),
             quality: explained.and_then(|e| quality(&e.score)),
             change: None,
-            reason: explained.map(|e| reason::text::sentence(e, self.objects())),
+            reason: explained.and_then(|e| reason::text::sentence(e, self.objects())),
             gauges: explained.map_or_else(Vec::new, |e| gauges(&e.score)),
             rows,
             link: web_address(&url),
@@ -463,18 +464,18 @@ fn towards_conclusion(stance: Stance) -> StanceView {
 /// The bars of the largest parts of a score; the largest part has the longest bar. The base that places re-ranked documents above the others has no
 /// bar.
 fn gauges(score: &Explanation) -> Vec<Gauge> {
-    let mut parts: Vec<&Explanation> = score
-        .parts
-        .iter()
-        .filter(|part| part.value > 0.0 && !part.name.starts_with("base of "))
+    let parts = score.parts().iter().filter(|part| part.value() > 0.0);
+    let mut parts: Vec<(&NumberId, &Explanation)> = parts
+        .filter_map(|part| Some((part.id()?, part)))
+        .filter(|(id, _)| !matches!(id, NumberId::Base(_)))
         .collect();
-    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let largest = parts.first().map_or(1.0, |part| part.value);
-    let bars = parts.iter().take(GAUGES).map(|part| Gauge {
-        name: part.name.clone(),
-        note: reason::text::meaning(&part.name),
-        value: three_decimals(part.value),
-        width: format!("{:.1}", 100.0 * part.value / largest),
+    parts.sort_by(|(_, a), (_, b)| b.value().total_cmp(&a.value()));
+    let largest = parts.first().map_or(1.0, |(_, part)| part.value());
+    let bars = parts.iter().take(GAUGES).map(|(id, part)| Gauge {
+        name: part.name().to_owned(),
+        note: reason::text::meaning(id),
+        value: three_decimals(part.value()),
+        width: format!("{:.1}", 100.0 * part.value() / largest),
         class: "plain",
     });
     bars.collect()
@@ -482,8 +483,7 @@ fn gauges(score: &Explanation) -> Vec<Gauge> {
 
 /// The estimated quality of a text, if it is part of the explanation.
 fn quality(score: &Explanation) -> Option<String> {
-    let part = score.parts.iter().find(|part| part.name == "quality")?;
-    part.parts
-        .first()
-        .map(|quality| three_decimals(quality.value))
+    let channel = NumberId::channel(Channel::Quality.name());
+    let quality = score.part(&channel)?.part(&NumberId::Quality)?;
+    Some(three_decimals(quality.value()))
 }

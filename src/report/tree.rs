@@ -70,38 +70,40 @@ impl Row {
     /// Lays out an explanation that is shown below `other`. Parts that `other` also contains are not opened again: equal parts, and numbers with
     /// the same parts as a number there.
     pub(crate) fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
-        let mut own = explanation.clone();
-        for part in &mut own.parts {
-            if other.parts.contains(part) && !part.parts.is_empty() {
-                part.parts.clear();
-                part.how = "the same as above".into();
+        let closed = |of: &Explanation, how: &str| of.clone().with_how(how).with_parts(Vec::new());
+        let signal = |of: &Explanation| {
+            let mut above = other.parts().iter().flat_map(Explanation::parts);
+            if above.any(|above| !of.parts().is_empty() && above.parts() == of.parts()) {
+                return closed(of, "shown above");
             }
-            for signal in part.parts.iter_mut().filter(|s| !s.parts.is_empty()) {
-                let shown = other.parts.iter().flat_map(|of| &of.parts);
-                if shown.into_iter().any(|of| of.parts == signal.parts) {
-                    signal.parts.clear();
-                    signal.how = "shown above".into();
-                }
+            of.clone()
+        };
+        let part = |of: &Explanation| {
+            if other.parts().contains(of) && !of.parts().is_empty() {
+                return closed(of, "the same as above");
             }
-        }
-        Row::new(&own)
+            let signals = of.parts().iter().map(signal);
+            of.clone().with_parts(signals.collect())
+        };
+        let parts = explanation.parts().iter().map(part).collect();
+        Row::new(&explanation.clone().with_parts(parts))
     }
 
     fn nested(explanation: &Explanation, bar: Option<Bar>, depth: usize) -> Row {
-        let values = || explanation.parts.iter().map(|part| part.value);
+        let values = || explanation.parts().iter().map(Explanation::value);
         let widest = values().fold(0.0, |widest: f64, value| widest.max(value.abs()));
         let has_middle = values().any(|value| value < 0.0);
         Row {
-            name: explanation.name.clone(),
-            value: number(explanation.value),
-            how: with_minus_signs(&explanation.how),
-            length: length(&explanation.name, &explanation.how),
+            name: explanation.name().to_owned(),
+            value: number(explanation.value()),
+            how: with_minus_signs(explanation.how()),
+            length: length(explanation.name(), explanation.how()),
             bar,
             rows: explanation
-                .parts
+                .parts()
                 .iter()
                 .map(|part| {
-                    let bar = Bar::of(part.value, widest, has_middle);
+                    let bar = Bar::of(part.value(), widest, has_middle);
                     Row::nested(part, bar, depth + 1)
                 })
                 .collect(),
@@ -142,11 +144,12 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trec::{NumberId, Stance};
 
     #[test]
     fn bars_share_a_scale_with_the_rows_beside_them() {
-        let mut of = Explanation::leaf("sum", 1.0);
-        of.parts = vec![Explanation::leaf("a", 2.0), Explanation::leaf("b", -1.0)];
+        let feature = |value| Explanation::new(NumberId::feature("length"), value);
+        let of = Explanation::sum(NumberId::Score, vec![feature(2.0), feature(-1.0)]);
         let row = Row::new(&of);
         let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
@@ -157,11 +160,10 @@ mod tests {
     #[test]
     fn what_two_explanations_share_is_shown_once() {
         let side = |stance: f64| {
-            let mut relevance = Explanation::leaf("relevance", 0.5);
-            relevance.parts = vec![Explanation::leaf("bm25", 0.5)];
-            let mut worth = Explanation::leaf("worth", 1.0);
-            worth.parts = vec![relevance, Explanation::leaf("stance", stance)];
-            worth
+            let bm25 = Explanation::new(NumberId::channel("bm25 ocr"), 0.5);
+            let relevance = Explanation::sum(NumberId::Relevance, vec![bm25]);
+            let probability = Explanation::new(NumberId::Probability(Stance::Pro), stance);
+            Explanation::sum(NumberId::Score, vec![relevance, probability])
         };
         let row = Row::without_repeats(&side(0.2), &side(0.8));
         assert_eq!(row.rows[0].how, "the same as above");

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use crate::evidence::Part;
 use crate::index::images::Image;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -118,8 +118,8 @@ pub(crate) fn stance_terms(f: &AramisFeatures, turned: bool) -> [f64; 3] {
 /// For each row of terms their mean. Each term is first divided by its largest absolute value in all rows and multiplied by its share of the sum
 /// of weights. A term that is 0 in all rows stays 0.
 pub(crate) fn weighted_means<const N: usize>(
-    name: &str,
-    terms: [&str; N],
+    name: &'static str,
+    terms: [&'static str; N],
     weights: [f64; N],
     rows: &[[f64; N]],
 ) -> Vec<Explanation> {
@@ -134,19 +134,11 @@ pub(crate) fn weighted_means<const N: usize>(
         let mut parts = Vec::with_capacity(N);
         for (((term, weight), x), max) in terms.iter().zip(weights).zip(row).zip(largest) {
             let normed = if max > 0.0 { x / max } else { 0.0 };
-            parts.push(Explanation {
-                name: (*term).to_owned(),
-                value: weight / total * normed / N as f64,
-                how: format!("weight {weight} of {total}, × {x:.4} / {max:.4}, / {N} terms"),
-                parts: Vec::new(),
-            });
+            let value = weight / total * normed / N as f64;
+            let how = format!("weight {weight} of {total}, × {x:.4} / {max:.4}, / {N} terms");
+            parts.push(Explanation::new(NumberId::feature(*term), value).with_how(how));
         }
-        Explanation {
-            name: name.to_owned(),
-            value: parts.iter().map(|part| part.value).sum(),
-            how: "sum".into(),
-            parts,
-        }
+        Explanation::sum(NumberId::Argues, parts).named(name)
     };
     rows.iter().map(explained).collect()
 }
@@ -219,7 +211,7 @@ mod tests {
     #[test]
     fn scores_of_three_images_are_those_worked_out_by_hand() {
         let values = |explained: Vec<Explanation>| -> Vec<f64> {
-            explained.iter().map(|e| e.value).collect()
+            explained.iter().map(Explanation::value).collect()
         };
         let rows = three().map(|f| argument_terms(&f));
         let weights = [1.0, 1.0, 1.0, 0.0, 1.0];

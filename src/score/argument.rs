@@ -6,7 +6,7 @@ use super::belief;
 use super::image_weights::ImageWeights;
 use crate::topic::lexicon::opinion::CLAIM_WORDS;
 use crate::topic::words::trimmed_words;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// The features of a picture that show whether it argues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -85,16 +85,11 @@ pub fn argues(f: &PictureFeatures) -> Explanation {
             || format!("argumentative minus illustrative likeness {kinds:.4}"),
         ));
     }
-    belief("argues", weights.prior, evidence)
+    belief(NumberId::Argues, weights.prior, evidence)
 }
 
-fn part(name: &str, value: f64, how: impl FnOnce() -> String) -> Explanation {
-    Explanation {
-        name: name.into(),
-        value,
-        how: how(),
-        parts: Vec::new(),
-    }
+fn part(name: &'static str, value: f64, how: impl FnOnce() -> String) -> Explanation {
+    Explanation::new(NumberId::feature(name), value).with_how(how())
 }
 
 #[cfg(test)]
@@ -118,7 +113,7 @@ mod tests {
             photograph: 0.95,
             ..PictureFeatures::default()
         });
-        assert!(poster.value > 0.75, "{}", poster.value);
-        assert!(photograph.value < 0.5, "{}", photograph.value);
+        assert!(poster.value() > 0.75, "{}", poster.value());
+        assert!(photograph.value() < 0.5, "{}", photograph.value());
     }
 }

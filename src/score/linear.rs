@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::logistic;
-use crate::trec::Explanation;
+use super::{explain_logistic, logistic};
+use crate::trec::{Explanation, NumberId};
 
 /// How a model standardises and weighs one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -96,23 +96,14 @@ impl Linear {
     }
 
     /// Explains [`Linear::probability`] by the contribution of each feature.
-    pub fn explain(&self, name: &str, features: &[f64]) -> Explanation {
-        let mut parts = vec![Explanation::leaf("bias", self.bias)];
+    pub fn explain(&self, id: NumberId, features: &[f64]) -> Explanation {
+        let mut parts = vec![Explanation::new(NumberId::Bias, self.bias)];
         for ((name, w), x) in self.weights.iter().zip(features) {
             let z = w.standardise(*x);
-            parts.push(Explanation {
-                name: (*name).to_owned(),
-                value: w.weight * z,
-                how: format!("weight {} × {z:.3} deviations ({x:.3})", w.weight),
-                parts: Vec::new(),
-            });
+            let how = format!("weight {} × {z:.3} deviations ({x:.3})", w.weight);
+            let part = Explanation::new(NumberId::feature(*name), w.weight * z);
+            parts.push(part.with_how(how));
         }
-        let sum = self.log_odds(features);
-        Explanation {
-            name: name.to_owned(),
-            value: logistic(sum),
-            how: format!("logistic of {sum:.4}, the sum"),
-            parts,
-        }
+        explain_logistic(id, self.log_odds(features), parts)
     }
 }

@@ -19,7 +19,7 @@ pub mod svr;
 pub mod text_stance;
 pub mod trees;
 
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// The logistic function 1 / (1 + e^-x), which turns log-odds into a probability.
 pub fn logistic(x: f64) -> f64 {
@@ -57,45 +57,33 @@ pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
 }
 
 /// Like [`weighted_mean`], with the terms of the mean. It is computed only for the best candidates, because it allocates memory.
-pub(crate) fn explain_weighted_mean(name: &str, opinions: &[Opinion]) -> Explanation {
-    let parts: Vec<Explanation> = opinions
-        .iter()
-        .zip(contributions(opinions))
-        .map(|(o, (share, value))| Explanation {
-            name: o.name.to_owned(),
-            value,
-            how: match o.value {
-                Some(value) => format!("weight {share:.3} × value {value:.4}"),
-                None => "the document has nothing here".into(),
-            },
-            parts: Vec::new(),
-        })
-        .collect();
-    Explanation {
-        name: name.to_owned(),
-        value: parts.iter().map(|p| p.value).sum(),
-        how: "sum".into(),
-        parts,
-    }
+pub(crate) fn explain_weighted_mean(id: NumberId, opinions: &[Opinion]) -> Explanation {
+    let parts = opinions.iter().zip(contributions(opinions));
+    let parts = parts.map(|(o, (share, value))| {
+        let how = match o.value {
+            Some(value) => format!("weight {share:.3} × value {value:.4}"),
+            None => "the document has nothing here".into(),
+        };
+        Explanation::new(NumberId::channel(o.name), value).with_how(how)
+    });
+    Explanation::sum(id, parts.collect())
 }
 
 /// The probability that follows from a prior, strictly between 0 and 1, and from evidence. The values of `evidence` are log-odds, which are
 /// added to the log-odds of the prior.
-pub fn belief(name: &str, prior: f64, evidence: Vec<Explanation>) -> Explanation {
-    let mut parts = vec![Explanation {
-        name: "prior".into(),
-        value: logit(prior),
-        how: format!("log-odds of {prior}"),
-        parts: Vec::new(),
-    }];
+pub fn belief(id: NumberId, prior: f64, evidence: Vec<Explanation>) -> Explanation {
+    let log_odds = Explanation::new(NumberId::Prior, logit(prior));
+    let mut parts = vec![log_odds.with_how(format!("log-odds of {prior}"))];
     parts.extend(evidence);
-    let sum: f64 = parts.iter().map(|p| p.value).sum();
-    Explanation {
-        name: name.to_owned(),
-        value: logistic(sum),
-        how: format!("logistic of {sum:.4}, the sum"),
-        parts,
-    }
+    let sum = parts.iter().map(Explanation::value).sum();
+    explain_logistic(id, sum, parts)
+}
+
+/// The probability whose log-odds are the sum of the parts.
+pub(crate) fn explain_logistic(id: NumberId, sum: f64, parts: Vec<Explanation>) -> Explanation {
+    Explanation::new(id, logistic(sum))
+        .with_how(format!("logistic of {sum:.4}, the sum"))
+        .with_parts(parts)
 }
 
 #[cfg(test)]
@@ -122,15 +110,17 @@ mod tests {
             (&[], 0.0),
         ] {
             assert_eq!(weighted_mean(opinions), mean);
-            assert_eq!(explain_weighted_mean("r", opinions).value, mean);
+            let explained = explain_weighted_mean(NumberId::Relevance, opinions);
+            assert_eq!(explained.value(), mean);
         }
     }
 
     #[test]
     fn evidence_raises_and_lowers_a_prior() {
-        let from_half = |x: f64| belief("b", 0.5, vec![Explanation::leaf("e", x)]).value;
+        let of = |prior, evidence| belief(NumberId::Argues, prior, evidence).value();
+        let from_half = |x: f64| of(0.5, vec![Explanation::new(NumberId::feature("words"), x)]);
         assert_eq!(from_half(0.0), 0.5);
         assert!((from_half(1.0) + from_half(-1.0) - 1.0).abs() < 1e-12);
-        assert!((belief("b", 0.2, Vec::new()).value - 0.2).abs() < 1e-12);
+        assert!((of(0.2, Vec::new()) - 0.2).abs() < 1e-12);
     }
 }

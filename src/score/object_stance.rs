@@ -22,7 +22,7 @@ use super::text_stance::is_sentence;
 use crate::reading::pair::Logits;
 use crate::topic::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
 use crate::topic::words::{count, tokens};
-use crate::trec::{Explanation, ObjectStance};
+use crate::trec::{Explanation, NumberId, ObjectStance};
 
 /// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
 /// with the two exchanged.
@@ -100,6 +100,16 @@ pub struct Belief {
     pub probabilities: [f64; 4],
     /// The stance that is written to the run.
     pub decision: ObjectStance,
+}
+
+impl Belief {
+    /// The decision and its probability.
+    fn explain(&self) -> Explanation {
+        let named = ObjectStance::ALL.into_iter().zip(self.probabilities);
+        let decided = named.filter(|(stance, _)| *stance == self.decision);
+        let probability = decided.map(|(_, p)| p).sum();
+        Explanation::new(NumberId::ObjectStance(self.decision), probability)
+    }
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
@@ -216,42 +226,36 @@ impl Model {
         logits: Option<&[MaskedLogits]>,
     ) -> Explanation {
         if !is_sentence(passage) {
-            return Explanation {
-                name: format!("stance {}", ObjectStance::No),
-                value: 1.0,
-                how: "by rule: not a sentence".into(),
-                parts: Vec::new(),
-            };
+            return Explanation::new(NumberId::ObjectStance(ObjectStance::No), 1.0)
+                .with_how("by rule: not a sentence");
         }
         if let Some(short) = short_text_reading(passage, logits) {
             return short.explain();
         }
         let (cascade, features) = self.read(objects, passage, logits);
         let belief = cascade.belief(&features);
-        let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
-        let decided = named.filter(|(stance, _)| *stance == belief.decision);
-        Explanation {
-            name: format!("stance {}", belief.decision),
-            value: decided.map(|(_, p)| p).sum(),
-            how: format!(
-                "largest of FIRST {:.3} × {f}, SECOND {:.3} × {f}, NEUTRAL {:.3} × {}, NO {:.3}",
-                belief.probabilities[0],
-                belief.probabilities[1],
-                belief.probabilities[2],
-                cascade.factors[1],
-                belief.probabilities[3],
-                f = cascade.factors[0],
+        let how = format!(
+            "largest of FIRST {:.3} × {f}, SECOND {:.3} × {f}, NEUTRAL {:.3} × {}, NO {:.3}",
+            belief.probabilities[0],
+            belief.probabilities[1],
+            belief.probabilities[2],
+            cascade.factors[1],
+            belief.probabilities[3],
+            f = cascade.factors[0],
+        );
+        let parts = [
+            (&cascade.takes, "takes a stance", &features.takes),
+            (
+                &cascade.neutral,
+                "neutral, if it takes one",
+                &features.neutral,
             ),
-            parts: vec![
-                cascade.takes.explain("takes a stance", &features.takes),
-                cascade
-                    .neutral
-                    .explain("neutral, if it takes one", &features.neutral),
-                cascade
-                    .which
-                    .explain("for the first, if for one", &features.which),
-            ],
-        }
+            (&cascade.which, "for the first, if for one", &features.which),
+        ];
+        let parts = parts.map(|(model, name, features)| {
+            model.explain(NumberId::Decision(name.into()), features)
+        });
+        belief.explain().with_how(how).with_parts(parts.into())
     }
 
     /// The cascade for the passage, and its features.
@@ -373,22 +377,19 @@ impl ShortText {
     }
 
     fn explain(&self) -> Explanation {
-        let belief = self.belief();
-        let named = ObjectStance::ALL.into_iter().zip(belief.probabilities);
-        let decided = named.filter(|(stance, _)| *stance == belief.decision);
-        Explanation {
-            name: format!("stance {}", belief.decision),
-            value: decided.map(|(_, p)| p).sum(),
-            how: "a short text, read by the pair encoder".into(),
-            parts: vec![
-                Explanation::leaf("prefers an object", self.surest.prefers),
-                Explanation::leaf(
-                    "log-odds of the first, if it prefers one",
-                    self.surest.leaning,
-                ),
-                Explanation::leaf("another sentence prefers the other", self.opposed),
-                Explanation::leaf("weighs one against the other", f64::from(self.weighs)),
-            ],
-        }
+        let parts = [
+            ("prefers an object", self.surest.prefers),
+            (
+                "log-odds of the first, if it prefers one",
+                self.surest.leaning,
+            ),
+            ("another sentence prefers the other", self.opposed),
+            ("weighs one against the other", f64::from(self.weighs)),
+        ];
+        let parts = parts.map(|(name, value)| Explanation::new(NumberId::feature(name), value));
+        self.belief()
+            .explain()
+            .with_how("a short text, read by the pair encoder")
+            .with_parts(parts.into())
     }
 }

@@ -1,11 +1,11 @@
 //! Orders documents by comparing them two at a time, with the sums of duoT5 (Pradeep, Nogueira and Lin 2021, SYM-SUM).
 //!
-//! Each ordered pair of documents has a preference p(a, b) in [0, 1]: the share of pairs of values in which the value of a is larger, as a
-//! weighted mean over the opinions. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
+//! Each ordered pair of documents has a preference p(a, b) in [0, 1]: the probability that a value of a exceeds one of b, as a weighted mean over
+//! the opinions. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
 //! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
 use super::rerank::Channel;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
 /// there are none if it has nothing to read.
@@ -15,8 +15,8 @@ pub(crate) struct Evidence {
     pub values: Vec<Vec<f64>>,
 }
 
-/// The share of pairs of a value of `a` and a value of `b` in which the value of `a` is larger; equal values count one half. A document without
-/// values loses to every document that has values.
+/// Mann-Whitney's U of two documents' values, divided by the number of pairs: the probability that a value of `a` exceeds one of `b`, where equal
+/// values count one half. A document without values loses to every document that has values.
 fn preference(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 0.5;
@@ -53,10 +53,10 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
         let part = |of: &&Evidence| {
             let (share, sum) = (of.weight / total, sum(&of.values, a));
             let others = documents.saturating_sub(1);
-            Explanation {
-                how: format!("weight {share:.3} × {sum:.4}, the preferences over {others} others"),
-                ..Explanation::leaf(of.channel.name(), share * sum)
-            }
+            let part = Explanation::new(NumberId::channel(of.channel.name()), share * sum);
+            part.with_how(format!(
+                "weight {share:.3} × {sum:.4}, the preferences over {others} others"
+            ))
         };
         on.iter().map(part).collect()
     };
@@ -77,7 +77,7 @@ mod tests {
 
     fn totals(evidence: &[Evidence]) -> Vec<f64> {
         let of = sums(evidence, evidence[0].values.len());
-        let total = |parts: &Vec<Explanation>| parts.iter().map(|part| part.value).sum();
+        let total = |parts: &Vec<Explanation>| parts.iter().map(Explanation::value).sum();
         of.iter().map(total).collect()
     }
 

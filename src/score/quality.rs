@@ -18,7 +18,7 @@ use super::linear::{Linear, LinearText};
 use super::text_stance::is_sentence;
 use crate::reading::pair::PairReading;
 use crate::topic::words::{Sentence, Token, count, sentences};
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 use lists::{
     CONNECTIVES, DEBATE, EVIDENCE, MARKUP, MISSPELLINGS, PROFANE_WORDS, PROFANITY, SECOND_PERSON,
     SLANG, STOP_WORDS,
@@ -250,7 +250,8 @@ pub fn quality(kind: Kind, text: &str) -> f64 {
 
 /// Explains [`quality`] by the contribution of each feature.
 pub fn explain(kind: Kind, text: &str) -> Explanation {
-    COMMITTED.of(kind).explain("quality", &features(text))
+    let model = COMMITTED.of(kind);
+    model.explain(NumberId::Quality, &features(text))
 }
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
@@ -276,23 +277,20 @@ pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
 /// Explains [`rating`] by the contribution of each feature.
 pub fn explain_rating(text: &str, readings: Option<&[PairReading]>) -> Explanation {
     if !is_sentence(text) {
-        return Explanation {
-            name: "quality".into(),
-            value: 0.0,
-            how: "0, by rule: not a sentence".into(),
-            parts: Vec::new(),
-        };
+        return Explanation::new(NumberId::Quality, 0.0).with_how("0, by rule: not a sentence");
     }
     let by_words = &COMMITTED.ratings_by_words;
     let features = features(text);
     let Some(readings) = readings else {
-        return by_words.explain("quality", &features);
+        return by_words.explain(NumberId::Quality, &features);
     };
     let rated = [read_quality(readings), by_words.log_odds(&features)];
-    let mut explanation = COMMITTED.ratings.explain("quality", &rated);
-    let opened = by_words.explain(WORDS, &features).parts;
-    if let Some(part) = explanation.parts.iter_mut().find(|part| part.name == WORDS) {
-        part.parts = opened;
+    let mut explanation = COMMITTED.ratings.explain(NumberId::Quality, &rated);
+    if let Some(by_words_alone) = explanation.find_mut(&NumberId::feature(WORDS)) {
+        let opened = by_words.explain(NumberId::Words, &features);
+        for part in opened.into_parts() {
+            by_words_alone.add_part(part);
+        }
     }
     explanation
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use super::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::lexicon::comparison::WEIGHING;
 use crate::topic::words::alphanumeric_words;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// Number of words in a shingle.
 const SHINGLE_WORDS: usize = 3;
@@ -222,7 +222,7 @@ fn factor(opinion: &Opinion, combine: Combine) -> f64 {
 /// The contributions of the opinions to a candidate's score.
 pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation> {
     if combine == Combine::Mean {
-        return explain_weighted_mean("mean", opinions).parts;
+        return explain_weighted_mean(NumberId::Score, opinions).into_parts();
     }
     let part = |opinion: &Opinion| {
         let Opinion {
@@ -241,12 +241,7 @@ pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation
             (_, Some(value)) => (weight * value, format!("weight {weight} × {value:.4}")),
             (_, None) => (0.0, "the document has nothing here".to_owned()),
         };
-        Explanation {
-            name: (*name).to_owned(),
-            value,
-            how,
-            parts: Vec::new(),
-        }
+        Explanation::new(NumberId::channel(*name), value).with_how(how)
     };
     opinions.iter().map(part).collect()
 }

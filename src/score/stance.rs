@@ -9,7 +9,7 @@
 
 use super::belief;
 use super::image_weights::ImageWeights;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId, Stance};
 
 /// A signal of the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,21 +106,27 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
             .filter_map(|(name, number, signal, weight)| {
                 let signal = signal?;
                 let weight = sign * weight;
-                Some(Explanation {
-                    name: name.into(),
-                    value: (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION),
-                    how: format!(
-                        "weight {weight:.3} × {number} {:.4}: {}",
-                        signal.value, signal.how
-                    ),
-                    parts: signal.parts.clone(),
-                })
+                let value = (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
+                let how = format!(
+                    "weight {weight:.3} × {number} {:.4}: {}",
+                    signal.value, signal.how
+                );
+                let part = Explanation::new(NumberId::Signal(name.into()), value);
+                Some(part.with_how(how).with_parts(signal.parts.clone()))
             })
             .collect::<Vec<_>>()
     };
     Beliefs {
-        pro: belief("P(pro)", w.prior_pro, evidence(0, 1.0)),
-        con: belief("P(con)", w.prior_con, evidence(1, -1.0)),
+        pro: belief(
+            NumberId::Probability(Stance::Pro),
+            w.prior_pro,
+            evidence(0, 1.0),
+        ),
+        con: belief(
+            NumberId::Probability(Stance::Con),
+            w.prior_con,
+            evidence(1, -1.0),
+        ),
     }
 }
 
@@ -160,7 +166,7 @@ mod tests {
             both_sides: Some(sides),
             ..StanceSignals::default()
         });
-        assert!(both.pro.value > none.pro.value && both.con.value > none.con.value);
+        assert!(both.pro.value() > none.pro.value() && both.con.value() > none.con.value());
         // if the sections agree or have little stance, the complete text decides
         for agreeing in [&[0.7, 0.5][..], &[0.7, -0.1], &[-0.9], &[]] {
             let sections: Vec<Signal> = agreeing.iter().copied().map(section).collect();
@@ -171,8 +177,8 @@ mod tests {
     #[test]
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {
         let none = beliefs(&StanceSignals::default());
-        assert!((none.pro.value - 0.73).abs() < 1e-12);
-        assert!((none.con.value - 0.24).abs() < 1e-12);
+        assert!((none.pro.value() - 0.73).abs() < 1e-12);
+        assert!((none.con.value() - 0.24).abs() < 1e-12);
         let against = beliefs(&StanceSignals {
             picture: Some(Signal {
                 value: -0.8,
@@ -180,8 +186,8 @@ mod tests {
             }),
             ..StanceSignals::default()
         });
-        assert!(against.pro.value < none.pro.value);
-        assert!(against.con.value > none.con.value);
+        assert!(against.pro.value() < none.pro.value());
+        assert!(against.con.value() > none.con.value());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// Number of words that an explanation shows. The contributions of the others are added up.
 const SHOWN_WORDS: usize = 10;
@@ -144,30 +144,26 @@ impl Model {
         contributions.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let shown = contributions.len().min(SHOWN_WORDS);
         let (shown, others) = contributions.split_at(shown);
-        let mut parts = vec![Explanation::leaf("intercept", self.intercept)];
-        parts.extend(
-            shown
-                .iter()
-                .map(|(word, value)| Explanation::leaf(*word, *value)),
-        );
+        let intercept = Explanation::new(NumberId::Bias, self.intercept);
+        let mut parts = vec![intercept.named("intercept")];
+        parts.extend(shown.iter().map(|(word, value)| {
+            let term = (*word).to_owned().into();
+            Explanation::new(NumberId::Term { field: None, term }, *value)
+        }));
         if !others.is_empty() {
             let sum = others.iter().map(|(_, value)| value).sum();
-            parts.push(Explanation::leaf(
-                format!("{} other words", others.len()),
-                sum,
-            ));
+            let name = format!("{} other words", others.len());
+            parts.push(Explanation::new(NumberId::OtherTerms, sum).named(name));
         }
         let sum = self.predict(text);
         let value = bounded(sum);
         if value != sum {
-            parts.push(Explanation::leaf("bounded by 0 and 1", value - sum));
+            parts.push(Explanation::new(NumberId::Bound, value - sum));
         }
-        Explanation {
-            name: "quality by words".to_owned(),
-            value,
-            how: "sum".to_owned(),
-            parts,
-        }
+        Explanation::new(NumberId::Quality, value)
+            .named("quality by words")
+            .with_how("sum")
+            .with_parts(parts)
     }
 }
 
@@ -250,18 +246,18 @@ mod tests {
         assert!((model.predict("Good, good; bad.") - expected).abs() < 1e-12);
         assert_eq!(model.predict("the of and"), 0.5);
         let explained = model.explain("Good, good; bad.");
-        let names: Vec<&str> = explained.parts.iter().map(|p| p.name.as_str()).collect();
+        let names: Vec<&str> = explained.parts().iter().map(Explanation::name).collect();
         assert_eq!(names, ["intercept", "good", "bad"]);
-        let sum: f64 = explained.parts.iter().map(|p| p.value).sum();
-        assert!((explained.value - sum).abs() < 1e-12 && explained.value == bounded(expected));
+        let sum: f64 = explained.parts().iter().map(Explanation::value).sum();
+        assert!((explained.value() - sum).abs() < 1e-12 && explained.value() == bounded(expected));
         let out_of_range = Model::parse("1\t0.9\ngood\t1\t0.4\nbad\t1\t-2\n").unwrap();
-        assert_eq!(out_of_range.explain("good").value, 1.0);
+        assert_eq!(out_of_range.explain("good").value(), 1.0);
         let explained = out_of_range.explain("bad");
-        assert_eq!(explained.value, 0.0);
+        assert_eq!(explained.value(), 0.0);
         // 0.9 - 2 is clamped to 0
-        let cut = explained.parts.last().unwrap();
-        assert_eq!(cut.name, "bounded by 0 and 1");
-        assert!((cut.value - 1.1).abs() < 1e-12);
+        let cut = explained.part(&NumberId::Bound).unwrap();
+        assert_eq!(cut.name(), "bounded by 0 and 1");
+        assert!((cut.value() - 1.1).abs() < 1e-12);
     }
 
     #[test]

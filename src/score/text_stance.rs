@@ -20,7 +20,7 @@ use crate::reading::pieces::{beginning, pieces};
 use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
 use crate::topic::question;
 use crate::topic::words::{apostrophe_words, tokens};
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of characters of a sentence in an explanation.
 const SHOWN_CHARACTERS: usize = 80;
@@ -347,99 +347,94 @@ impl Model {
 
     /// The explanation of [`Model::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder
     /// read.
-    pub fn explain(
-        &self,
-        name: &str,
-        claim: &str,
-        text: &str,
-        logits: Option<&[Logits]>,
-    ) -> Explanation {
-        self.stances_with_explanation(name, claim, text, logits).1
+    pub fn explain(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Explanation {
+        self.stances_with_explanation(claim, text, logits).1
     }
 
     /// The stances and their explanation. Both need the features, which take most of the time, so they are computed once.
     pub(crate) fn stances_with_explanation(
         &self,
-        name: &str,
         claim: &str,
         text: &str,
         logits: Option<&[Logits]>,
     ) -> (Stances, Explanation) {
         if !is_sentence(text) {
-            let explanation = Explanation {
-                name: name.to_owned(),
-                value: 0.0,
-                how: "neither, by rule: not a sentence".into(),
-                parts: vec![Explanation::leaf("neither", 1.0)],
-            };
+            let explanation = Explanation::new(NumberId::Balance, 0.0)
+                .with_how("neither, by rule: not a sentence")
+                .with_parts(vec![Explanation::new(NumberId::Neither, 1.0)]);
             return (Stances::NEITHER, explanation);
         }
         let kind = TextKind::of(text);
         let (sides, rest) = features(claim, text);
         let stances = self.stances_of(kind, &sides, &rest, logits);
-        let sum = self.sides.log_odds(&sides);
-        let w = self.weights.of(kind);
-        let mut parts = Vec::new();
-        if let (Some(logits), Some(opinions)) = (logits, logits.and_then(EncoderLogOdds::of)) {
-            let texts = pieces(text);
-            let alone = logits.len() == 1;
-            let read = |text: &str, weight: f64, logits: &Logits, what: &str| Explanation {
-                name: format!("{what} \"{}\"", shown(text)),
-                value: weight * pro_against_con(logits),
-                how: format!(
-                    "weight {weight:.3} × log-odds {:.3}",
-                    pro_against_con(logits)
-                ),
-                parts: Vec::new(),
-            };
-            let whole = w.whole + if alone { w.sentences } else { 0.0 };
-            for (n, (text, of_text)) in texts.iter().zip(logits).enumerate() {
-                parts.push(match n {
-                    0 => read(text, whole, of_text, "from the beginning"),
-                    _ => read(
-                        text,
-                        w.sentences / (logits.len() - 1) as f64,
-                        of_text,
-                        "sentence",
-                    ),
-                });
+        let words = self.sides.log_odds(&sides);
+        let parts = match logits.and_then(|of| Some((of, EncoderLogOdds::of(of)?))) {
+            Some((logits, read)) => {
+                let mut parts = self.explain_pieces(kind, text, logits);
+                parts.extend(self.explain_read(kind, words, read, &stances));
+                parts
             }
-            parts.push(Explanation {
-                name: "words".into(),
-                value: w.words * sum,
-                how: format!("weight {:.3} × log-odds {sum:.3}", w.words),
-                parts: Vec::new(),
-            });
-            parts.push(Explanation {
-                name: "neither".into(),
-                value: stances.neither,
-                how: format!(
-                    "logistic of {:.3} × {:.3} + {:.3}",
-                    w.neither, opinions.neither, w.neither_bias
-                ),
-                parts: Vec::new(),
-            });
-        } else {
-            let mut words = self.sides.explain("words", &sides);
-            words.value = sum;
-            words.how = "log-odds, the sum; without the pair encoder words decide alone".into();
-            parts.push(words);
-            parts.push(self.neither.explain("neither", &rest));
-        }
-        let share = stances.pro_of_sides();
-        let explanation = Explanation {
-            name: name.to_owned(),
-            value: stances.balance(),
-            how: format!(
-                "PRO {:.3} − CON {:.3}, neither {:.3}; PRO against CON has the logistic of {:.3}, the sum",
-                stances.pro,
-                stances.con,
-                stances.neither,
-                logit(share),
-            ),
-            parts,
+            None => {
+                let how = "log-odds, the sum; without the pair encoder words decide alone";
+                let contributions = self.sides.explain(NumberId::Words, &sides).into_parts();
+                let words = Explanation::new(NumberId::Words, words).with_how(how);
+                vec![
+                    words.with_parts(contributions),
+                    self.neither.explain(NumberId::Neither, &rest),
+                ]
+            }
         };
-        (stances, explanation)
+        let how = format!(
+            "PRO {:.3} − CON {:.3}, neither {:.3}; PRO against CON has the logistic of {:.3}, the sum",
+            stances.pro,
+            stances.con,
+            stances.neither,
+            logit(stances.pro_of_sides()),
+        );
+        let explanation = Explanation::new(NumberId::Balance, stances.balance());
+        (stances, explanation.with_how(how).with_parts(parts))
+    }
+
+    /// The contribution of each piece of a text that the encoder has read: first the beginning of the text, then its first sentences.
+    fn explain_pieces(&self, kind: TextKind, text: &str, all: &[Logits]) -> Vec<Explanation> {
+        let Weights {
+            whole, sentences, ..
+        } = *self.weights.of(kind);
+        let mut parts = Vec::with_capacity(all.len());
+        for (n, (piece, logits)) in pieces(text).iter().zip(all).enumerate() {
+            let (what, weight) = match (n, all.len()) {
+                // a text of a single piece is its only sentence, too
+                (0, 1) => ("from the beginning", whole + sentences),
+                (0, _) => ("from the beginning", whole),
+                (_, count) => ("sentence", sentences / (count - 1) as f64),
+            };
+            let log_odds = pro_against_con(logits);
+            let part = Explanation::new(NumberId::Piece(n), weight * log_odds)
+                .named(format!("{what} \"{}\"", shown(piece)))
+                .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"));
+            parts.push(part);
+        }
+        parts
+    }
+
+    /// What the words, whose log-odds are `words`, add to what the encoder has read, and the probability of neither.
+    fn explain_read(
+        &self,
+        kind: TextKind,
+        words: f64,
+        read: EncoderLogOdds,
+        stances: &Stances,
+    ) -> [Explanation; 2] {
+        let w = self.weights.of(kind);
+        let (bias, weight) = (w.neither_bias, w.neither);
+        [
+            Explanation::new(NumberId::Words, w.words * words)
+                .with_how(format!("weight {:.3} × log-odds {words:.3}", w.words)),
+            Explanation::new(NumberId::Neither, stances.neither).with_how(format!(
+                "logistic of {weight:.3} × {:.3} + {bias:.3}",
+                read.neither
+            )),
+        ]
     }
 }
 
@@ -501,11 +496,11 @@ mod tests {
         let logits: Vec<Logits> = pieces(text).iter().map(|_| [-1.0, 2.0, -0.5]).collect();
         for logits in [None, Some(logits.as_slice())] {
             let stances = model.stances(claim, text, logits);
-            let explained = model.explain("text", claim, text, logits);
-            assert_eq!(explained.value, stances.balance());
-            let (neither, sides) = explained.parts.split_last().unwrap();
-            assert_eq!(neither.value, stances.neither);
-            let sum: f64 = sides.iter().map(|part| part.value).sum();
+            let explained = model.explain(claim, text, logits);
+            assert_eq!(explained.value(), stances.balance());
+            let (neither, sides) = explained.parts().split_last().unwrap();
+            assert_eq!(neither.value(), stances.neither);
+            let sum: f64 = sides.iter().map(Explanation::value).sum();
             let pro = (1.0 - stances.neither) * logistic(sum);
             assert!((pro - stances.pro).abs() < 1e-9, "{explained:?}");
         }
@@ -531,8 +526,8 @@ mod tests {
                 Stances::NEITHER,
                 "{text}"
             );
-            let explained = model.explain("text", "zoos should be closed", text, Some(sure));
-            assert_eq!(explained.value, 0.0);
+            let explained = model.explain("zoos should be closed", text, Some(sure));
+            assert_eq!(explained.value(), 0.0);
         }
         for text in ["Ban guns!", "No, never", "NO MORE ZOOS", "50% fewer zoos"] {
             assert!(is_sentence(text), "{text}");

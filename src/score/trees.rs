@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::quality;
 use crate::evidence::sentiment::Vader;
 use crate::topic::words::sentences;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of splits on the path to a leaf.
 const MAX_DEPTH: usize = 32;
@@ -257,7 +257,7 @@ impl Ensemble {
 
     /// Explains [`Ensemble::score`]: for each feature its value and its contribution, which is the sum of the changes of the mean at the splits
     /// that test it (Saabas 2014). The contributions and the mean over the training data add up to the score.
-    pub fn explain(&self, name: &str, features: &[Option<f64>]) -> Explanation {
+    pub fn explain(&self, features: &[Option<f64>]) -> Explanation {
         let mut added = vec![0.0; self.names.len()];
         for tree in &self.trees {
             tree.value(features, &mut |feature, change| {
@@ -267,23 +267,19 @@ impl Ensemble {
             });
         }
         let mean = self.trees.iter().map(Node::mean).sum();
-        let mut parts = vec![Explanation::leaf("mean of the training data", mean)];
+        let mean = Explanation::new(NumberId::Bias, mean);
+        let mut parts = vec![mean.named("mean of the training data")];
         let values = self.names.iter().zip(features).zip(added);
-        parts.extend(values.map(|((name, value), added)| Explanation {
-            name: (*name).to_owned(),
-            value: added,
-            how: match value {
+        parts.extend(values.map(|((name, value), added)| {
+            let how = match value {
                 Some(value) => format!("its value is {value:.4}"),
                 None => "it has no value here".to_owned(),
-            },
-            parts: Vec::new(),
+            };
+            Explanation::new(NumberId::feature(*name), added).with_how(how)
         }));
-        Explanation {
-            name: name.to_owned(),
-            value: self.score(features),
-            how: format!("sum over {} trees", self.trees.len()),
-            parts,
-        }
+        Explanation::new(NumberId::Trees, self.score(features))
+            .with_how(format!("sum over {} trees", self.trees.len()))
+            .with_parts(parts)
     }
 }
 
@@ -335,17 +331,17 @@ mod tests {
     #[test]
     fn an_explanation_has_what_each_feature_adds() {
         let ensemble = Ensemble::parse(TEXT, &NAMES).unwrap();
-        let explained = ensemble.explain("trees", &[Some(12.0), Some(0.75)]);
+        let explained = ensemble.explain(&[Some(12.0), Some(0.75)]);
         assert_eq!(
-            (explained.value, explained.how.as_str()),
+            (explained.value(), explained.how()),
             (2.25, "sum over 2 trees")
         );
         // words: 0.5 → 1; quality: 1 → 2 in the first tree, 0 → 0.25 in the second
-        let parts: Vec<f64> = explained.parts.iter().map(|part| part.value).collect();
+        let parts: Vec<f64> = explained.parts().iter().map(Explanation::value).collect();
         assert_eq!(parts, [0.5, 0.5, 1.25]);
-        assert_eq!(explained.parts[1].how, "its value is 12.0000");
-        let without = ensemble.explain("trees", &[Some(12.0), None]);
-        assert_eq!(without.parts[2].how, "it has no value here");
+        assert_eq!(explained.parts()[1].how(), "its value is 12.0000");
+        let without = ensemble.explain(&[Some(12.0), None]);
+        assert_eq!(without.parts()[2].how(), "it has no value here");
     }
 
     #[test]

@@ -53,10 +53,9 @@ fn explain_stances(
     let logits = sources.reader.piece_logits(&pairs, on_progress)?;
     for (at, (text, premises)) in explained.iter_mut().zip(&premises).enumerate() {
         let logits = logits.as_ref().and_then(|all| all.get(at));
-        let name = "stance towards the topic";
         let logits = logits.map(Vec::as_slice);
-        let stance = Model::committed().explain(name, &claim, premises, logits);
-        text.stance = Some(stance);
+        let stance = Model::committed().explain(&claim, premises, logits);
+        text.stance = Some(stance.named("stance towards the topic"));
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ use crate::trec::candidates::Candidates;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, TopicId};
+use crate::trec::{DocId, Explanation, NumberId, TopicId};
 use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
@@ -479,7 +479,7 @@ impl Ranker<'_> {
             .into_iter()
             .map(|(_, at)| {
                 let opinions = relevance.opinions(at);
-                let mean = explain_weighted_mean("relevance", &opinions);
+                let mean = explain_weighted_mean(NumberId::Relevance, &opinions);
                 let explained = match &self.clusters {
                     Some(clusters) => clusters.explain(at, mean),
                     None => mean,

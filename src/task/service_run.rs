@@ -18,7 +18,7 @@ use crate::trec::escape::unfit_field;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// The user's request.
 pub(crate) struct ServiceRequest<'a> {
@@ -174,11 +174,9 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
 
 /// The score of a result, which the service does not explain further.
 fn explain(hit: &Hit, place: usize) -> Explanation {
-    let mut score = Explanation::leaf("chatnoir", hit.score);
     let mut how = vec![format!("result {place} of the service")];
     how.extend(hit.index.as_ref().map(|index| format!("index {index}")));
     how.extend(Some(hit.plain_title()).filter(|title| !title.is_empty()));
     how.extend(hit.target_uri.clone());
-    score.how = how.join(", ");
-    score
+    Explanation::new(NumberId::Service("chatnoir".into()), hit.score).with_how(how.join(", "))
 }

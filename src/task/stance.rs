@@ -122,7 +122,7 @@ fn answer_one(
             let model = Model::committed();
             (
                 StanceAnswer::Claim(model.stances(claim, text, logits)),
-                explain.then(|| model.explain("stance", claim, text, logits)),
+                explain.then(|| model.explain(claim, text, logits)),
             )
         }
         StanceQuestion::Objects { objects, text } => {

@@ -22,12 +22,13 @@ use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::reading::steps::{OnOutputs, Step};
+use crate::score::rerank::Channel;
 use crate::score::select;
 use crate::score::trees::Features;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 use dense::DenseSearch;
 
 pub use sources::Sources;
@@ -234,8 +235,9 @@ fn explain(
         let by_retrieval = explain_retrieval(searches, &found.doc, score.unwrap_or(found.score))?;
         let score = match reranked.remove(&found.doc) {
             Some(mut score) => {
-                if let Some(retrieval) = score.find_mut("retrieval") {
-                    retrieval.parts.push(by_retrieval);
+                let channel = NumberId::channel(Channel::Retrieval.name());
+                if let Some(retrieval) = score.find_mut(&channel) {
+                    retrieval.add_part(by_retrieval);
                 }
                 score
             }
@@ -302,12 +304,10 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
             explain,
         )?);
     }
-    Ok(Explanation {
-        name: "fusion".into(),
-        value: score,
-        how: "sum of what each search adds".into(),
-        parts,
-    })
+    let fusion = Explanation::new(NumberId::Fusion, score);
+    Ok(fusion
+        .with_how("sum of what each search adds")
+        .with_parts(parts))
 }
 
 /// What a search adds to the fused score of a document. `place` is the position of the search among all searches, from 0.
@@ -319,18 +319,21 @@ fn explain_fused(
     doc: &DocId,
     explain: impl Fn() -> Result<Explanation>,
 ) -> Result<Explanation> {
-    let mut part = Explanation::leaf(format!("search {}", place + 1), 0.0);
     let at = found.iter().position(|found| found.doc == *doc);
-    match (at, searches.fusion) {
+    let id = NumberId::Search {
+        number: place + 1,
+        weight,
+        rank: at.map(|at| at + 1),
+    };
+    Ok(match (at, searches.fusion) {
         (Some(at), Some(fusion)) => {
             let mut contributions = fusion.contributions(place, found, weight);
-            part.value = contributions.nth(at).unwrap_or_default();
-            part.how = format!("weight {weight}, rank {} and this score", at + 1);
-            part.parts.push(explain()?);
+            Explanation::new(id, contributions.nth(at).unwrap_or_default())
+                .with_how(format!("weight {weight}, rank {} and this score", at + 1))
+                .with_parts(vec![explain()?])
         }
-        _ => part.how = format!("not among its {} documents", found.len()),
-    }
-    Ok(part)
+        _ => Explanation::new(id, 0.0).with_how(format!("not among its {} documents", found.len())),
+    })
 }
 
 /// A search for a topic, and its results.
@@ -451,18 +454,12 @@ impl<'a> Scoring<'a> {
     fn explain(&self, doc: &DocId, whole: Option<f64>) -> Result<Explanation> {
         let terms = self.corpus.explain(&self.query, self.similarity, doc)?;
         Ok(match (self.pairs, whole) {
-            (Some(_), Some(whole)) => Explanation {
-                name: "score".into(),
-                value: whole,
-                how: "sum".into(),
-                parts: vec![
-                    Explanation::leaf("pairs of near terms", whole - terms.value),
-                    Explanation {
-                        name: "terms".into(),
-                        ..terms
-                    },
-                ],
-            },
+            (Some(_), Some(whole)) => Explanation::new(NumberId::Score, whole)
+                .with_how("sum")
+                .with_parts(vec![
+                    Explanation::new(NumberId::Proximity, whole - terms.value()),
+                    terms.identified(NumberId::Terms),
+                ]),
             _ => terms,
         })
     }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{DocId, Explanation, LineError, Stance, TopicId, numbered_lines};
+use super::{DocId, Explanation, LineError, NumberId, Stance, TopicId, numbered_lines};
 
 /// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,24 @@ impl ExplainedImage {
             Stance::Con => self.con.as_ref(),
         }
     }
+
+    /// The relevance, which is the same for both lists; `None` if the scores do not follow from it.
+    pub fn relevance(&self) -> Option<&Explanation> {
+        let score = self.pro.as_ref().or(self.con.as_ref())?;
+        score.part(&NumberId::Relevance)
+    }
+
+    /// The probability of that stance, if it was estimated.
+    pub fn probability(&self, stance: Stance) -> Option<f64> {
+        let part = self.score(stance)?.part(&NumberId::Probability(stance))?;
+        Some(part.value())
+    }
+
+    /// Whether the numbers have ids. Earlier versions of riposte wrote none.
+    pub fn has_ids(&self) -> bool {
+        let mut scores = self.pro.iter().chain(&self.con);
+        scores.all(|score| score.id().is_some())
+    }
 }
 
 /// The position of an image in one of a topic's lists, as in the run file.
@@ -52,6 +70,13 @@ pub struct ExplainedText {
     /// For a passage, its stance towards the topic's two objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Explanation>,
+}
+
+impl ExplainedText {
+    /// Whether the numbers have ids, as for [`ExplainedImage::has_ids`].
+    pub fn has_ids(&self) -> bool {
+        self.score.id().is_some()
+    }
 }
 
 /// Writes one JSON object per line. Errors: a value is not finite, which JSON cannot express.

@@ -4,6 +4,7 @@ pub mod candidates;
 pub mod debate;
 pub mod escape;
 pub mod explained;
+pub mod explanation;
 pub mod objects;
 pub mod qrels;
 pub mod run;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use escape::{escaped, escaped_lines};
+pub use explanation::{Base, Explanation, Name, NumberId};
 
 /// A topic's number as its file gives it, without surrounding white space ("34", "1-1").
 ///
@@ -120,7 +122,7 @@ impl TextTask {
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ObjectStance {
     /// It prefers the first object.
@@ -171,52 +173,6 @@ impl fmt::Display for ObjectStance {
 pub struct ScoredDoc {
     pub doc: DocId,
     pub score: f64,
-}
-
-/// The named numbers from which a score was computed, as a tree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Explanation {
-    /// The name of this number ("bm25 near", "sentence ocr × 0.5").
-    pub name: String,
-    pub value: f64,
-    /// How the value follows from the parts, or why there is no value.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub how: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Explanation>,
-}
-
-impl Explanation {
-    /// A number that has no parts.
-    pub(crate) fn leaf(name: impl Into<String>, value: f64) -> Self {
-        Explanation {
-            name: name.into(),
-            value,
-            how: String::new(),
-            parts: Vec::new(),
-        }
-    }
-
-    /// The first part with this name, at any depth.
-    pub(crate) fn find_mut(&mut self, name: &str) -> Option<&mut Explanation> {
-        if self.parts.iter().any(|part| part.name == name) {
-            return self.parts.iter_mut().find(|part| part.name == name);
-        }
-        self.parts.iter_mut().find_map(|part| part.find_mut(name))
-    }
-
-    /// Appends notes about parts of a text that were left out to [`Explanation::how`].
-    pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
-        cuts.iter().for_each(|cut| self.add_note(cut));
-    }
-
-    /// Appends a note to [`Explanation::how`].
-    pub(crate) fn add_note(&mut self, note: &str) {
-        if !self.how.is_empty() {
-            self.how.push_str("; ");
-        }
-        self.how.push_str(note);
-    }
 }
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.

@@ -376,7 +376,7 @@ fn an_explanation_has_the_score_of_the_service() {
     assert_eq!(
         explained[1],
         json!({"topic": "1", "document": "b", "rank": 2,
-            "score": {"name": "chatnoir", "value": 731.25, "how": how}})
+            "score": {"id": {"service": "chatnoir"}, "name": "chatnoir", "value": 731.25, "how": how}})
     );
 }
 

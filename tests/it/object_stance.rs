@@ -104,14 +104,14 @@ fn probabilities_are_explained() {
     let opened = Model::committed().explain(&objects, FOR_CATS[0], None);
     let belief = belief("cats", "dogs", FOR_CATS[0]);
     assert_eq!(
-        (opened.name.as_str(), opened.value),
+        (opened.name(), opened.value()),
         ("stance FIRST", belief.probabilities[0])
     );
-    let [takes, neutral, which] = opened.parts.as_slice() else {
+    let [takes, neutral, which] = opened.parts() else {
         panic!("{opened:?}")
     };
-    let first = takes.value * (1.0 - neutral.value) * which.value;
-    assert!((first - opened.value).abs() < 1e-12);
+    let first = takes.value() * (1.0 - neutral.value()) * which.value();
+    assert!((first - opened.value()).abs() < 1e-12);
 }
 
 fn swapped(belief: &Belief) -> Belief {

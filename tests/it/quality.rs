@@ -61,10 +61,10 @@ fn an_argument_is_better_than_a_menu_or_a_headline() {
 fn the_explanation_adds_up_to_the_quality() {
     for kind in [Kind::Argument, Kind::Passage] {
         let opened = quality::explain(kind, GOOD);
-        assert_eq!(opened.value, quality::quality(kind, GOOD));
-        let sum: f64 = opened.parts.iter().map(|part| part.value).sum();
-        assert!((1.0 / (1.0 + (-sum).exp()) - opened.value).abs() < 1e-12);
-        assert!(opened.parts.iter().any(|part| part.name == "profanity"));
+        assert_eq!(opened.value(), quality::quality(kind, GOOD));
+        let sum: f64 = opened.parts().iter().map(|part| part.value()).sum();
+        assert!((1.0 / (1.0 + (-sum).exp()) - opened.value()).abs() < 1e-12);
+        assert!(opened.parts().iter().any(|part| part.name() == "profanity"));
     }
 }
 

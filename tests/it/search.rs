@@ -188,8 +188,8 @@ fn the_number_of_segments_does_not_change_rankings_and_an_explanation_is_the_sco
         assert_eq!(longer[..50], ranking);
         for found in longer.iter().step_by(37) {
             let explained = four.explain(&asked, &similarity, &found.doc).unwrap();
-            assert_eq!(explained.value, found.score, "{similarity:?}");
-            let parts: f64 = explained.parts.iter().map(|part| part.value).sum();
+            assert_eq!(explained.value(), found.score, "{similarity:?}");
+            let parts: f64 = explained.parts().iter().map(|part| part.value()).sum();
             assert!(
                 (parts - found.score).abs() < 1e-9,
                 "{similarity:?}: {explained:?}"
@@ -487,7 +487,7 @@ fn parts_that_must_match_and_marks_exclude_documents() {
     let explained = corpus
         .explain(&Query { parts: vec![body] }, &BM25, &doc("d"))
         .unwrap();
-    assert_eq!((explained.value, explained.parts.len()), (0.0, 0));
+    assert_eq!((explained.value(), explained.parts().len()), (0.0, 0));
     assert!(corpus.explain(&Query::default(), &BM25, &doc("x")).is_err());
     let wrong = Query {
         parts: vec![Part::new(0, f64::NAN)],

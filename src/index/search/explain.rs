@@ -2,89 +2,93 @@
 
 use anyhow::Result;
 
-use super::{Plan, length_of};
+use super::{Group, Plan, QueryTerm, length_of};
 use crate::index::corpus::{Corpus, UNTOUCHED};
-use crate::trec::Explanation;
+use crate::trec::{Explanation, Name, NumberId};
 
 impl Plan<'_> {
     /// The contributions to a document's score, in the order in which a search adds them.
     pub(super) fn explain(&self, corpus: &Corpus, number: u32) -> Result<Explanation> {
-        let name = |field: usize| corpus.meta().fields.get(field).map_or("", String::as_str);
         let mut parts = Vec::new();
         let mut sum = UNTOUCHED;
         let mut matched = 0u64;
         for group in &self.groups {
-            let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
-            let mut frequency = 0.0;
-            let mut fields = Vec::new();
-            for term in &group.terms {
-                let tf = term.postings.frequency(number)?;
-                if tf == 0 {
-                    continue;
-                }
-                matched |= 1 << term.part;
-                let length = corpus.length(term.field, number).unwrap_or(0);
-                let how = format!(
-                    "{tf} of {length} terms; in {} of {} documents",
-                    term.df, term.counts.documents
-                );
-                let (value, how) = if !is_sum {
-                    let value = self.frequency(corpus, group, term, tf, number);
-                    frequency += value;
-                    (value, how)
-                } else {
-                    let score = term.score.score(f64::from(tf), length);
-                    let weight = term.field_weight * term.term_weight;
-                    let value = weight * score;
-                    sum += value + 0.0;
-                    (value, format!("weight {weight} × {score:.6}: {how}"))
-                };
-                fields.push(Explanation {
-                    name: format!("{}: {}", name(term.field), term.text),
-                    value,
-                    how,
-                    parts: Vec::new(),
-                });
-            }
-            match group.terms.first() {
-                Some(first) if !is_sum && !fields.is_empty() => {
-                    let value = self.combined(corpus, group, frequency, number);
-                    sum += value + 0.0;
-                    parts.push(Explanation {
-                        name: first.text.to_owned(),
-                        value,
-                        how: format!("score of the frequency {frequency:.6}, the fields' sum"),
-                        parts: fields,
-                    });
-                }
-                _ => parts.extend(fields),
+            for part in self.explain_group(corpus, group, number, &mut matched)? {
+                // a search adds 0 too, so that a found document has not the score of an untouched one
+                sum += part.value() + 0.0;
+                parts.push(part);
             }
         }
         if matched == 0 || matched & self.must != self.must {
-            return Ok(Explanation {
-                name: "score".into(),
-                value: 0.0,
-                how: "the query does not find it".into(),
-                parts: Vec::new(),
-            });
+            let score = Explanation::new(NumberId::Score, 0.0);
+            return Ok(score.with_how("the query does not find it"));
         }
         for (fields, weight) in &self.lengths {
             let value = self.length_part(corpus, fields, *weight, number);
             sum += value;
             let length = length_of(corpus, fields, number);
-            let names: Vec<&str> = fields.iter().map(|field| name(*field)).collect();
-            parts.push(Explanation {
-                name: format!("{}: length", names.join("+")),
-                value,
-                how: format!("{length} terms in the document; the query's terms weigh {weight}"),
-                parts: Vec::new(),
+            let names = fields.iter().map(|field| field_name(corpus, *field));
+            let part = Explanation::new(NumberId::Length(names.collect()), value);
+            parts.push(part.with_how(format!(
+                "{length} terms in the document; the query's terms weigh {weight}"
+            )));
+        }
+        let score = Explanation::new(NumberId::Score, sum);
+        Ok(score.with_how("sum").with_parts(parts))
+    }
+
+    /// The contributions of a group of terms: one for each term, or one for all of them if they are scored as one. Sets the bits in `matched` of the
+    /// query's parts whose terms the document contains.
+    fn explain_group(
+        &self,
+        corpus: &Corpus,
+        group: &Group,
+        number: u32,
+        matched: &mut u64,
+    ) -> Result<Vec<Explanation>> {
+        let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
+        let mut frequency = 0.0;
+        let mut fields = Vec::new();
+        for term in &group.terms {
+            let tf = term.postings.frequency(number)?;
+            if tf == 0 {
+                continue;
+            }
+            *matched |= 1 << term.part;
+            let length = corpus.length(term.field, number).unwrap_or(0);
+            let how = format!(
+                "{tf} of {length} terms; in {} of {} documents",
+                term.df, term.counts.documents
+            );
+            let field = Some(field_name(corpus, term.field));
+            fields.push(if is_sum {
+                let score = term.score.score(f64::from(tf), length);
+                let weight = term.field_weight * term.term_weight;
+                let how = format!("weight {weight} × {score:.6}: {how}");
+                of_term(field, term, weight * score).with_how(how)
+            } else {
+                let value = self.frequency(corpus, group, term, tf, number);
+                frequency += value;
+                of_term(field, term, value).with_how(how)
             });
         }
-        Ok(Explanation {
-            name: "score".into(),
-            value: sum,
-            how: "sum".into(),
-            parts,
+        Ok(match group.terms.first() {
+            Some(first) if !is_sum && !fields.is_empty() => {
+                let value = self.combined(corpus, group, frequency, number);
+                let how = format!("score of the frequency {frequency:.6}, the fields' sum");
+                vec![of_term(None, first, value).with_how(how).with_parts(fields)]
+            }
+            _ => fields,
         })
     }
+}
+
+fn of_term(field: Option<Name>, term: &QueryTerm, value: f64) -> Explanation {
+    let term = term.text.to_owned().into();
+    Explanation::new(NumberId::Term { field, term }, value)
+}
+
+fn field_name(corpus: &Corpus, field: usize) -> Name {
+    let name = corpus.meta().fields.get(field);
+    name.cloned().unwrap_or_default().into()
 }

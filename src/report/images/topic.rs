@@ -255,8 +255,8 @@ impl<'a> PageBuilder<'a> {
     /// P(pro) and P(con), if the explanation has them.
     fn lean(&self, id: &DocId) -> Option<Lean> {
         let explained = self.plan.explained.get(id)?;
-        let [pro, con] = Stance::BOTH.map(|s| probability(explained.score(s)?));
-        let (pro, con) = (pro?.value, con?.value);
+        let [pro, con] = Stance::BOTH.map(|stance| explained.probability(stance));
+        let (pro, con) = (pro?, con?);
         let width = |p: f64| 50.0 * p.clamp(0.0, 1.0);
         Some(Lean {
             pro: three_decimals(pro),
@@ -434,12 +434,7 @@ impl<'a> PageBuilder<'a> {
         let original = explained.copy_of.as_ref();
         let original = original.and_then(|original| self.plan.explained.get(original));
         let candidates = &self.plan.candidates;
-        Some(reason::image::sentence(
-            explained,
-            candidates,
-            by_relevance,
-            original.copied(),
-        ))
+        reason::image::sentence(explained, candidates, by_relevance, original.copied())
     }
 
     /// The numbers behind an image's score: as bars, as a formula, and as the trees of its explanation.
@@ -452,7 +447,10 @@ impl<'a> PageBuilder<'a> {
             return (Vec::new(), None, Vec::new());
         };
         let best = || {
-            let score = |s: &Stance| explained.score(*s).map_or(f64::NEG_INFINITY, |w| w.value);
+            let score = |s: &Stance| {
+                let score = explained.score(*s);
+                score.map_or(f64::NEG_INFINITY, Explanation::value)
+            };
             let [pro, con] = Stance::BOTH;
             if score(&con) > score(&pro) { con } else { pro }
         };
@@ -461,36 +459,29 @@ impl<'a> PageBuilder<'a> {
             Stance::Pro => Stance::Con,
             Stance::Con => Stance::Pro,
         };
-        let titled = |score: &Explanation, stance: Stance| Explanation {
-            name: format!("worth as {stance}"),
-            ..score.clone()
-        };
+        let titled =
+            |score: &Explanation, stance: Stance| score.clone().named(format!("worth as {stance}"));
         let (first, second) = (explained.score(stance), explained.score(other));
         let mut rows = Vec::new();
         let mut gauges = Vec::new();
         if let Some(score) = first {
             rows.push(Row::new(&titled(score, stance)));
-            gauges.extend(score.parts.iter().map(|part| gauge(part, stance)));
+            gauges.extend(score.parts().iter().filter_map(gauge));
         }
         if let Some(score) = second {
             rows.push(match first {
                 Some(first) => Row::without_repeats(&titled(score, other), first),
                 None => Row::new(&titled(score, other)),
             });
-            let shown = |part: &&Explanation| {
-                !first.is_some_and(|first| first.parts.iter().any(|f| f.name == part.name))
+            let is_new = |part: &&Explanation| {
+                let above = first.zip(part.id());
+                !above.is_some_and(|(first, id)| first.part(id).is_some())
             };
-            gauges.extend(
-                score
-                    .parts
-                    .iter()
-                    .filter(shown)
-                    .map(|part| gauge(part, other)),
-            );
+            gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
         let formula = first
-            .filter(|score| !score.parts.is_empty())
-            .map(|score| format!("{} = {}", number(score.value), score.how));
+            .filter(|score| !score.parts().is_empty())
+            .map(|score| format!("{} = {}", number(score.value()), score.how()));
         (gauges, formula, rows)
     }
 
@@ -501,13 +492,9 @@ impl<'a> PageBuilder<'a> {
         let mut explained: Vec<_> = self.plan.explained.values().collect();
         explained.sort_by_key(|c| &c.image);
         let candidates = explained.into_iter().filter_map(|candidate| {
-            let [pro, con] = Stance::BOTH.map(|s| candidate.score(s));
-            let relevance = pro
-                .or(con)?
-                .parts
-                .iter()
-                .find(|part| part.name == "relevance")?;
-            let lean = probability(pro?)?.value - probability(con?)?.value;
+            let relevance = candidate.relevance()?;
+            let [pro, con] = Stance::BOTH.map(|stance| candidate.probability(stance));
+            let lean = pro? - con?;
             let id = &candidate.image;
             let lines = self.lines(id);
             let is_relevant = self
@@ -521,13 +508,13 @@ impl<'a> PageBuilder<'a> {
                 });
             let position = self.position(id);
             Some(Candidate {
-                relevance: relevance.value,
+                relevance: relevance.value(),
                 lean,
                 list: lines.first().map_or("none", |line| class(line.stance)),
                 is_relevant,
                 title: format!(
                     "{position}: {id}, relevance {}, P(pro) − P(con) {}",
-                    three_decimals(relevance.value),
+                    three_decimals(relevance.value()),
                     difference(lean)
                 ),
                 href: shown.contains(id).then(|| format!("#{}", self.anchor(id))),
@@ -543,9 +530,4 @@ fn join_positions(positions: impl Iterator<Item = (Stance, u32)>) -> String {
         .map(|(stance, rank)| format!("{stance} {rank}"))
         .collect();
     positions.join(", ")
-}
-
-/// The part of a score that is the probability of its stance.
-fn probability(score: &Explanation) -> Option<&Explanation> {
-    score.parts.iter().find(|part| part.name.starts_with("P("))
 }

@@ -7,7 +7,7 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
-use crate::trec::{Explanation, Stance};
+use crate::trec::{Explanation, NumberId, Stance};
 
 /// A small picture in the table of topics.
 #[derive(Debug)]
@@ -254,18 +254,19 @@ pub(super) fn class(stance: Stance) -> &'static str {
     }
 }
 
-/// A part of a candidate's score for a list.
-pub(super) fn gauge(part: &Explanation, stance: Stance) -> Gauge {
-    Gauge {
-        name: part.name.clone(),
+/// A part of a candidate's score; `None` if the file does not say what the part is.
+pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
+    let id = part.id()?;
+    Some(Gauge {
+        name: part.name().to_owned(),
         note: "",
-        value: three_decimals(part.value),
-        width: format!("{:.1}", 100.0 * part.value.clamp(0.0, 1.0)),
-        class: match part.name.as_str() {
-            name if name.starts_with("P(") => class(stance),
+        value: three_decimals(part.value()),
+        width: format!("{:.1}", 100.0 * part.value().clamp(0.0, 1.0)),
+        class: match id {
+            NumberId::Probability(stance) => class(*stance),
             _ => "plain",
         },
-    }
+    })
 }
 
 /// The blocks of the lines of text that are shown of an image.

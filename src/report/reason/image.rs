@@ -3,7 +3,7 @@
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::score::select::LIST_LENGTH;
 use crate::trec::explained::ExplainedImage;
-use crate::trec::{Explanation, Stance};
+use crate::trec::{Explanation, NumberId, Stance};
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -41,7 +41,7 @@ impl Candidates {
         let mut of_topic = Candidates::default();
         for image in candidates {
             of_topic.count += 1;
-            let relevance = relevance(image).map_or(0.0, |relevance| relevance.value);
+            let relevance = image.relevance().map_or(0.0, Explanation::value);
             of_topic.highest_relevance = of_topic.highest_relevance.max(relevance);
             for entry in &image.listed {
                 let list = &mut of_topic.lists[side(entry.stance)];
@@ -70,27 +70,23 @@ fn opposite(stance: Stance) -> Stance {
     }
 }
 
-/// The relevance in an image's explanation; it is the same for both lists.
-fn relevance(image: &ExplainedImage) -> Option<&Explanation> {
-    let score = image.pro.as_ref().or(image.con.as_ref())?;
-    score.parts.iter().find(|part| part.name == "relevance")
-}
-
-/// Why the image is in its list, or in none. `by_relevance` is its rank among the candidates. `original` is the image of which it is a
-/// copy.
+/// Why the image is in its list, or in none; `None` if the numbers have no ids. `by_relevance` is its rank among the candidates. `original` is the
+/// image of which it is a copy.
 pub(crate) fn sentence(
     image: &ExplainedImage,
     candidates: &Candidates,
     by_relevance: usize,
     original: Option<&ExplainedImage>,
-) -> String {
+) -> Option<String> {
     if let Some(copied) = &image.copy_of
         && image.listed.is_empty()
     {
-        return match original.map(place).filter(|place| !place.is_empty()) {
-            Some(place) => format!("Not listed: a copy of {copied}, which is {place}."),
-            None => format!("Not listed: a copy of {copied}, which is not listed either."),
-        };
+        let place = original.map(place).filter(|place| !place.is_empty());
+        let place = place.unwrap_or_else(|| "not listed either".to_owned());
+        return Some(format!("Not listed: a copy of {copied}, which is {place}."));
+    }
+    if !image.has_ids() {
+        return None;
     }
     let head = match place(image) {
         place if place.is_empty() => "Not listed".to_owned(),
@@ -104,7 +100,7 @@ pub(crate) fn sentence(
         .into_iter()
         .flatten()
         .collect();
-    format!("{head}: {}.", clauses.join("; "))
+    Some(format!("{head}: {}.", clauses.join("; ")))
 }
 
 /// The lists and ranks of an image: "PRO 3 and CON 7".
@@ -116,8 +112,13 @@ fn place(image: &ExplainedImage) -> String {
     joined(&places)
 }
 
-/// The text or picture that a channel of relevance compares with the topic; `None` if the name is not that of a channel.
-fn source_of_relevance(channel: &str) -> Option<&'static str> {
+/// The text or picture that a number of relevance compares with the topic; `None` for other numbers.
+fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
+    let channel = match id {
+        NumberId::Channel(name) => name.as_ref(),
+        NumberId::OnTopic => return Some("what the pair encoder reads"),
+        _ => return None,
+    };
     Some(match channel {
         "bm25 ocr" | "sentence ocr" | "bm25 given text" | "sentence given text" => "the text in it",
         "bm25 title" | "sentence title" => "its page's title",
@@ -127,7 +128,6 @@ fn source_of_relevance(channel: &str) -> Option<&'static str> {
         "clip topic" | "clip title" => "what it shows",
         "arguments" => "its likeness to arguments",
         "crawl" => "its ranks in the crawl",
-        "on topic, as the pair encoder reads the texts" => "what the pair encoder reads",
         _ => return None,
     })
 }
@@ -135,25 +135,28 @@ fn source_of_relevance(channel: &str) -> Option<&'static str> {
 /// Adds the values of the parts, at any depth, to the sums of their sources.
 fn add_sources(
     parts: &[Explanation],
-    source: fn(&str) -> Option<&'static str>,
+    source: fn(&NumberId) -> Option<&'static str>,
     sums: &mut Vec<(&'static str, f64)>,
 ) {
     for part in parts {
-        let Some(source_of_part) = source(&part.name) else {
-            add_sources(&part.parts, source, sums);
+        let Some(source_of_part) = part.id().and_then(source) else {
+            add_sources(part.parts(), source, sums);
             continue;
         };
         match sums.iter_mut().find(|(name, _)| *name == source_of_part) {
-            Some((_, sum)) => *sum += part.value,
-            None => sums.push((source_of_part, part.value)),
+            Some((_, sum)) => *sum += part.value(),
+            None => sums.push((source_of_part, part.value())),
         }
     }
 }
 
 /// The sources of an explanation with the sums of their values, the largest first.
-fn sources(of: &Explanation, source: fn(&str) -> Option<&'static str>) -> Vec<(&'static str, f64)> {
+fn sources(
+    of: &Explanation,
+    source: fn(&NumberId) -> Option<&'static str>,
+) -> Vec<(&'static str, f64)> {
     let mut sums = Vec::new();
-    add_sources(&of.parts, source, &mut sums);
+    add_sources(of.parts(), source, &mut sums);
     sums.retain(|(_, sum)| *sum != 0.0);
     sums.sort_by(|a, b| b.1.total_cmp(&a.1));
     sums
@@ -173,7 +176,7 @@ fn topicality(
     candidates: &Candidates,
     by_relevance: usize,
 ) -> Option<String> {
-    let relevance = relevance(image)?;
+    let relevance = image.relevance()?;
     let sources = sources(relevance, source_of_relevance);
     let rank = || {
         let of = candidates.count;
@@ -187,7 +190,7 @@ fn topicality(
     }
     let by = strongest(&sources);
     let share = if candidates.highest_relevance > 0.0 {
-        relevance.value / candidates.highest_relevance
+        relevance.value() / candidates.highest_relevance
     } else {
         // logarithms of probabilities are negative, and have no share
         1.0
@@ -201,23 +204,26 @@ fn topicality(
 
 /// The part of a score that is about stance. A score without other parts is about stance itself.
 fn stance_part(score: &Explanation) -> &Explanation {
-    let is_of_stance =
-        |part: &&Explanation| part.name != "relevance" && !part.name.starts_with("argues");
-    if score.parts.iter().any(|part| part.name == "relevance") {
-        score.parts.iter().find(is_of_stance).unwrap_or(score)
-    } else {
-        score
-    }
+    let is_of_stance = |part: &&Explanation| {
+        matches!(
+            part.id(),
+            Some(
+                NumberId::Probability(_)
+                    | NumberId::Side
+                    | NumberId::BothSides
+                    | NumberId::LikeliestStance
+            )
+        )
+    };
+    score.parts().iter().find(is_of_stance).unwrap_or(score)
 }
 
-/// Whether the stance was estimated as a probability, P(pro) or P(con).
-fn is_belief(part: &Explanation) -> bool {
-    part.name.starts_with("P(")
-}
-
-/// The text or picture from which an opinion on the stance was read, by the opinion's name.
-fn source_of_stance(signal: &str) -> Option<&'static str> {
-    Some(match signal {
+/// The text or picture from which a signal of the stance was read; `None` for other numbers.
+fn source_of_stance(id: &NumberId) -> Option<&'static str> {
+    let NumberId::Signal(signal) = id else {
+        return None;
+    };
+    Some(match signal.as_ref() {
         "text in the picture" | "likeness of the text in the picture to arguments" => {
             "the text in it"
         }
@@ -255,28 +261,28 @@ fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> S
         return "its score is not explained".into();
     };
     let part = stance_part(score);
-    if !is_belief(part) {
-        return match (part.name.as_str(), part.how.as_str()) {
-            ("on both sides", _) => "no stance is estimated".into(),
-            ("stance of the texts", _) => format!("{stance} is the likeliest stance of its texts"),
-            (name, "") => format!("put here by the {name}"),
-            (name, how) => format!("put here by the {name} ({how})"),
-        };
+    match (part.id(), part.how()) {
+        (Some(NumberId::Probability(_)), _) => {}
+        (Some(NumberId::BothSides), _) => return "no stance is estimated".into(),
+        (Some(NumberId::LikeliestStance), _) => {
+            return format!("{stance} is the likeliest stance of its texts");
+        }
+        (_, "") => return format!("put here by the {}", part.name()),
+        (_, how) => return format!("put here by the {} ({how})", part.name()),
     }
     let other = opposite(stance);
     let is_in_both = image.listed.iter().any(|entry| entry.stance == other);
-    let worth_more = image
+    let scores_higher_there = image
         .score(other)
-        .is_some_and(|there| there.value > score.value && !is_in_both);
-    let displaced = match (worth_more, candidates.lists[side(other)].is_full()) {
+        .is_some_and(|there| there.value() > score.value() && !is_in_both);
+    let displaced = match (scores_higher_there, candidates.lists[side(other)].is_full()) {
         (false, _) => String::new(),
         (true, true) => format!("{other} was full, and "),
         (true, false) => format!("{stance} had no other, and "),
     };
     let sources = sources(part, source_of_stance);
-    let against = sources.last().filter(|(_, sum)| *sum < 0.0);
     let Some((source, sum)) = sources.first().filter(|(_, sum)| *sum > 0.0) else {
-        let prior = match (stance, worth_more) {
+        let prior = match (stance, scores_higher_there) {
             (Stance::Pro, false) => "; images are more often PRO than CON",
             _ => "",
         };
@@ -286,25 +292,31 @@ fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> S
         };
         return format!("{displaced}nothing about it {takes} the claim{prior}");
     };
-    let doubt = match against {
-        Some((source, lost)) if -lost >= ALSO * sum => {
-            let way = match (-lost >= CLEAR, is_plural(source)) {
-                (true, true) => "say the opposite",
-                (true, false) => "says the opposite",
-                (false, true) => "lean the other way",
-                (false, false) => "leans the other way",
-            };
-            format!(", though {source} {way}")
-        }
-        _ => String::new(),
+    let claim = does(source, *sum, stance);
+    let doubt = doubt(&sources, *sum).unwrap_or_default();
+    format!("{displaced}{claim}{doubt}")
+}
+
+/// That the last source says the opposite, if it takes away nearly as much as the first one adds, which is `sum`.
+fn doubt(sources: &[(&'static str, f64)], sum: f64) -> Option<String> {
+    let (source, value) = sources.last()?;
+    let lost = -value;
+    if lost <= 0.0 || lost < ALSO * sum {
+        return None;
+    }
+    let way = match (lost >= CLEAR, is_plural(source)) {
+        (true, true) => "say the opposite",
+        (true, false) => "says the opposite",
+        (false, true) => "lean the other way",
+        (false, false) => "leans the other way",
     };
-    format!("{displaced}{}{doubt}", does(source, *sum, stance))
+    Some(format!(", though {source} {way}"))
 }
 
 /// Why it is in no list: its better score is below the last of that list.
 fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
     let scores = Stance::BOTH.into_iter();
-    let scores = scores.filter_map(|stance| Some((stance, image.score(stance)?.value)));
+    let scores = scores.filter_map(|stance| Some((stance, image.score(stance)?.value())));
     let Some((stance, score)) = scores.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Some("it is estimated to take neither side".into());
     };
@@ -325,35 +337,29 @@ mod tests {
     use crate::trec::explained::ListEntry;
     use crate::trec::{DocId, TopicId};
 
-    fn of(name: &str, value: f64, parts: &[(&str, f64)]) -> Explanation {
-        let parts = parts
-            .iter()
-            .map(|(name, value)| Explanation::leaf(*name, *value));
-        Explanation {
-            parts: parts.collect(),
-            ..Explanation::leaf(name, value)
-        }
-    }
-
     /// A candidate with these channels of relevance and these signals for PRO. The signals for CON are their opposites.
     fn image(
         place: Option<(Stance, u32)>,
         scores: [f64; 2],
-        channels: &[(&str, f64)],
-        signals: &[(&str, f64)],
+        channels: &[(&'static str, f64)],
+        signals: &[(&'static str, f64)],
     ) -> ExplainedImage {
-        let relevance = of("relevance", channels.iter().map(|c| c.1).sum(), channels);
-        let score = |value: f64, belief: &str, sign: f64| {
-            let mut parts = vec![("prior", sign)];
-            parts.extend(signals.iter().map(|(name, value)| (*name, sign * value)));
-            Explanation {
-                parts: vec![
-                    relevance.clone(),
-                    of("argues", 0.5, &[]),
-                    of(belief, 0.5, &parts),
-                ],
-                ..Explanation::leaf("worth", value)
-            }
+        let leaf = Explanation::new;
+        let channels = channels.iter();
+        let channels = channels.map(|(name, value)| leaf(NumberId::channel(*name), *value));
+        let relevance = Explanation::sum(NumberId::Relevance, channels.collect());
+        let score = |stance: Stance, sign: f64| {
+            let mut parts = vec![leaf(NumberId::Prior, sign)];
+            parts.extend(signals.iter().map(|(name, value)| {
+                let name = (*name).into();
+                leaf(NumberId::Signal(name), sign * value)
+            }));
+            let parts = vec![
+                relevance.clone(),
+                leaf(NumberId::Argues, 0.5),
+                leaf(NumberId::Probability(stance), 0.5).with_parts(parts),
+            ];
+            Some(leaf(NumberId::Score, scores[side(stance)]).with_parts(parts))
         };
         let listed = place.map(|(stance, rank)| ListEntry {
             stance,
@@ -365,8 +371,8 @@ mod tests {
             image: DocId("I1".into()),
             listed: listed.into_iter().collect(),
             copy_of: None,
-            pro: Some(score(scores[0], "P(pro)", 1.0)),
-            con: Some(score(scores[1], "P(con)", -1.0)),
+            pro: score(Stance::Pro, 1.0),
+            con: score(Stance::Con, -1.0),
         }
     }
 
@@ -377,6 +383,15 @@ mod tests {
             count: 25,
             lists: lists.map(|(length, last_score)| List { length, last_score }),
         }
+    }
+
+    fn says(
+        image: &ExplainedImage,
+        candidates: &Candidates,
+        by_relevance: usize,
+        original: Option<&ExplainedImage>,
+    ) -> String {
+        sentence(image, candidates, by_relevance, original).unwrap()
     }
 
     const FULL: [(usize, f64); 2] = [(10, 0.7), (10, 0.4)];
@@ -400,7 +415,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            sentence(&image, &candidates(FULL), 2, None),
+            says(&image, &candidates(FULL), 2, None),
             "PRO 3: on topic by the text in it and its page's title; the words around it support the claim."
         );
     }
@@ -414,20 +429,20 @@ mod tests {
             &[("words around the picture", -0.3)],
         );
         assert_eq!(
-            sentence(&image, &candidates(FULL), 2, None),
+            says(&image, &candidates(FULL), 2, None),
             "CON 1: on topic by its page's title; PRO was full, and the words around it lean against the claim."
         );
         assert_eq!(
-            sentence(&image, &candidates([(3, 0.7), (1, 0.6)]), 2, None),
+            says(&image, &candidates([(3, 0.7), (1, 0.6)]), 2, None),
             "CON 1: on topic by its page's title; CON had no other, and the words around it lean against the claim."
         );
     }
 
     #[test]
     fn doubts_are_named() {
-        let of = |channels: &[(&str, f64)], signals: &[(&str, f64)]| {
+        let of = |channels: &[(&'static str, f64)], signals: &[(&'static str, f64)]| {
             let image = image(Some((Stance::Pro, 8)), [0.9, 0.6], channels, signals);
-            sentence(&image, &candidates(FULL), 23, None)
+            says(&image, &candidates(FULL), 23, None)
         };
         assert_eq!(
             of(
@@ -455,17 +470,17 @@ mod tests {
     fn an_image_in_no_list_says_what_it_lacked_or_whose_copy_it_is() {
         let mut left_out = image(None, [0.65, 0.3], &[("bm25 ocr", 0.5)], &[]);
         assert_eq!(
-            sentence(&left_out, &candidates(FULL), 12, None),
+            says(&left_out, &candidates(FULL), 12, None),
             "Not listed: on topic by the text in it; its score as PRO, 0.650, is below 0.700, the lowest in that list."
         );
         left_out.copy_of = Some(DocId("I2".into()));
         let listed = image(Some((Stance::Con, 4)), [0.9, 0.6], &[], &[]);
         assert_eq!(
-            sentence(&left_out, &candidates(FULL), 12, Some(&listed)),
+            says(&left_out, &candidates(FULL), 12, Some(&listed)),
             "Not listed: a copy of I2, which is CON 4."
         );
         assert_eq!(
-            sentence(&left_out, &candidates(FULL), 12, None),
+            says(&left_out, &candidates(FULL), 12, None),
             "Not listed: a copy of I2, which is not listed either."
         );
         let neither = ExplainedImage {
@@ -475,7 +490,7 @@ mod tests {
             ..left_out
         };
         assert_eq!(
-            sentence(&neither, &candidates(FULL), 12, None),
+            says(&neither, &candidates(FULL), 12, None),
             "Not listed: it is estimated to take neither side."
         );
     }
@@ -488,18 +503,19 @@ mod tests {
             &[("bm25 main", 0.5)],
             &[],
         );
-        let mut with = |name: &str, how: &str| {
-            let stance = found.pro.as_mut().and_then(|score| score.parts.last_mut());
-            let stance = stance.unwrap();
-            (stance.name, stance.how) = (name.into(), how.into());
-            sentence(&found, &candidates(FULL), 1, None)
+        let mut with = |stance: Explanation| {
+            let relevance = found.relevance().unwrap().clone();
+            let score = Explanation::sum(NumberId::Score, vec![relevance, stance]);
+            found.pro = Some(score);
+            says(&found, &candidates(FULL), 1, None)
         };
+        let sign = Explanation::new(NumberId::Side, 0.0);
         assert_eq!(
-            with("sign of AFINN over the page", "3.0000"),
+            with(sign.named("sign of AFINN over the page").with_how("3.0000")),
             "PRO 2: on topic by the text of its page; put here by the sign of AFINN over the page (3.0000)."
         );
         assert_eq!(
-            with("on both sides", "no stance is estimated"),
+            with(Explanation::new(NumberId::BothSides, 0.0)),
             "PRO 2: on topic by the text of its page; no stance is estimated."
         );
         let negative = image(
@@ -512,26 +528,39 @@ mod tests {
             highest_relevance: 0.0,
             ..candidates(FULL)
         };
-        let says = sentence(&negative, &of_topic, 1, None);
+        let found_says = says(&negative, &of_topic, 1, None);
         assert!(
-            says.starts_with("CON 2: on topic by the text of its page;"),
-            "{says}"
+            found_says.starts_with("CON 2: on topic by the text of its page;"),
+            "{found_says}"
         );
-        found.pro = Some(Explanation::leaf(
-            "smallest crawl rank, of \"… good\"",
-            0.98,
-        ));
+        let rank = Explanation::new(NumberId::CrawlRank, 0.98);
+        found.pro = Some(rank.named("smallest crawl rank, of \"… good\""));
         assert_eq!(
-            sentence(&found, &candidates(FULL), 1, None),
+            says(&found, &candidates(FULL), 1, None),
             "PRO 2: put here by the smallest crawl rank, of \"… good\"."
+        );
+    }
+
+    #[test]
+    fn numbers_without_ids_give_no_sentence_but_a_copy_names_its_original() {
+        let score = r#"{"name":"worth","value":0.5,"parts":[{"name":"relevance","value":0.5}]}"#;
+        let mut old = ExplainedImage {
+            pro: Some(serde_json::from_str(score).unwrap()),
+            ..image(Some((Stance::Pro, 2)), [0.9, 0.6], &[], &[])
+        };
+        assert_eq!(sentence(&old, &candidates(FULL), 1, None), None);
+        (old.listed, old.copy_of) = (Vec::new(), Some(DocId("I2".into())));
+        assert_eq!(
+            says(&old, &candidates(FULL), 1, None),
+            "Not listed: a copy of I2, which is not listed either."
         );
     }
 
     #[test]
     fn every_channel_of_relevance_has_a_name_for_readers() {
         for channel in RelevanceChannel::ALL {
-            let name = channel.name();
-            assert!(source_of_relevance(name).is_some(), "{name}");
+            let id = NumberId::channel(channel.name());
+            assert!(source_of_relevance(&id).is_some(), "{id:?}");
         }
     }
 

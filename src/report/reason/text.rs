@@ -1,8 +1,8 @@
 //! The sentence about a text: "1st: re-ranked, mostly by how well it is written and by the topic's terms in it (felon, vote)."
 
 use super::super::words::{joined, ordinal};
-use crate::trec::Explanation;
 use crate::trec::explained::ExplainedText;
+use crate::trec::{Base, Explanation, NumberId, ObjectStance};
 
 /// The second part of a score is named if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -13,24 +13,24 @@ const TERMS: usize = 3;
 /// A stance of at least this much towards a topic, as P(pro) - P(con), is named.
 const TAKES_A_SIDE: f64 = 0.25;
 
-/// Why the text has its rank. `objects` are the objects of a comparative question.
-pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> String {
+/// Why the text has its rank; `None` if the numbers have no ids. `objects` are the objects of a comparative question.
+pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> Option<String> {
     let score = &text.score;
+    score.id()?;
     let mut clauses = Vec::new();
-    let bases = score.parts.iter().filter(|part| is_base(part));
-    clauses.extend(bases.map(|base| base_in_words(base, score)).next());
+    let bases = score.parts().iter().filter_map(base);
+    clauses.extend(bases.map(|base| base_in_words(base).to_owned()).next());
     let mut parts: Vec<&Explanation> = score
-        .parts
+        .parts()
         .iter()
-        .filter(|part| part.value > 0.0 && !is_base(part))
+        .filter(|part| part.value() > 0.0 && base(part).is_none())
         .collect();
-    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let terms = terms(score);
-    if let Some(terms) = &terms {
+    parts.sort_by(|a, b| b.value().total_cmp(&a.value()));
+    if let Some(terms) = terms(score) {
         clauses.push(format!("found by the topic's terms in it ({terms})"));
     } else if let Some(first) = parts.first() {
         let named = parts.iter().take(2);
-        let named = named.filter(|part| part.value >= ALSO * first.value);
+        let named = named.filter(|part| part.value() >= ALSO * first.value());
         let named: Vec<String> = named.map(|part| format!("by {}", in_words(part))).collect();
         clauses.push(format!("mostly {}", joined(&named)));
     } else {
@@ -39,37 +39,42 @@ pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> S
     let stance = text.stance.as_ref();
     let stance = stance.and_then(|stance| side(stance, objects));
     let stance = stance.map_or_else(String::new, |stance| format!("; {stance}"));
-    format!("{}: {}{stance}.", ordinal(text.rank), clauses.join(", "))
+    let (rank, clauses) = (ordinal(text.rank), clauses.join(", "));
+    Some(format!("{rank}: {clauses}{stance}."))
 }
 
-/// Whether the part is the base that places re-ranked documents above all others.
-fn is_base(part: &Explanation) -> bool {
-    part.name.starts_with("base of ")
-}
-
-fn base_in_words(base: &Explanation, score: &Explanation) -> String {
-    if score.how.contains("near-duplicates") {
-        "says nearly the same as a text before it, so it comes after the other re-ranked texts"
-            .into()
-    } else if base.name.contains("compared") {
-        "compared with the other first texts in pairs".into()
-    } else {
-        "re-ranked".into()
+/// The base that a part is, if it is one.
+fn base(part: &Explanation) -> Option<Base> {
+    match part.id()? {
+        NumberId::Base(base) => Some(*base),
+        _ => None,
     }
 }
 
-/// The terms that add most to a score of terms; `None` for other scores. Their names are "field: term".
+fn base_in_words(base: Base) -> &'static str {
+    match base {
+        Base::NearDuplicate => {
+            "says nearly the same as a text before it, so it comes after the other re-ranked texts"
+        }
+        Base::Compared => "compared with the other first texts in pairs",
+        Base::Reranked => "re-ranked",
+    }
+}
+
+/// The terms that add most to a score of terms; `None` for other scores.
 fn terms(score: &Explanation) -> Option<String> {
-    let mut terms: Vec<(&str, f64)> = score
-        .parts
-        .iter()
-        .filter(|part| part.value > 0.0)
-        .map(|part| Some((part.name.split_once(": ")?.1, part.value)))
-        .collect::<Option<_>>()?;
+    let mut terms: Vec<(&str, f64)> = Vec::new();
+    for part in score.parts().iter().filter(|part| part.value() > 0.0) {
+        match part.id()? {
+            NumberId::Term { term, .. } => terms.push((term, part.value())),
+            NumberId::Length(_) => {}
+            _ => return None,
+        }
+    }
     terms.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut names: Vec<&str> = Vec::new();
     for (term, _) in terms {
-        if term != "length" && !names.contains(&term) {
+        if !names.contains(&term) {
             names.push(term);
         }
     }
@@ -79,31 +84,53 @@ fn terms(score: &Explanation) -> Option<String> {
 
 /// A part of a score, for readers.
 fn in_words(part: &Explanation) -> String {
-    match part.name.as_str() {
-        "retrieval" | "terms" => match part.parts.first().and_then(terms).or_else(|| terms(part)) {
-            Some(terms) => format!("the topic's terms in it ({terms})"),
-            None => "the search for the topic".into(),
+    let name = match part.id() {
+        Some(NumberId::Terms) => return terms_of(part),
+        Some(NumberId::Channel(channel)) => match channel.as_ref() {
+            "retrieval" => return terms_of(part),
+            "sentence" => "its likeness to the topic in meaning",
+            "cross" => "how relevant the cross-encoder finds it",
+            "quality" | "svr-quality" => "how well it is written",
+            "comparison" => "how much it compares",
+            "side" => "the side that it takes",
+            "relevance" => "how relevant the pair encoder finds it",
+            other => return format!("its {other}"),
         },
-        "pairs of near terms" => "terms of the topic that are close together".into(),
-        "sentence" | "dense" => "its likeness to the topic in meaning".into(),
-        "cross" => "how relevant the cross-encoder finds it".into(),
-        "quality" | "svr-quality" => "how well it is written".into(),
-        "comparison" => "how much it compares".into(),
-        "side" => "the side that it takes".into(),
-        "relevance" => "how relevant the pair encoder finds it".into(),
-        "chatnoir" => "the service's own score".into(),
-        name if name.starts_with("search ") => {
-            format!("{name} ({})", part.how.trim_end_matches(" and this score"))
+        Some(NumberId::Proximity) => "terms of the topic that are close together",
+        Some(NumberId::Dense) => "its likeness to the topic in meaning",
+        Some(NumberId::Service(_)) => "the service's own score",
+        Some(NumberId::Search {
+            number,
+            weight,
+            rank,
+        }) => {
+            let rank = rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
+            return format!("search {number} (weight {weight}{rank})");
         }
-        name => format!("its {name}"),
+        _ => return format!("its {}", part.name()),
+    };
+    name.to_owned()
+}
+
+/// The terms of a search, for readers.
+fn terms_of(search: &Explanation) -> String {
+    let first = search.parts().first();
+    match first.and_then(terms).or_else(|| terms(search)) {
+        Some(terms) => format!("the topic's terms in it ({terms})"),
+        None => "the search for the topic".into(),
     }
 }
 
 /// The meaning of a part's name, beside its bar; empty for other parts.
-pub(crate) fn meaning(name: &str) -> &'static str {
-    match name {
+pub(crate) fn meaning(id: &NumberId) -> &'static str {
+    let channel = match id {
+        NumberId::Channel(name) => name.as_ref(),
+        NumberId::Dense => "sentence",
+        _ => return "",
+    };
+    match channel {
         "retrieval" => "the topic's terms",
-        "sentence" | "dense" => "likeness in meaning",
+        "sentence" => "likeness in meaning",
         "cross" => "by the cross-encoder",
         "quality" | "svr-quality" => "how well it is written",
         "comparison" => "comparing words",
@@ -122,16 +149,14 @@ pub(crate) fn meaning(name: &str) -> &'static str {
 
 /// The stance of the text, if it takes one.
 fn side(stance: &Explanation, objects: Option<&[String; 2]>) -> Option<String> {
-    if stance.name == "stance towards the topic" {
-        return match stance.value {
+    match stance.id()? {
+        NumberId::Balance => match stance.value() {
             value if value >= TAKES_A_SIDE => Some("it supports the topic's claim".into()),
             value if value <= -TAKES_A_SIDE => Some("it opposes the topic's claim".into()),
             _ => None,
-        };
-    }
-    match stance.name.strip_prefix("stance ")? {
-        "FIRST" => Some(format!("it prefers {}", objects?[0])),
-        "SECOND" => Some(format!("it prefers {}", objects?[1])),
+        },
+        NumberId::ObjectStance(ObjectStance::First) => Some(format!("it prefers {}", objects?[0])),
+        NumberId::ObjectStance(ObjectStance::Second) => Some(format!("it prefers {}", objects?[1])),
         _ => None,
     }
 }
@@ -139,13 +164,10 @@ fn side(stance: &Explanation, objects: Option<&[String; 2]>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trec::{DocId, TopicId};
+    use crate::trec::{DocId, Name, TopicId};
 
-    fn of(name: &str, value: f64, parts: Vec<Explanation>) -> Explanation {
-        Explanation {
-            parts,
-            ..Explanation::leaf(name, value)
-        }
+    fn leaf(id: NumberId, value: f64) -> Explanation {
+        Explanation::new(id, value)
     }
 
     fn explained(rank: usize, score: Explanation) -> ExplainedText {
@@ -158,97 +180,107 @@ mod tests {
         }
     }
 
+    fn says(text: &ExplainedText) -> String {
+        sentence(text, None).unwrap()
+    }
+
+    fn term(field: Option<&'static str>, term: &'static str, value: f64) -> Explanation {
+        let (field, term) = (field.map(Name::from), term.into());
+        leaf(NumberId::Term { field, term }, value)
+    }
+
     fn found() -> Explanation {
-        let term = |name: &str, value| Explanation::leaf(name, value);
         let terms = [
-            ("premises: be", 0.2),
-            ("premises: vote", 0.8),
-            ("premises: felon", 1.2),
-            ("premises: who", 0.1),
-            ("title: felon", 0.3),
+            (Some("premises"), "be", 0.2),
+            (Some("premises"), "vote", 0.8),
+            (Some("premises"), "felon", 1.2),
+            (Some("premises"), "who", 0.1),
+            (Some("title"), "felon", 0.3),
         ];
-        of(
-            "score",
-            2.6,
-            terms.map(|(name, value)| term(name, value)).into(),
-        )
+        let terms = terms.map(|(field, word, value)| term(field, word, value));
+        Explanation::sum(NumberId::Score, terms.into())
     }
 
     #[test]
     fn a_search_is_explained_by_its_heaviest_terms() {
         assert_eq!(
-            sentence(&explained(22, found()), None),
+            says(&explained(22, found())),
             "22nd: found by the topic's terms in it (felon, vote, be)."
+        );
+        // terms whose fields are scored as one, and a word that is also the name of a number
+        let terms = vec![
+            term(None, "length", 2.0),
+            term(None, "hair", 1.0),
+            leaf(NumberId::Length(vec!["body".into()]), 0.5),
+        ];
+        assert_eq!(
+            says(&explained(2, Explanation::sum(NumberId::Score, terms))),
+            "2nd: found by the topic's terms in it (length, hair)."
         );
     }
 
     #[test]
     fn a_re_ranked_text_is_explained_by_what_counted_most() {
-        let leaf = |name: &str, value| Explanation::leaf(name, value);
-        let score = |how: &str| Explanation {
-            how: how.into(),
-            ..of(
-                "score",
-                2.8,
-                vec![
-                    leaf("base of re-ranked documents", 2.0),
-                    of("retrieval", 0.25, vec![found()]),
-                    leaf("sentence", 0.1),
-                    leaf("quality", 0.3),
-                ],
-            )
+        let channel = |name: &'static str, value| leaf(NumberId::channel(name), value);
+        let score = |base| {
+            let parts = vec![
+                leaf(NumberId::Base(base), 2.0),
+                channel("retrieval", 0.25).with_parts(vec![found()]),
+                channel("sentence", 0.1),
+                channel("quality", 0.3),
+            ];
+            Explanation::sum(NumberId::Score, parts)
         };
-        let mut text = explained(1, score("sum"));
+        let mut text = explained(1, score(Base::Reranked));
         let objects = ["coffee", "tea"].map(str::to_owned);
         assert_eq!(
-            sentence(&text, None),
+            says(&text),
             "1st: re-ranked, mostly by how well it is written and by the topic's terms in it (felon, vote, be)."
         );
-        for (name, value, says) in [
-            (
-                "stance towards the topic",
-                -0.6,
-                "; it opposes the topic's claim.",
-            ),
-            ("stance towards the topic", 0.1, "(felon, vote, be)."),
-            ("stance SECOND", 0.4, "; it prefers tea."),
-            ("stance NEUTRAL", 0.4, "(felon, vote, be)."),
+        let object = NumberId::ObjectStance;
+        for (id, value, says) in [
+            (NumberId::Balance, -0.6, "; it opposes the topic's claim."),
+            (NumberId::Balance, 0.1, "(felon, vote, be)."),
+            (object(ObjectStance::Second), 0.4, "; it prefers tea."),
+            (object(ObjectStance::Neutral), 0.4, "(felon, vote, be)."),
         ] {
-            text.stance = Some(leaf(name, value));
-            let found = sentence(&text, Some(&objects));
+            text.stance = Some(leaf(id, value));
+            let found = sentence(&text, Some(&objects)).unwrap();
             assert!(found.ends_with(says), "{found}");
         }
-        let behind = explained(
-            50,
-            score("sum; the base of near-duplicates is 1 instead of 2"),
-        );
-        let says = sentence(&behind, None);
+        let behind = says(&explained(50, score(Base::NearDuplicate)));
         assert!(
-            says.starts_with("50th: says nearly the same as a text before it"),
-            "{says}"
+            behind.starts_with("50th: says nearly the same as a text before it"),
+            "{behind}"
         );
     }
 
     #[test]
     fn other_scores_are_named() {
-        let fused = of(
-            "fusion",
-            0.5,
-            vec![
-                Explanation::leaf("search 1", 0.1),
-                Explanation {
-                    how: "weight 1, rank 3 and this score".into(),
-                    ..Explanation::leaf("search 2", 0.4)
-                },
-            ],
-        );
+        let search = |number, weight, rank, value| {
+            let id = NumberId::Search {
+                number,
+                weight,
+                rank,
+            };
+            leaf(id, value)
+        };
+        let parts = vec![search(1, 1.0, None, 0.0), search(2, 1.0, Some(3), 0.4)];
+        let fused = Explanation::sum(NumberId::Fusion, parts);
         assert_eq!(
-            sentence(&explained(3, fused), None),
+            says(&explained(3, fused)),
             "3rd: mostly by search 2 (weight 1, rank 3)."
         );
         assert_eq!(
-            sentence(&explained(4, Explanation::leaf("dense", 0.5)), None),
+            says(&explained(4, leaf(NumberId::Dense, 0.5))),
             "4th: by its likeness to the topic in meaning."
         );
+    }
+
+    #[test]
+    fn numbers_without_ids_give_no_sentence() {
+        let old = r#"{"name":"dense","value":0.5}"#;
+        let text = explained(1, serde_json::from_str(old).unwrap());
+        assert_eq!(sentence(&text, None), None);
     }
 }

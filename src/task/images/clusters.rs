@@ -82,12 +82,8 @@ impl ClusterWeights {
             ),
             None => "× 0: there is no picture".to_owned(),
         };
-        Explanation {
-            name: relevance.name.clone(),
-            value: relevance.value * self.weight(at),
-            how,
-            parts: vec![relevance],
-        }
+        let value = relevance.value() * self.weight(at);
+        relevance.revised(value, how)
     }
 }
 

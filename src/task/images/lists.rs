@@ -15,7 +15,7 @@ use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
 use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, Stance};
+use crate::trec::{DocId, Explanation, NumberId, Stance};
 
 /// A candidate with the explanations of its scores as PRO and as CON; `None` keeps it out of that list.
 pub(super) struct ScoredImage {
@@ -63,11 +63,10 @@ pub(super) fn crawl_scores(
     ids: &[DocId],
     members: &[usize],
 ) -> Vec<ScoredImage> {
-    let score = |ending: &str, rank: u32| Explanation {
-        name: format!("smallest crawl rank, of \"…{ending}\""),
-        value: (101.0 - f64::from(rank)) / 100.0,
-        how: format!("(101 - {rank}) / 100"),
-        parts: Vec::new(),
+    let score = |ending: &str, rank: u32| {
+        Explanation::new(NumberId::CrawlRank, (101.0 - f64::from(rank)) / 100.0)
+            .named(format!("smallest crawl rank, of \"…{ending}\""))
+            .with_how(format!("(101 - {rank}) / 100"))
     };
     crawl
         .best_ending(&topic.id, &ENDINGS)
@@ -172,7 +171,7 @@ fn keep_best(scored: &mut Vec<ScoredImage>) {
     for stance in Stance::BOTH {
         let mut order: Vec<(f64, usize)> = (0..)
             .zip(scored.iter())
-            .filter_map(|(at, image)| Some((image.score(stance)?.value, at)))
+            .filter_map(|(at, image)| Some((image.score(stance)?.value(), at)))
             .collect();
         order.sort_by(|(a, i), (b, j)| {
             (b.total_cmp(a)).then_with(|| scored[*i].id.cmp(&scored[*j].id))
@@ -206,21 +205,19 @@ fn mixtures(
     weight: f64,
     scaling: Scaling,
 ) -> Vec<Option<Explanation>> {
-    let argues = |image: &Estimated| image.argues.as_ref().map_or(0.0, |argues| argues.value);
+    let argues = |image: &Estimated| image.argues.as_ref().map_or(0.0, Explanation::value);
     let pairs: Vec<[f64; 2]> = images
         .iter()
         .filter(|image| image.stance(stance).is_some())
-        .map(|image| [image.relevance.value, argues(image)])
+        .map(|image| [image.relevance.value(), argues(image)])
         .collect();
     let mut mixed = mix(&pairs, weight, scaling).into_iter();
-    let scaled = |value: f64, raw: &Explanation| Explanation {
-        value,
-        how: match scaling {
+    let scaled = |value: f64, raw: &Explanation| {
+        let how = match scaling {
             Scaling::None => "not scaled".into(),
-            Scaling::MinMax => format!("{:.4}, scaled within the list of {stance}", raw.value),
-        },
-        parts: vec![raw.clone()],
-        name: raw.name.clone(),
+            Scaling::MinMax => format!("{:.4}, scaled within the list of {stance}", raw.value()),
+        };
+        raw.clone().revised(value, how)
     };
     images
         .iter()
@@ -231,12 +228,8 @@ fn mixtures(
             let argues = image.argues.as_ref();
             parts.extend(argues.map(|argues| scaled(mixed.scaled[1], argues)));
             parts.push(stance.clone());
-            Some(Explanation {
-                name: "worth".into(),
-                value: mixed.value,
-                how: format!("{weight} × relevance + {:.4} × argues", 1.0 - weight),
-                parts,
-            })
+            let how = format!("{weight} × relevance + {:.4} × argues", 1.0 - weight);
+            Some(score_in_list(mixed.value, how, parts))
         })
         .collect()
 }
@@ -246,10 +239,10 @@ fn product(image: &Estimated, stance: Explanation) -> Explanation {
     let Estimated {
         relevance, argues, ..
     } = image;
-    let mut factor = 1.0 + stance.value;
+    let mut factor = 1.0 + stance.value();
     let mut parts = vec![relevance.clone()];
     if let Some(argues) = argues {
-        factor += argues.value;
+        factor += argues.value();
         parts.push(argues.clone());
     }
     let how = match argues {
@@ -257,12 +250,15 @@ fn product(image: &Estimated, stance: Explanation) -> Explanation {
         None => "relevance × (1 + stance)",
     };
     parts.push(stance);
-    Explanation {
-        name: "worth".into(),
-        value: relevance.value * factor,
-        how: how.into(),
-        parts,
-    }
+    score_in_list(relevance.value() * factor, how, parts)
+}
+
+/// The score of an image in one of the lists.
+fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) -> Explanation {
+    Explanation::new(NumberId::Score, value)
+        .named("worth")
+        .with_how(how)
+        .with_parts(parts)
 }
 
 /// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
@@ -272,7 +268,7 @@ pub(super) fn select_lists(
     settings: &Settings,
     ranking: &mut ImageRanking,
 ) {
-    let value = |e: &Option<Explanation>| e.as_ref().map(|e| e.value);
+    let value = |e: &Option<Explanation>| e.as_ref().map(Explanation::value);
     let candidates: Vec<Candidate> = scored
         .iter()
         .map(|image| Candidate {

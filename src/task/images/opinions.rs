@@ -14,7 +14,7 @@ use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
 use crate::topic::words::trimmed_words;
-use crate::trec::{Explanation, Stance};
+use crate::trec::{Explanation, NumberId, Stance};
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(
@@ -36,12 +36,10 @@ pub(super) fn argument_scores(
         ArgumentRecipe::AramisNeural => {
             let network = ArgumentNetwork::committed();
             let explained = |(image, _): &(&Image, Explanation)| {
-                Explanation {
-                name: "argues by the network of Aramis".to_owned(),
-                value: network.argues(&ArgumentInputs::of(image)),
-                how: "from the place and length of the text in the picture, its sentiment, colours and diagram".to_owned(),
-                parts: Vec::new(),
-            }
+                let argues = network.argues(&ArgumentInputs::of(image));
+                Explanation::new(NumberId::Argues, argues)
+                    .named("argues by the network of Aramis")
+                    .with_how("from the place and length of the text in the picture, its sentiment, colours and diagram")
             };
             pool.iter().map(|of| Some(explained(of))).collect()
         }
@@ -149,7 +147,7 @@ pub(super) fn stance_scores(
             let means = aramis::weighted_means(name, aramis::STANCE_TERMS, weights, &rows);
             means
                 .into_iter()
-                .map(|mean| by_sign("sign of the formula of Aramis", mean.value))
+                .map(|mean| by_sign("sign of the formula of Aramis", mean.value()))
                 .collect()
         }
         StanceRecipe::AramisNeural => {
@@ -180,19 +178,15 @@ pub(super) fn stance_scores(
 }
 
 /// PRO if the value is positive, CON if it is negative. Both scores are 0, so only relevance decides the order.
-fn by_sign(name: &str, value: f64) -> StanceScores {
+fn by_sign(name: &'static str, value: f64) -> StanceScores {
     by_side(name, value, format!("{value:.4}"))
 }
 
 /// As [`by_sign`]. `how` describes the value.
-fn by_side(name: &str, value: f64, how: String) -> StanceScores {
+fn by_side(name: &'static str, value: f64, how: String) -> StanceScores {
     let score = |is_listed: bool| {
-        is_listed.then(|| Explanation {
-            name: name.to_owned(),
-            value: 0.0,
-            how: how.clone(),
-            parts: Vec::new(),
-        })
+        let score = || Explanation::new(NumberId::Side, 0.0).named(name);
+        is_listed.then(|| score().with_how(how.clone()))
     };
     StanceScores {
         pro: score(value > 0.0),
@@ -201,12 +195,7 @@ fn by_side(name: &str, value: f64, how: String) -> StanceScores {
 }
 
 fn on_both_sides() -> StanceScores {
-    let side = || Explanation {
-        name: "on both sides".to_owned(),
-        value: 0.0,
-        how: "no stance is estimated".to_owned(),
-        parts: Vec::new(),
-    };
+    let side = || Explanation::new(NumberId::BothSides, 0.0).with_how("no stance is estimated");
     StanceScores {
         pro: Some(side()),
         con: Some(side()),
@@ -272,11 +261,9 @@ impl Claimed {
 
 fn of_claimed(claimed: Claimed) -> StanceScores {
     let score = |stance: Stance| {
-        (claimed.side == Some(stance)).then(|| Explanation {
-            name: "stance of the texts".to_owned(),
-            value: claimed.probability,
-            how: format!("the likeliest is {stance}"),
-            parts: Vec::new(),
+        (claimed.side == Some(stance)).then(|| {
+            Explanation::new(NumberId::LikeliestStance, claimed.probability)
+                .with_how(format!("the likeliest is {stance}"))
         })
     };
     StanceScores {
@@ -288,13 +275,13 @@ fn of_claimed(claimed: Claimed) -> StanceScores {
 fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) -> StanceSignals {
     let text_signal = |stance: &Option<Explanation>| {
         stance.as_ref().map(|stance| Signal {
-            value: stance.value,
-            how: stance.how.clone(),
+            value: stance.value(),
+            how: stance.how().to_owned(),
             // `how` contains P(neither), so the part is needed only if it has parts
             parts: stance
-                .parts
+                .parts()
                 .iter()
-                .filter(|part| part.name != "neither" || !part.parts.is_empty())
+                .filter(|part| !part.is(&NumberId::Neither) || !part.parts().is_empty())
                 .cloned()
                 .collect(),
         })

@@ -3,7 +3,7 @@
 use crate::evidence::Part;
 use crate::index::images::Image;
 use crate::task::approach::RelevanceChannel;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of characters of a quotation.
 const QUOTED: usize = 200;
@@ -11,11 +11,11 @@ const QUOTED: usize = 200;
 /// Names the channel with the largest value in the relevance of an image, and quotes the text that it compared. For a text of a page, it quotes
 /// the titles and the words around the image instead, because an image does not have the main text of its pages.
 pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
-    let parts = relevance.parts.iter().filter(|part| part.value > 0.0);
-    let most = parts.max_by(|a, b| a.value.total_cmp(&b.value));
+    let parts = relevance.parts().iter().filter(|part| part.value() > 0.0);
+    let most = parts.max_by(|a, b| a.value().total_cmp(&b.value()));
     let channel = most.and_then(|part| {
         let mut all = RelevanceChannel::ALL.into_iter();
-        all.find(|channel| channel.name() == part.name)
+        all.find(|channel| part.is(&NumberId::channel(channel.name())))
     });
     let Some(channel) = channel else {
         return "no evidence about the image is close to the argument".to_owned();
@@ -50,7 +50,7 @@ fn said(what: &str, before: &str, text: &str) -> String {
 }
 
 fn relevance_of(part: Option<&Explanation>) -> String {
-    part.map_or_else(String::new, |part| part.how.clone())
+    part.map_or_else(String::new, |part| part.how().to_owned())
 }
 
 /// The beginning of a text between quotes.

@@ -111,7 +111,7 @@ impl Ranker<'_> {
                 }
                 (Cut::AfterStance, _) => (all(), usize::MAX),
             };
-            found(request, k, *at, relevance.value)
+            found(request, k, *at, relevance.value())
         });
         found.collect()
     }

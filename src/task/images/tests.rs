@@ -282,11 +282,11 @@ fn an_explanation_of_a_mixture_adds_up() {
     assert_eq!(ranking.explained.len(), 4);
     for image in &ranking.explained {
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
-        let [topic, argues] = [0, 1].map(|at| &score.parts[at]);
-        assert!((score.value - 0.5 * (topic.value + argues.value)).abs() < 1e-12);
-        let [raw] = &argues.parts[..] else { panic!() };
-        let sum: f64 = raw.parts.iter().map(|term| term.value).sum();
-        assert!((raw.value - sum).abs() < 1e-12 && raw.parts.len() == 5);
+        let [topic, argues] = [0, 1].map(|at| &score.parts()[at]);
+        assert!((score.value() - 0.5 * (topic.value() + argues.value())).abs() < 1e-12);
+        let [raw] = argues.parts() else { panic!() };
+        let sum: f64 = raw.parts().iter().map(|term| term.value()).sum();
+        assert!((raw.value() - sum).abs() < 1e-12 && raw.parts().len() == 5);
     }
 }
 
@@ -427,10 +427,10 @@ fn boromir_multiplies_relevance_by_the_weight_of_the_pictures_cluster() {
         .find(|i| i.image.0 == "Ib")
         .unwrap();
     let worth = first.pro.as_ref().unwrap();
-    let of_cluster = &worth.parts[0];
-    assert!((worth.value - of_cluster.value).abs() < 1e-12);
-    assert!((of_cluster.value - red * of_cluster.parts[0].value).abs() < 1e-12);
-    let how = &of_cluster.how;
+    let of_cluster = &worth.parts()[0];
+    assert!((worth.value() - of_cluster.value()).abs() < 1e-12);
+    assert!((of_cluster.value() - red * of_cluster.parts()[0].value()).abs() < 1e-12);
+    let how = of_cluster.how();
     assert!(how.contains("1 of its 2 pictures have text"), "{how}");
 }
 
@@ -510,7 +510,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
         let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
         // before it is scaled within its list
-        assert_eq!(score.parts[1].parts[0].value, expected);
+        assert_eq!(score.parts()[1].parts()[0].value(), expected);
         assert_eq!(image.pro.is_some(), of_formula.pro.is_some());
     }
     for name in ["aramis-neural-stance", "aramis-neural-both"] {

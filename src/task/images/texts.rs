@@ -12,7 +12,7 @@ use crate::score::stance::{self, Signal};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::{self, Question};
 use crate::topic::words::alphanumeric_words;
-use crate::trec::Explanation;
+use crate::trec::{Explanation, NumberId};
 
 /// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
 /// P(pro) - P(con).
@@ -125,45 +125,34 @@ impl PoolTexts {
             return relevance;
         };
         let read = picture.max(around);
-        Explanation {
-            name: relevance.name.clone(),
-            value: (relevance.value + weight * read) / (1.0 + weight),
-            how: format!(
-                "({:.4} + {weight} × {read:.4}) / (1 + {weight})",
-                relevance.value
-            ),
-            parts: vec![
-                relevance,
-                Explanation {
-                    name: "on topic, as the pair encoder reads the texts".to_owned(),
-                    value: read,
-                    how: format!(
-                        "the largest of the text in the picture {picture:.4} and the words around {around:.4}"
-                    ),
-                    parts: Vec::new(),
-                },
-            ],
-        }
+        let found = relevance.value();
+        let how = format!("({found:.4} + {weight} × {read:.4}) / (1 + {weight})");
+        let mut relevance = relevance.revised((found + weight * read) / (1.0 + weight), how);
+        let on_topic = Explanation::new(NumberId::OnTopic, read);
+        relevance.add_part(on_topic.with_how(format!(
+            "the largest of the text in the picture {picture:.4} and the words around {around:.4}"
+        )));
+        relevance
     }
 
     /// The stances of each candidate's texts.
     pub fn stances(&self, question: &Question) -> Vec<TextStances> {
         let claim = question.claim.as_str();
         let model = text_stance::Model::committed();
-        let stance = |at: usize, name: &str| {
+        let stance = |at: usize| {
             let text = self.texts.get(at).filter(|text| has_words(text))?;
             let logits: Option<&[Logits]> = self
                 .logits
                 .as_ref()
                 .and_then(|all| all.get(at))
                 .map(Vec::as_slice);
-            Some(model.stances_with_explanation(name, claim, text, logits))
+            Some(model.stances_with_explanation(claim, text, logits))
         };
         let mut sections = self.section_signals(question).into_iter();
         (0..self.texts.len() / 2)
             .map(|at| {
-                let picture = stance(2 * at, "stance of the text in the picture");
-                let around = stance(2 * at + 1, "stance of the words around");
+                let picture = stance(2 * at);
+                let around = stance(2 * at + 1);
                 TextStances {
                     picture_stances: picture.as_ref().map(|(stances, _)| *stances),
                     around_stances: around.as_ref().map(|(stances, _)| *stances),
@@ -190,13 +179,12 @@ impl PoolTexts {
                 if let Some(heading) = &section.heading {
                     of_image.push(headed(heading, title, question, &section.text));
                 } else if !is_unread {
-                    let name = "stance of the section";
                     let text = beginning(&section.text);
-                    let (stances, read) = model.stances_with_explanation(name, claim, text, logits);
+                    let (stances, read) = model.stances_with_explanation(claim, text, logits);
                     of_image.push(Signal {
                         value: stances.balance(),
-                        how: format!("section \"{}\": {}", text_stance::shown(text), read.how),
-                        parts: read.parts,
+                        how: format!("section \"{}\": {}", text_stance::shown(text), read.how()),
+                        parts: read.into_parts(),
                     });
                 }
             }
@@ -252,26 +240,20 @@ mod tests {
             section_logits: None,
         };
         let relevance = |at, weight| {
-            let found = Explanation {
-                name: "relevance".into(),
-                value: 0.5,
-                how: String::new(),
-                parts: Vec::new(),
-            };
-            texts.relevance(at, found, weight)
+            let found = Explanation::new(NumberId::Relevance, 0.5);
+            texts.relevance(at, found, weight).value()
         };
         // (.5 + .5 × .8) / 1.5
-        assert!((relevance(0, 0.5).value - 0.6).abs() < 1e-12);
+        assert!((relevance(0, 0.5) - 0.6).abs() < 1e-12);
         // without text, (.5 + .5 × 0) / 1.5
-        assert!((relevance(1, 0.5).value - 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!(relevance(0, 0.0).value, 0.5);
+        assert!((relevance(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(relevance(0, 0.0), 0.5);
         let unread = PoolTexts {
             on_topic: None,
             ..texts
         };
-        let found = unread.relevance(0, Explanation::leaf("page", 0.0), 0.5);
-        assert_eq!(found.name, "page");
-        assert_eq!(found.value, 0.0);
+        let found = Explanation::new(NumberId::Relevance, 0.0);
+        assert_eq!(unread.relevance(0, found.clone(), 0.5), found);
         // by the first piece
         let of = |relevance| PairReading {
             stance: [0.0; 3],

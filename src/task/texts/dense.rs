@@ -14,7 +14,7 @@ use crate::index::dense::{self, Clusters, Encode, Near, NearestRequest, Unit, Ve
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
 use crate::topic::passages::{Passages, Windows};
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// Number of words at the beginning of a text that decide its cluster. The encoder reads no more.
 const CLUSTERED_WORDS: usize = 200;
@@ -153,12 +153,7 @@ impl<'a> DenseSearch<'a> {
             }
             None => (0.0, "no passage is among the nearest".to_owned()),
         };
-        Explanation {
-            name: "dense".into(),
-            value,
-            how,
-            parts: Vec::new(),
-        }
+        Explanation::new(NumberId::Dense, value).with_how(how)
     }
 }
 

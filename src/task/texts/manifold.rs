@@ -8,7 +8,7 @@ use super::super::text_approach::Manifold;
 use super::dense::DenseSearch;
 use crate::index::cut::Cut;
 use crate::index::dense::Near;
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
 const TOLERANCE: f64 = 0.0005;
@@ -48,7 +48,7 @@ pub(super) fn rank(
         }
         for (number, weight) in added {
             if let Some(doc) = dense.corpus.id(number) {
-                let part = Explanation::leaf(format!("neighbour of {}", source.doc), weight);
+                let part = Explanation::new(NumberId::Neighbour(source.doc.clone()), weight);
                 sums.entry(doc).or_default().push(part);
             }
         }
@@ -56,13 +56,9 @@ pub(super) fn rank(
     let mut ranked: Vec<(ScoredDoc, Explanation)> = sums
         .into_iter()
         .map(|(doc, parts)| {
-            let score = parts.iter().map(|part| part.value).sum();
-            let explanation = Explanation {
-                name: "manifold".into(),
-                value: score,
-                how: "sum of the weights of its passages among the nearest of each passage of the first documents".into(),
-                parts,
-            };
+            let how = "sum of the weights of its passages among the nearest of each passage of the first documents";
+            let explanation = Explanation::sum(NumberId::Manifold, parts).with_how(how);
+            let score = explanation.value();
             (ScoredDoc { doc, score }, explanation)
         })
         .collect();

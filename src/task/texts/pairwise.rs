@@ -10,7 +10,7 @@ use super::sources::Sources;
 use crate::reading::steps::OnOutputs;
 use crate::score::pairwise::{self, Evidence};
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{Base, DocId, Explanation, NumberId, ScoredDoc};
 
 /// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
 /// other documents, which do not change. `explained` has the explanations of the scores so far, and receives those of the new scores. If no opinion
@@ -49,23 +49,17 @@ pub(super) fn compare(
         if opinions.is_empty() {
             break;
         }
-        let before = Explanation {
-            how: format!(
+        let before = Explanation::new(NumberId::PointWise, 0.0)
+            .with_how(format!(
                 "its score before was {:.4}, which chose it for comparison",
                 found.score
-            ),
-            parts: Vec::from_iter(explained.remove(&found.doc)),
-            ..Explanation::leaf("point-wise", 0.0)
-        };
-        let mut parts = vec![Explanation::leaf("base of compared documents", base)];
+            ))
+            .with_parts(Vec::from_iter(explained.remove(&found.doc)));
+        let mut parts = vec![Explanation::new(NumberId::Base(Base::Compared), base)];
         parts.extend(opinions);
-        found.score = parts.iter().map(|part| part.value).sum();
-        parts.push(before);
-        let mut explanation = Explanation {
-            how: "sum".into(),
-            parts,
-            ..Explanation::leaf("score", found.score)
-        };
+        let mut explanation = Explanation::sum(NumberId::Score, parts);
+        found.score = explanation.value();
+        explanation.add_part(before);
         explanation.add_cuts(cuts);
         explained.insert(found.doc.clone(), explanation);
     }

@@ -22,7 +22,7 @@ use crate::score::trees::{FeatureSet, Features};
 use crate::topic::passages::Windows;
 use crate::topic::{question, tagger};
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, ScoredDoc};
+use crate::trec::{Base, DocId, Explanation, NumberId, ScoredDoc};
 
 /// The base that is added to the mean of a document's opinions, which is in [0, 1]. The two bases keep near-duplicates below all other re-ranked
 /// documents, and above documents that are not re-ranked.
@@ -71,17 +71,21 @@ pub(super) fn rerank(
         let mut explanation = explain(found.score, base, parts, recipe.combine);
         let trees = |set: FeatureSet| {
             let features = features.as_ref()?.get(at)?;
-            Some(set.committed().explain("trees", set.of(features)))
+            Some(set.committed().explain(set.of(features)))
         };
-        for part in &mut explanation.parts {
-            let of_part = match part.name.as_str() {
-                "quality" => Some(quality::explain(kind, text)),
-                "svr-quality" => Some(svr::Model::committed().explain(text)),
-                "trees-small" => trees(FeatureSet::Small),
-                "trees-medium" => trees(FeatureSet::Medium),
+        for (channel, _) in recipe.weights.iter() {
+            let id = NumberId::channel(channel.name());
+            let Some(part) = explanation.find_mut(&id) else {
+                continue;
+            };
+            let of_part = match channel {
+                Channel::Quality => Some(quality::explain(kind, text)),
+                Channel::SvrQuality => Some(svr::Model::committed().explain(text)),
+                Channel::TreesSmall => trees(FeatureSet::Small),
+                Channel::TreesMedium => trees(FeatureSet::Medium),
                 _ => None,
             };
-            part.parts.extend(of_part);
+            of_part.into_iter().for_each(|of| part.add_part(of));
         }
         explanation.add_cuts(cuts);
         explained.push((found.doc.clone(), explanation));
@@ -429,19 +433,21 @@ fn bases(
 
 fn explain(score: f64, base: f64, mut parts: Vec<Explanation>, combine: Combine) -> Explanation {
     if combine == Combine::Mean {
-        parts.insert(0, Explanation::leaf("base of re-ranked documents", base));
+        let of = if base < BASE {
+            Base::NearDuplicate
+        } else {
+            Base::Reranked
+        };
+        parts.insert(0, Explanation::new(NumberId::Base(of), base));
     }
     let how = match combine {
         Combine::Mean if base < BASE => "sum; the base of near-duplicates is 1 instead of 2",
         Combine::Mean | Combine::Sum => "sum",
         Combine::Product | Combine::Boost => "product",
     };
-    Explanation {
-        name: "score".into(),
-        value: score,
-        how: how.into(),
-        parts,
-    }
+    Explanation::new(NumberId::Score, score)
+        .with_how(how)
+        .with_parts(parts)
 }
 
 /// Scales the scores of documents that are not re-ranked to [0, 0.9].

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use image::{ImageFormat, RgbImage};
+use serde_json::json;
 
 use super::WIDE;
 use super::browser::{Page, file_url};
@@ -148,8 +149,8 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
     fs::write(
         &explain,
         explained.replace(
-            "\"relevance\"",
-            &serde_json::to_string(&format!("relevance{SCRIPT}")).unwrap(),
+            "\"name\":\"relevance\"",
+            &format!("\"name\":{}", json!(format!("relevance{SCRIPT}"))),
         ),
     )
     .unwrap();

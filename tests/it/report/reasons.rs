@@ -172,6 +172,52 @@ fn another_explanation_gives_another_sentence() {
     );
 }
 
+/// Removes the ids from explanations, as an earlier riposte would have written them.
+fn without_ids(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(object) => {
+            object.remove("id");
+            object
+                .values_mut()
+                .for_each(|of| *of = without_ids(of.take()));
+        }
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|of| *of = without_ids(of.take())),
+        _ => {}
+    }
+    value
+}
+
+#[test]
+fn explanations_of_an_earlier_riposte_are_shown_without_sentences() {
+    let fixture = Fixture::new();
+    let run = fixture.run("run", &[]);
+    let pages = || {
+        let report = fixture.inspect(&run, &[]);
+        ["index.html", "topic-1.html"].map(|name| fs::read_to_string(report.join(name)).unwrap())
+    };
+    let note = "of an earlier riposte";
+    let [index, topic] = pages();
+    assert!(!index.contains(note));
+    let rows = |page: &str| page.matches("<b>relevance</b>").count();
+    let reasons = |page: &str| page.matches("<p class=\"reason\">").count();
+    let (shown, said) = (rows(&topic), reasons(&topic));
+    assert!(shown > 0 && said > 0);
+
+    let file = run.join("explain.jsonl");
+    let explained = json_lines(&fs::read_to_string(&file).unwrap()).into_iter();
+    let lines: String = explained.map(|e| format!("{}\n", without_ids(e))).collect();
+    fs::write(&file, lines).unwrap();
+    let [index, topic] = pages();
+    assert!(index.contains(note), "{index}");
+    assert_eq!(rows(&topic), shown);
+    // only what a copy says does not follow from its numbers
+    let copies = topic.matches("Not listed: a copy of").count();
+    assert!(reasons(&topic) == copies && copies < said);
+    assert!(!topic.contains("class=\"gauges\"") && !topic.contains("class=\"lean\""));
+}
+
 #[test]
 fn runs_of_other_approaches_have_sentences_too() {
     let fixture = Fixture::new();
