@@ -1,11 +1,9 @@
 //! Runs, judgements and explanations: text files that the tasks' organisers, riposte or other systems write.
 
-use riposte::judge::Edition;
-use riposte::judge::verify::{
-    AnswerRules, ImageRules, TextRules, verify_answers, verify_images, verify_texts,
-};
+use riposte::judge::verify::{Rules, verify_for_tira};
+use riposte::trec::edition::EDITIONS;
 use riposte::trec::explained::{self, ExplainedImage, ExplainedText};
-use riposte::trec::{TextTask, qrels, run};
+use riposte::trec::{qrels, run};
 
 pub const RUN_WORDS: &[&[u8]] = &[
     b"51 PRO I0123456789abcdef 1 1.0 tag\n",
@@ -27,7 +25,7 @@ pub const RUN_WORDS: &[&[u8]] = &[
     br#"{"argument_id":"1-1","method":"retrieval","image_id":"I1","rank":1,"tag":"t"}"#,
 ];
 
-/// Reads a run in all formats, and verifies it by the rules of all tasks.
+/// Reads a run in all formats, and verifies it by the rules of all editions.
 pub fn runs(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (images, _) = run::read_images(&text);
@@ -35,18 +33,12 @@ pub fn runs(bytes: &[u8]) {
     let _ = run::write_images(&images);
     let (texts, _) = run::read_texts(&text);
     let _ = run::write_texts(&texts);
-    for edition in [Edition::Touche2022, Edition::Touche2023] {
-        let verdict = verify_images(bytes, &ImageRules::edition(edition));
+    for edition in &EDITIONS {
+        let verdict = verify_for_tira(bytes, &Rules::of(edition));
         assert!(!verdict.prototext().is_empty());
-        verify_images(bytes, &ImageRules::evaluator(edition));
+        verify_for_tira(bytes, &Rules::of_evaluator(edition));
     }
-    for (task, year) in [
-        (TextTask::Controversial, 2021),
-        (TextTask::Comparative, 2022),
-    ] {
-        verify_texts(bytes, &TextRules::edition(task, year));
-    }
-    verify_answers(bytes, &AnswerRules::default());
+    verify_for_tira(bytes, &Rules::of_any_collection());
 }
 
 pub const QRELS_WORDS: &[&[u8]] = &[

@@ -13,6 +13,7 @@ use crate::evidence::ocr::Script;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::task::metadata::Config;
 use crate::trec::TextTask;
+use crate::trec::edition::Edition;
 use crate::weights::Models;
 
 /// TIRA names the directories of the collection and of the run in these environment variables. Options override them.
@@ -104,7 +105,7 @@ pub(super) struct ImagesArgs {
     pub(super) topics: Option<PathBuf>,
     /// Year of the task, by default inferred from the topics. In 2022 and 2023, each question has 10 images for and 10 against it; each claim has
     /// one list, of 10 images in 2024 and of 5 in 2025
-    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2022..=2025))]
+    #[arg(long, value_name = "YEAR", value_parser = parse::year(Edition::all(None)))]
     pub(super) edition: Option<u32>,
     /// Rank only these images: a rerank.jsonl of TIREx (qid and docno). By default rerank.jsonl in the collection, if it exists
     #[arg(long, value_name = "FILE")]
@@ -417,8 +418,8 @@ pub(super) struct InspectArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) topics: Option<PathBuf>,
     /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
-    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
-    pub(super) edition: String,
+    #[arg(long, value_name = "YEAR", value_parser = parse::edition_with_stances(), default_value_t = Edition::first())]
+    pub(super) edition: &'static Edition,
     /// Evidence store of the images. By default the one that `riposte images` uses
     #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,

@@ -33,6 +33,7 @@ use crate::task::metadata::Config;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
 use crate::trec::debate::{self as sheets, DebateSheet};
+use crate::trec::edition::{ASSUMED, Edition};
 use crate::trec::explained::{self, ExplainedImage};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::{DocId, Stance, TextTask, objects};
@@ -225,7 +226,7 @@ impl Run<'_> {
             },
             output: self.dir.to_owned(),
             topics: Some(self.topics.clone()),
-            edition: Some(2022),
+            edition: Some(ASSUMED),
             candidates: None,
             parts: Vec::new(),
             approach: vec![args.approach.clone()],
@@ -298,7 +299,7 @@ impl Run<'_> {
             depth: None,
             task: Some(task),
             topics: Some(self.topics.clone()),
-            edition: "2022".to_owned(),
+            edition: Edition::first(),
             evidence: self.args.evidence.clone(),
             indexing: IndexingArgs {
                 // the answer must not contain the path of the report

@@ -1,5 +1,4 @@
-//! Differences between the years of the image task: the form of the lists, the default approach, the name of the run's file, and the images that
-//! can be listed.
+//! What an edition of the image task means for a run: its approaches, its topics, and the images that can be listed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,93 +10,39 @@ use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::task::approach::{Form, ImageApproach};
 use crate::trec::candidates::Candidates;
+use crate::trec::edition::Edition;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, escaped};
 
-/// A year of the image task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edition(u32);
+/// The edition of an image run: that of the year that the user has named, or the first one with topics of this kind.
+pub(super) fn edition_of(named: Option<u32>, topics: &[Topic]) -> &'static Edition {
+    let named = named.and_then(|year| Edition::find(None, year));
+    named.unwrap_or_else(|| Edition::of_topics(topics))
+}
 
-impl Edition {
-    /// The year that the user has named, or the year of the topics: claims with premises are of 2024, other claims of 2025, and questions of 2022
-    /// (2023 has the same rules).
-    pub fn of(named: Option<u32>, topics: &[Topic]) -> Edition {
-        let has_premise = |topic: &Topic| {
-            let argument = topic.argument.as_ref();
-            argument.is_some_and(|argument| argument.premise.is_some())
-        };
-        let inferred = || match topics {
-            [first, ..] if first.argument.is_none() => 2022,
-            _ if topics.iter().any(has_premise) => 2024,
-            _ => 2025,
-        };
-        Edition(named.unwrap_or_else(inferred))
+/// The approaches that the user has named, or the default approach of the edition.
+///
+/// # Errors
+/// An approach makes lists in the form of other editions.
+pub(super) fn approaches(
+    edition: &Edition,
+    named: Vec<ImageApproach>,
+) -> Result<Vec<ImageApproach>> {
+    let (form, default, theirs) = if edition.has_stances() {
+        let theirs = "one list for each claim, and this year needs lists for and against it";
+        (Form::Stances, "riposte", theirs)
+    } else {
+        let theirs = "lists for and against a claim, and this year needs a single list";
+        (Form::Claims, "riposte-claims", theirs)
+    };
+    if named.is_empty() {
+        return Ok(vec![ImageApproach::find(default)?]);
     }
-
-    pub fn year(self) -> u32 {
-        self.0
+    let other = named.iter().find(|approach| approach.form != form);
+    if let Some(ImageApproach { name, .. }) = other {
+        bail!("the approach {name} makes {theirs} (--edition {edition}): {default} makes these");
     }
-
-    /// The name of the year's collection.
-    pub fn collection(self) -> String {
-        format!("Touché {}, image retrieval for arguments", self.0)
-    }
-
-    pub fn form(self) -> Form {
-        match self.0 {
-            2024.. => Form::Claims,
-            _ => Form::Stances,
-        }
-    }
-
-    /// The number of images in the list of a claim.
-    pub fn claim_length(self) -> usize {
-        match self.0 {
-            2024 => 10,
-            _ => 5,
-        }
-    }
-
-    /// Whether a run contains rationales: why an image conveys a claim.
-    pub fn has_rationales(self) -> bool {
-        self.0 == 2024
-    }
-
-    /// The name of the run's file.
-    pub fn run_file(self) -> &'static str {
-        match self.form() {
-            Form::Stances => "run.txt",
-            Form::Claims => "results.jsonl",
-        }
-    }
-
-    /// The approaches that the user has named, or the default approach of the year.
-    ///
-    /// # Errors
-    /// An approach makes lists in the form of other years.
-    pub fn approaches(self, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
-        let (default, theirs) = match self.form() {
-            Form::Stances => (
-                "riposte",
-                "one list for each claim, and this year needs lists for and against it",
-            ),
-            Form::Claims => (
-                "riposte-claims",
-                "lists for and against a claim, and this year needs a single list",
-            ),
-        };
-        if named.is_empty() {
-            return Ok(vec![ImageApproach::find(default)?]);
-        }
-        let other = named.iter().find(|approach| approach.form != self.form());
-        if let Some(ImageApproach { name, .. }) = other {
-            bail!(
-                "the approach {name} makes {theirs} (--edition {}): {default} makes these",
-                self.0
-            );
-        }
-        Ok(named)
-    }
+    Ok(named)
 }
 
 /// The topics of a run, and the images that can be listed for each.

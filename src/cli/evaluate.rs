@@ -17,11 +17,10 @@ use super::{print, terminal};
 use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::{ImageEvaluation, counted_lines, evaluate_images};
 use crate::judge::graded::TextRun;
-use crate::judge::measure::{
-    ANSWER_DEFAULTS, GRADED_DEFAULTS, IMAGE_DEFAULTS, ImageMeasure, Measure, STANCE_DEFAULTS,
-};
-use crate::judge::verify::{ImageRules, verify_images};
-use crate::judge::{Edition, Values, stances::Confusion};
+use crate::judge::measure::{ImageMeasure, Measure};
+use crate::judge::verify::{Rules, verify};
+use crate::judge::{Values, stances::Confusion};
+use crate::trec::edition::Edition;
 use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::{DocId, LineError, Stance, TopicId, escaped, escaped_lines, run};
@@ -72,7 +71,7 @@ enum Detail {
 
 /// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
-    let edition = edition(&args.edition);
+    let edition = args.edition;
     let typed = Typed::read(args)?;
     let mut errors = 0;
     let mut judgements = Vec::new();
@@ -122,20 +121,11 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     Ok(u8::from(errors > 0 || runs_empty))
 }
 
-/// The edition of the image task in this year.
-pub(super) fn edition(year: &str) -> Edition {
-    if year == "2023" {
-        Edition::Touche2023
-    } else {
-        Edition::Touche2022
-    }
-}
-
 /// The output of the organisers' evaluator for the lines that it accepts.
 fn official_prototext(
     judgements: &[Judgements],
     runs: &[EvaluatedRun],
-    edition: Edition,
+    edition: &'static Edition,
 ) -> Result<String> {
     let ([judgements], [run]) = (judgements, runs) else {
         bail!("--prototext needs a single run and a single file of image judgements");
@@ -143,7 +133,7 @@ fn official_prototext(
     let Qrels::Images(qrels) = &judgements.qrels else {
         bail!("--prototext needs image judgements");
     };
-    let verdict = verify_images(&run.bytes, &ImageRules::evaluator(edition));
+    let verdict = verify(&run.bytes, &Rules::of_evaluator(edition));
     Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
 }
 
@@ -153,20 +143,12 @@ fn choose_measures(judgements: &mut [Judgements], chosen: &[TypedMeasure]) -> Re
         measure.check(judgements.iter().map(|j| &j.qrels))?;
     }
     for judgement in judgements {
-        if chosen.is_empty() {
-            let names = match &judgement.qrels {
-                Qrels::Graded(_) => GRADED_DEFAULTS,
-                Qrels::Images(_) => IMAGE_DEFAULTS,
-                Qrels::Stances(_) => STANCE_DEFAULTS,
-                Qrels::Answers(_) => ANSWER_DEFAULTS,
-            };
-            for name in names {
-                judgement.measures.push(name.parse()?);
-            }
+        judgement.measures = if chosen.is_empty() {
+            Measure::defaults(&judgement.qrels)?
         } else {
             let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
-            judgement.measures = fitting.collect();
-        }
+            fitting.collect()
+        };
     }
     Ok(())
 }
@@ -205,7 +187,7 @@ impl EvaluatedRun {
         run: &Path,
         name: String,
         judgements: &[Judgements],
-        edition: Edition,
+        edition: &'static Edition,
     ) -> Result<EvaluatedRun> {
         let (path, bytes) = read_run(run)?;
         let mut evaluated = EvaluatedRun {
@@ -323,10 +305,10 @@ fn left_out_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<Strin
     fn key(line: &ImageRunLine) -> (&TopicId, Stance, &DocId, u32) {
         (&line.topic, line.stance, &line.image, line.rank)
     }
-    let rules = ImageRules::edition(Edition::Touche2022)
+    let rules = Rules::of(Edition::first())
         .with_topics(images.iter().map(|line| line.topic.clone()))
-        .with_images(images.iter().map(|line| line.image.clone()));
-    let accepted = verify_images(bytes, &rules).accepted;
+        .with_documents(images.iter().map(|line| line.image.clone()));
+    let accepted = verify(bytes, &rules).accepted;
     // of lines that say the same, some can be accepted and others not
     let mut left_out: HashMap<_, isize> = HashMap::new();
     for line in counted_lines(images) {

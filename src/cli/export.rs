@@ -7,16 +7,17 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
 use super::args::{CacheArgs, INPUT, STORAGE};
-use super::evaluate::edition;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, read_judgements, read_run,
     say_broken_lines, write_atomically,
 };
+use super::parse;
 use super::print;
 use super::progress::{EventPrinter, StageProgress};
 use crate::evidence::store::{ExportProgress, ExportedTable};
 use crate::judge::plain::{NO_JUDGEMENT, PlainQrels, PlainRun};
 use crate::task::extraction::open_store_or_read;
+use crate::trec::edition::Edition;
 use crate::trec::qrels::{ImageQrels, Qrels};
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::{Stance, TopicId, escaped};
@@ -41,8 +42,8 @@ pub(super) struct ExportRunArgs {
     #[arg(long, value_name = "QRELS")]
     qrels: Option<String>,
     /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
-    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
-    edition: String,
+    #[arg(long, value_name = "YEAR", value_parser = parse::edition_with_stances(), default_value_t = Edition::first())]
+    edition: &'static Edition,
     /// Write the judgements of all topics, and not only of those in the run. Topics that the run leaves out then count as 0
     #[arg(long, requires = "qrels")]
     all_judged: bool,
@@ -108,7 +109,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
             bail!("{argument} has no judgements of images (topic ONTOPIC|PRO|CON image grade)");
         };
         let topics = topics(&lines, qrels, args.all_judged);
-        let plain = PlainQrels::new(&topics, qrels, edition(&args.edition));
+        let plain = PlainQrels::new(&topics, qrels, args.edition);
         note_unjudged(&plain.unjudged);
         for (name, text) in QRELS.into_iter().zip(plain.files) {
             let described = format!("{} queries", 2 * topics.len());

@@ -11,6 +11,7 @@ use super::terminal;
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
 use crate::task::cache;
+use crate::trec::edition::{EDITIONS, Edition};
 use crate::trec::qrels::{self, GradedQrels, Qrels};
 use crate::trec::topic::Topic;
 use crate::trec::{LineError, escaped};
@@ -21,24 +22,19 @@ pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Number of broken lines of a file that are printed. A run of another task has hundreds.
 const PRINTED_LINES: usize = 10;
 
-/// The names of a collection's own file of topics, in the order in which they are tried: those of the lab, then those of TIREx and BEIR.
-const TOPICS: [&str; 5] = [
-    "topics.xml",
-    "arguments.xml",
-    "queries.jsonl",
-    "queries.jsonl.gz",
-    "queries.xml",
-];
+/// The names of the files of topics of TIREx and BEIR, in the order in which they are tried.
+const QUERIES: [&str; 3] = ["queries.jsonl", "queries.jsonl.gz", "queries.xml"];
 
-/// The collection's own file of topics, if it has one.
+/// The collection's own file of topics, if it has one: that of an edition of the lab or, without one, of TIREx or BEIR.
 pub(super) fn own_topics(collection: &Path) -> Option<PathBuf> {
-    let mut files = TOPICS.iter().map(|name| collection.join(name));
+    let names = EDITIONS.iter().map(|edition| edition.file).chain(QUERIES);
+    let mut files = names.map(|name| collection.join(name));
     files.find(|file| file.exists())
 }
 
 /// Reads the topics in `file`, or those of the collection ([`own_topics`]). Prints broken topics.
 pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
-    let own = || own_topics(collection).unwrap_or_else(|| collection.join(TOPICS[0]));
+    let own = || own_topics(collection).unwrap_or_else(|| collection.join(Edition::first().file));
     let path = file.map_or_else(own, Path::to_owned);
     let mut read = collection::read_topics_with_faults(&path)?;
     for fault in read.faults.iter().take(PRINTED_LINES) {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
-use super::edition::{Asked, Edition};
+use super::edition::{Asked, approaches, edition_of};
 use super::files::{evidence_store, write_atomically};
 use super::metadata;
 use super::probe;
@@ -29,7 +29,7 @@ use crate::evidence::ocr::{self, backend};
 use crate::evidence::picture;
 use crate::evidence::store::Merged;
 use crate::index::corpus::Effort;
-use crate::task::approach::{Form, ImageApproach};
+use crate::task::approach::ImageApproach;
 use crate::task::arguments::ArgumentSource;
 use crate::task::debate;
 use crate::task::extraction::{self, Extraction, ExtractionOptions, extent};
@@ -40,6 +40,7 @@ use crate::task::models;
 use crate::task::shards::{self, PartOfImages, Unpacked};
 use crate::task::stream::{self, StreamRequest};
 use crate::task::text_run::ensure_documents;
+use crate::trec::edition::Edition;
 use crate::trec::run::{self, AnswerLine, ImageRunLine};
 use crate::trec::{FaultKind, debate as sheets, escaped, explained};
 use crate::weights::Role;
@@ -67,16 +68,19 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         "--arguments, --candidates and --limit need the whole collection, and this is a part of one"
     );
     let mut asked = Asked::read(args)?;
-    let edition = Edition::of(args.edition, &asked.topics);
-    let found = edition.approaches(named)?;
-    ensure!(
-        !args.overlap || edition.form() == Form::Stances,
-        "--overlap is for lists for and against a claim (--edition 2022 or 2023)"
-    );
-    ensure!(
-        args.debate.is_none() || edition.form() == Form::Stances,
-        "--debate is for lists for and against a claim (--edition 2022 or 2023)"
-    );
+    let edition = edition_of(args.edition, &asked.topics);
+    let found = approaches(edition, named)?;
+    let of_stances = [
+        ("--overlap", args.overlap),
+        ("--debate", args.debate.is_some()),
+    ];
+    for (option, is_given) in of_stances {
+        ensure!(
+            !is_given || edition.has_stances(),
+            "{option} is for lists for and against a claim (--edition {})",
+            Edition::years_with_stances()
+        );
+    }
     let names: Vec<&str> = found.iter().map(|approach| &*approach.name).collect();
     let places = run_places(&args.output, &names, args.tag.as_deref())?;
     let read: Vec<&Path> = [&args.topics, &args.candidates]
@@ -107,7 +111,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             approach,
             parts: topic_parts(&args.parts),
             overlap: args.overlap,
-            claim_length: edition.claim_length(),
+            claim_length: edition.length as usize,
             candidates: candidates.clone(),
         })
         .collect();
@@ -158,9 +162,10 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         if run.ranking.lines.is_empty() {
             say!("note: no image is relevant to a topic: the run is empty");
         }
-        let written = match edition.form() {
-            Form::Stances => run::write_images(&run.ranking.lines)?,
-            Form::Claims => run::write_answers(&answers(&run.ranking, edition))?,
+        let written = if edition.has_stances() {
+            run::write_images(&run.ranking.lines)?
+        } else {
+            run::write_answers(&answers(&run.ranking, edition))?
         };
         write_atomically(file, written.as_bytes())?;
         if let Some(config) = &config {
@@ -197,13 +202,13 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
 }
 
 /// The parts of a run's metadata that are known before it is made.
-fn describe<'a>(args: &ImagesArgs, settings: &'a Settings, edition: Edition) -> Description<'a> {
+fn describe<'a>(args: &ImagesArgs, settings: &'a Settings, edition: &Edition) -> Description<'a> {
     let approach = &settings.approach;
     Description {
         tag: &settings.tag,
         task: "image retrieval for arguments".to_owned(),
-        year: Some(edition.year()),
-        test_collection: edition.collection(),
+        year: Some(edition.year),
+        test_collection: format!("Touché {edition}, image retrieval for arguments"),
         parts: args.parts.clone(),
         approach: &approach.name,
         source: &approach.source,
@@ -218,12 +223,12 @@ fn describe<'a>(args: &ImagesArgs, settings: &'a Settings, edition: Edition) -> 
 }
 
 /// The lines of a run of claims.
-fn answers(ranking: &ImageRanking, edition: Edition) -> Vec<AnswerLine> {
+fn answers(ranking: &ImageRanking, edition: &Edition) -> Vec<AnswerLine> {
     let answer = |line: &ImageRunLine| {
         let key = (line.topic.clone(), line.image.clone());
         let rationale = ranking.rationales.get(&key);
         AnswerLine {
-            rationale: rationale.filter(|_| edition.has_rationales()).cloned(),
+            rationale: rationale.filter(|_| edition.has_premises()).cloned(),
             argument: key.0,
             image: key.1,
             rank: line.rank,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 
 use super::args::InspectArgs;
-use super::evaluate::{edition, run_names};
+use super::evaluate::run_names;
 use super::files::{
     check_distinct, check_writable, decode, evidence_store, named_run, read_judgements, read_run,
     read_topics, say_broken_lines, write_atomically,
@@ -329,7 +329,7 @@ fn inspect_images(args: &InspectArgs) -> Result<u8> {
         inputs.notes.push(WITHOUT_IDS.to_owned());
     }
     let (qrels, qrels_errors) = image_qrels(&args.qrels)?;
-    let edition = edition(&args.edition);
+    let edition = args.edition;
     let collection = ImageCollection::open(&args.input)?;
     let store = open_evidence(args, &mut inputs.notes)?;
     let is_of_run = |sheets: &[DebateSheet]| sheets::are_of_images(sheets, &inputs.lines);

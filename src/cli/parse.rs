@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 
 use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::task::recipe;
+use crate::trec::edition::{self, Edition};
 use crate::trec::escape::unfit_field;
 
 pub(super) fn channel(word: &str) -> Result<Channel> {
@@ -15,6 +17,23 @@ pub(super) fn channel(word: &str) -> Result<Channel> {
         let meant = recipe::nearest(word, &known);
         let meant = meant.map_or(String::new(), |name| format!("did you mean {name}? "));
         format!("{meant}The channels are {}", known.join(", "))
+    })
+}
+
+/// A year from the first to the last of some editions.
+pub(super) fn year(editions: impl Iterator<Item = &'static Edition>) -> RangedI64ValueParser<u32> {
+    let years = edition::years(editions);
+    let [first, last] = [years.first(), years.last()].map(|year| year.copied().unwrap_or(0));
+    clap::value_parser!(u32).range(i64::from(first)..=i64::from(last))
+}
+
+/// An edition of the image task with lists for and against each topic, by its year.
+pub(super) fn edition_with_stances() -> impl TypedValueParser<Value = &'static Edition> {
+    let editions = || Edition::all(None).filter(|edition| edition.has_stances());
+    let years: Vec<String> = editions().map(Edition::to_string).collect();
+    PossibleValuesParser::new(years).try_map(move |year| {
+        let found = editions().find(|edition| edition.to_string() == year);
+        found.context("there is no such edition")
     })
 }
 

@@ -17,6 +17,7 @@ use crate::evidence::Channel;
 use crate::task::approach::ImageApproach;
 use crate::task::text_approach::TextApproach;
 use crate::trec::TextTask;
+use crate::trec::edition::{self, EDITIONS, Edition};
 use crate::weights::{Models, Role};
 
 #[derive(Args)]
@@ -99,7 +100,7 @@ impl Words {
             let of_role = self.models.iter().filter(move |model| model.1 == role);
             of_role.map(|model| model.0.clone()).collect()
         };
-        let years = |first: u32| (first..=2025).map(|year| year.to_string()).collect();
+        let years = |years: BTreeSet<u32>| years.iter().map(u32::to_string).collect();
         match (command, arg) {
             ("images", "approach") => self.images.clone(),
             ("ask", "approach") => unique(texts().into_iter().flatten().chain(&self.images)),
@@ -116,8 +117,8 @@ impl Words {
             (_, "ocr") => models(Role::Ocr),
             (_, "clip") => models(Role::Clip),
             (_, "require") => Channel::ALL.iter().map(|c| c.word().to_owned()).collect(),
-            ("images", "edition") => years(2022),
-            ("verify", "edition") => years(2020),
+            ("images", "edition") => years(edition::years(Edition::all(None))),
+            ("verify", "edition") => years(edition::years(EDITIONS.iter())),
             _ => Vec::new(),
         }
     }

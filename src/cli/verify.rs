@@ -12,19 +12,16 @@ use super::files::{
     MAX_RUN_BYTES, check_distinct, check_writable, decode, named_run, own_topics, read_run,
     read_topics,
 };
-use super::{print, task_of_run, terminal};
+use super::{parse, print, task_of_run, terminal};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
-use crate::judge::Edition;
-use crate::judge::verify::{
-    AnswerRules, Finding, ImageRules, Kind, Rule, Severity, TextRules, is_valid, refused_by_tira,
-    verify_answers, verify_images, verify_texts,
-};
+use crate::judge::verify::{Finding, Kind, Rule, Rules, Severity, is_valid, verify_for_tira};
 use crate::task::metadata::{self, Described};
 use crate::task::text_indexes::document_ids;
+use crate::trec::edition::{self, ASSUMED, EDITIONS, Edition};
 use crate::trec::run;
-use crate::trec::{DocId, TextTask, TopicId, escaped};
+use crate::trec::{DocId, TopicId, escaped};
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;
@@ -38,7 +35,7 @@ pub(super) struct VerifyArgs {
     #[arg(long, value_enum)]
     task: Option<Task>,
     /// Year of the lab whose topics and ids are expected. By default inferred from the lines of each run; `rank` has no editions
-    #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(u32).range(2020..=2025))]
+    #[arg(long, value_name = "YEAR", value_parser = parse::year(EDITIONS.iter()))]
     edition: Option<u32>,
     /// Collection whose topics and ids are expected, instead of those of the lab
     #[arg(short, long = "input", value_name = "DIR")]
@@ -64,7 +61,7 @@ pub(super) struct VerifyArgs {
 pub fn verify(args: &VerifyArgs) -> Result<u8> {
     ensure!(
         args.prototext.is_none() || args.runs.len() == 1,
-        "--prototext needs a single image run of 2022 or 2023"
+        prototext_needs()
     );
     if let Some(file) = &args.prototext {
         check_writable(file)?;
@@ -89,41 +86,20 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             (None, Some(input)) => task_of_run(None, input, &bytes)?,
             (None, None) => kind.task.map_or(Task::Images, Task::from),
         };
-        // what the lines say of the year holds for their own task
-        let inferred = if task.text() == kind.task {
-            kind.edition
-        } else {
-            2022
-        };
-        let edition = args.edition.unwrap_or(inferred);
+        let edition = edition_of(args.edition, task, kind)?;
         if made_for != Some((task, edition)) {
             let topics = expected_topics.ids.clone();
-            rules = Some(Rules::of(task, edition, topics, expected_ids(args, task)?)?);
+            rules = Some(rules_of(edition, topics, expected_ids(args, task)?));
             made_for = Some((task, edition));
         }
         let rules = rules.as_ref().context("there are no rules")?;
-        let mut findings = match rules {
-            Rules::Images(rules) => {
-                let verdict = verify_images(&bytes, rules);
-                if let Some(file) = &args.prototext {
-                    std::fs::write(file, verdict.prototext())
-                        .with_context(|| format!("cannot write {}", file.display()))?;
-                }
-                verdict.findings
-            }
-            _ if args.prototext.is_some() => {
-                bail!("--prototext needs a single image run of 2022 or 2023")
-            }
-            Rules::Texts(rules) => verify_texts(&bytes, rules),
-            Rules::Answers(rules) => verify_answers(&bytes, rules),
-        };
-        if !matches!(rules, Rules::Answers(_)) {
-            let errors = findings.iter().filter(|f| f.severity == Severity::Error);
-            let wrong: HashSet<u64> = errors.filter_map(|f| f.line).collect();
-            // TIRA's findings on lines that break the rules of the task are left out
-            let refused = refused_by_tira(&bytes).into_iter();
-            findings.extend(refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line))));
+        let verdict = verify_for_tira(&bytes, rules);
+        if let Some(file) = &args.prototext {
+            ensure!(edition.is_some_and(Edition::has_stances), prototext_needs());
+            std::fs::write(file, verdict.prototext())
+                .with_context(|| format!("cannot write {}", file.display()))?;
         }
+        let mut findings = verdict.findings;
         findings.extend(findings_of_metadata(&path, &bytes, args.verbose));
         all_valid &= is_valid(&findings);
         if args.json {
@@ -131,10 +107,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
             continue;
         }
         if args.task.is_none() && args.input.is_none() {
-            let year = match task {
-                Task::Rank => String::new(),
-                _ => format!(" of {edition}"),
-            };
+            let year = edition.map_or(String::new(), |edition| format!(" of {edition}"));
             say!(
                 "note: {} is checked as a run for `{}`{year}, by the form of its lines (--task and --edition choose others; -i DIR expects the topics and ids of a collection)",
                 escaped(&path.to_string_lossy()),
@@ -253,64 +226,54 @@ fn to_json(path: &Path, task: Task, findings: &[Finding]) -> Value {
     })
 }
 
-/// The rules that runs must follow.
-enum Rules {
-    Images(ImageRules),
-    Texts(TextRules),
-    Answers(AnswerRules),
+/// The edition of a run: the one that the user has named, or what the run's lines say if they are for this task. [`Task::Rank`] has none.
+///
+/// # Errors
+/// The task had no edition in the named year.
+fn edition_of(named: Option<u32>, task: Task, kind: Kind) -> Result<Option<&'static Edition>> {
+    let text = task.text();
+    let years = edition::years(Edition::all(text));
+    let (Some(first), Some(last)) = (years.first(), years.last()) else {
+        return Ok(None);
+    };
+    let Some(year) = named else {
+        let of_lines = kind.edition.filter(|edition| edition.task == text);
+        return Ok(of_lines.or(Edition::find(text, ASSUMED)));
+    };
+    let found = Edition::find(text, year);
+    if found.is_none() && text.is_none() {
+        bail!("there was no image task in {year}, only in {first} to {last}");
+    }
+    let before: Vec<String> = years.range(..last).map(u32::to_string).collect();
+    ensure!(
+        found.is_some(),
+        "there were text tasks in {} and {last}, not in {year}",
+        before.join(", ")
+    );
+    Ok(found)
 }
 
-impl Rules {
-    fn of(
-        task: Task,
-        edition: u32,
-        topics: Option<Vec<TopicId>>,
-        ids: Option<HashSet<DocId>>,
-    ) -> Result<Rules> {
-        Ok(match (task.text(), edition) {
-            (None, 2022 | 2023) => {
-                let mut rules = ImageRules::edition(if edition == 2023 {
-                    Edition::Touche2023
-                } else {
-                    Edition::Touche2022
-                });
-                if let Some(topics) = topics {
-                    rules = rules.with_topics(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_images(ids);
-                }
-                Rules::Images(rules)
-            }
-            (None, year @ (2024 | 2025)) => {
-                let mut rules = match year {
-                    2024 => AnswerRules::of_2024(),
-                    _ => AnswerRules::of_2025(),
-                };
-                if let Some(topics) = topics {
-                    rules = rules.with_arguments(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_images(ids);
-                }
-                Rules::Answers(rules)
-            }
-            (Some(task), 2020..=2022) | (Some(task @ TextTask::Rank), _) => {
-                let mut rules = TextRules::edition(task, edition);
-                if let Some(topics) = topics {
-                    rules = rules.with_topics(topics);
-                }
-                if let Some(ids) = ids {
-                    rules = rules.with_docs(ids);
-                }
-                Rules::Texts(rules)
-            }
-            (None, year) => {
-                bail!("there was no image task in {year}, only in 2022 to 2025")
-            }
-            (Some(_), year) => bail!("there were text tasks in 2020, 2021 and 2022, not in {year}"),
-        })
+/// The rules of an edition or, without one, those for runs of any collection.
+fn rules_of(
+    edition: Option<&'static Edition>,
+    topics: Option<Vec<TopicId>>,
+    ids: Option<HashSet<DocId>>,
+) -> Rules {
+    let mut rules = edition.map_or_else(Rules::of_any_collection, Rules::of);
+    if let Some(topics) = topics {
+        rules = rules.with_topics(topics);
     }
+    if let Some(ids) = ids {
+        rules = rules.with_documents(ids);
+    }
+    rules
+}
+
+fn prototext_needs() -> String {
+    format!(
+        "--prototext needs a single image run of {}",
+        Edition::years_with_stances()
+    )
 }
 
 /// The topics that `--topics` or `--input` names.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Edition;
+use crate::trec::edition::Edition;
 use crate::trec::qrels::ImageGrades;
 use crate::trec::{DocId, Stance};
 
@@ -10,7 +10,7 @@ use crate::trec::{DocId, Stance};
 pub(super) const DEPTH: usize = 10;
 
 /// Whether an image with these grades is on topic, argumentative and on stance, in a list of this stance.
-pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: Edition) -> [bool; 3] {
+pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: &Edition) -> [bool; 3] {
     let on_topic = edition.counts(grades.on_topic);
     let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
     let on_stance = edition.counts(grades.stance(stance));
@@ -34,7 +34,7 @@ impl Attainable {
     /// The largest numbers that lists can reach with these judgements of a topic. `overlap` says whether an image may be in both lists.
     pub(super) fn of(
         grades: &BTreeMap<DocId, ImageGrades>,
-        edition: Edition,
+        edition: &Edition,
         overlap: bool,
     ) -> Attainable {
         let [mut on_topic, mut argumentative] = [0; 2];
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn few_relevant_images_limit_what_can_be_reached() {
-        let of = |counts, overlap| Attainable::of(&judged(counts), Edition::Touche2022, overlap);
+        let of = |counts, overlap| Attainable::of(&judged(counts), Edition::first(), overlap);
         // eleven images for twenty places
         let few = of([2, 4, 5, 0], false);
         assert_eq!((few.pro, few.con), ([10, 9, 4], [10, 9, 5]));

@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::attainable::{Attainable, DEPTH, relevance};
 use super::measure::{ImageMeasure, ImageQuestion};
-use super::{Aggregation, Edition, Values};
+use super::{Aggregation, Values};
+use crate::trec::edition::Edition;
 use crate::trec::qrels::ImageQrels;
 use crate::trec::run::ImageRunLine;
 use crate::trec::{Stance, TopicId};
@@ -103,7 +104,7 @@ pub fn counted_lines(run: &[ImageRunLine]) -> impl Iterator<Item = &ImageRunLine
 pub fn evaluate_images(
     run: &[ImageRunLine],
     qrels: &ImageQrels,
-    edition: Edition,
+    edition: &Edition,
 ) -> ImageEvaluation {
     let mut topics: BTreeMap<TopicId, TopicHits> = BTreeMap::new();
     for topic in qrels.keys() {

@@ -2,19 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::measure::{GradedKind, GradedMeasure, OrganisersNdcg};
+use super::measure::{GradedKind, GradedMeasure};
 use super::{Aggregation, Values};
+use crate::trec::edition::{Ndcg, Unjudged};
 use crate::trec::qrels::GradedQrels;
 use crate::trec::run::TextRunLine;
 use crate::trec::{DocId, TopicId};
-
-/// The arguments that the evaluation of 2025 leaves out (`IDS_TO_EXCLUDE` in its script).
-const EXCLUDED_2025: [&str; 13] = [
-    "2-3", "4-1", "4-2", "4-3", "4-4", "8-3", "9-4", "13-3", "17-4", "21-6", "27-1", "27-3", "27-5",
-];
-
-/// The number of results that the evaluation of 2025 reads, whatever the cutoff.
-const DEPTH_2025: usize = 5;
 
 /// A text run, with the results of each topic in the orders that evaluators use.
 pub struct TextRun<'a> {
@@ -69,17 +62,24 @@ impl<'a> TextRun<'a> {
     /// The value of a measure for each topic that it counts, and their mean.
     ///
     /// All judged topics count; one that the run leaves out counts as 0. The organisers' measures leave out the topics that their
-    /// scripts leave out ([`OrganisersNdcg`]).
+    /// scripts leave out ([`Ndcg`]).
     pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
         let mut topics = BTreeMap::new();
         for (topic, grades) in qrels {
             let results = self.topics.get(topic);
             let value = match measure.kind {
-                GradedKind::NdcgOrganisers(year) => {
-                    let cutoff = measure.cutoff.unwrap_or(DEPTH_2025);
-                    results.and_then(|results| match year {
-                        OrganisersNdcg::Touche2021 => ndcg_2021(results, grades, cutoff),
-                        OrganisersNdcg::Touche2025 => ndcg_2025(topic, results, grades, cutoff),
+                GradedKind::NdcgOrganisers(script)
+                    if script.excluded.contains(&topic.0.as_str()) =>
+                {
+                    None
+                }
+                GradedKind::NdcgOrganisers(Ndcg {
+                    unjudged, depth, ..
+                }) => {
+                    let cutoff = measure.cutoff.unwrap_or(*depth).min(*depth);
+                    results.and_then(|results| match unjudged {
+                        Unjudged::Removed => ndcg_of_judged(results, grades, cutoff),
+                        Unjudged::GainNothing => Some(ndcg_by_rank(results, grades, cutoff)),
                     })
                 }
                 _ => {
@@ -168,8 +168,12 @@ fn ideal_gains(grades: &HashMap<DocId, f64>, gain: impl Fn(f64) -> f64) -> Vec<f
     gains
 }
 
-/// nDCG as the script of 2020 to 2022 computes it; `None` if it leaves the topic out.
-fn ndcg_2021(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize) -> Option<f64> {
+/// nDCG as the script with [`Unjudged::Removed`] computes it; `None` if it leaves the topic out.
+fn ndcg_of_judged(
+    results: &TopicResults,
+    grades: &HashMap<DocId, f64>,
+    cutoff: usize,
+) -> Option<f64> {
     // the script replaces -2, and only -2, by 0, and truncates grades to whole numbers
     let gain = |grade: f64| if grade == -2.0 { 0.0 } else { grade.trunc() };
     let judged: Vec<f64> = results
@@ -183,19 +187,10 @@ fn ndcg_2021(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize
     (!judged.is_empty() && ideal != 0.0).then(|| dcg(judged.into_iter()) / ideal)
 }
 
-/// nDCG as the script of 2025 computes it; `None` if it excludes the argument.
-fn ndcg_2025(
-    argument: &TopicId,
-    results: &TopicResults,
-    grades: &HashMap<DocId, f64>,
-    cutoff: usize,
-) -> Option<f64> {
-    if EXCLUDED_2025.contains(&argument.0.as_str()) {
-        return None;
-    }
-    let cutoff = cutoff.min(DEPTH_2025);
+/// nDCG as the script with [`Unjudged::GainNothing`] computes it.
+fn ndcg_by_rank(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize) -> f64 {
     let found = results.by_rank.iter().take(cutoff);
     let gained = dcg(found.map(|line| grades.get(&line.doc).copied().unwrap_or(0.0)));
     let ideal = dcg(ideal_gains(grades, |grade| grade).into_iter().take(cutoff));
-    Some(if ideal > 0.0 { gained / ideal } else { 0.0 })
+    if ideal > 0.0 { gained / ideal } else { 0.0 }
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::trec::edition::{EDITIONS, Ndcg};
+use crate::trec::qrels::Qrels;
 use crate::trec::{ObjectStance, Stance};
 
 /// A measure of a run.
@@ -59,19 +61,8 @@ pub enum GradedKind {
     Ndcg,
     /// nDCG with a gain of 2^grade - 1.
     NdcgExponential,
-    /// nDCG as the organisers' script of that year computes it.
-    NdcgOrganisers(OrganisersNdcg),
-}
-
-/// The organisers' scripts that compute nDCG.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrganisersNdcg {
-    /// `evaluate.py` of 2020 to 2022, Tasks 1 and 2: results in the order of the rank column, cut off first, and unjudged documents
-    /// removed afterwards. Grade -2 gains 0. A topic is left out of the mean if no judged document is listed or the ideal gain is 0.
-    Touche2021,
-    /// `eval_file.py` of 2025, images for arguments: the first five results by rank. Arguments that the run leaves out or the
-    /// organisers exclude do not count.
-    Touche2025,
+    /// nDCG as a script of the organisers computes it.
+    NdcgOrganisers(&'static Ndcg),
 }
 
 /// What an [`ImageMeasure`] asks of an image.
@@ -138,36 +129,6 @@ pub(crate) type Levels<'a> = &'a [(String, f64)];
 /// The names that Touché gives to grades.
 pub(crate) const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
-/// The default measures for graded judgements.
-pub(crate) const GRADED_DEFAULTS: &[&str] = &[
-    "nDCG(touche=2021)@5",
-    "nDCG@5",
-    "P@5",
-    "AP",
-    "RR",
-    "R@1000",
-    "Judged@5",
-];
-/// The default measures for judgements of images.
-pub(crate) const IMAGE_DEFAULTS: &[&str] = &[
-    "topicRelevanceP@10",
-    "argumentativenessP@10",
-    "stanceRelevanceP@10",
-    "topicRelevanceP(topics=judged)@10",
-    "argumentativenessP(topics=judged)@10",
-    "stanceRelevanceP(topics=judged)@10",
-];
-/// The default measures for judgements of stances.
-pub(crate) const STANCE_DEFAULTS: &[&str] = &["StanceF1", "StanceF1@5"];
-/// The default measures for the answers of 2025.
-pub(crate) const ANSWER_DEFAULTS: &[&str] = &[
-    "nDCG(touche=2025)@1",
-    "nDCG(touche=2025)@3",
-    "nDCG(touche=2025)@5",
-    "nDCG@5",
-    "Judged@5",
-];
-
 /// A measure's name, split into its parts: `Name(key=value,…)@cutoff`.
 struct ParsedName<'a> {
     name: &'a str,
@@ -224,6 +185,29 @@ impl<'a> ParsedName<'a> {
 }
 
 impl Measure {
+    /// The measures that are computed from judgements if no others are asked for: those of the first edition that has judgements of this kind.
+    pub fn defaults(qrels: &Qrels) -> Result<Vec<Measure>> {
+        let of_images = matches!(qrels, Qrels::Images(_) | Qrels::Answers(_));
+        for edition in EDITIONS.iter().filter(|of| of.task.is_none() == of_images) {
+            let measures = edition.measures.iter().map(|name| name.parse());
+            let mut measures = measures.collect::<Result<Vec<Measure>>>()?;
+            measures.retain(|measure| measure.fits(qrels));
+            if !measures.is_empty() {
+                return Ok(measures);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Whether the measure can be computed from judgements of this kind.
+    pub fn fits(&self, qrels: &Qrels) -> bool {
+        match qrels {
+            Qrels::Images(_) => matches!(self, Measure::Image(_)),
+            Qrels::Graded(_) | Qrels::Answers(_) => matches!(self, Measure::Graded(_)),
+            Qrels::Stances(_) => matches!(self, Measure::Stance(_)),
+        }
+    }
+
     /// The measure with this name. Errors: an unknown name or parameter, a cutoff that is missing or not supported, a level that is not
     /// in `levels`.
     pub fn parse(text: &str, levels: Levels) -> Result<Measure> {
@@ -260,13 +244,12 @@ impl Measure {
             "nDCG" | "NDCG" => match (parts.take("touche"), parts.take("dcg")) {
                 (None, None | Some("log2")) => K::Ndcg,
                 (None, Some("exp-log2")) => K::NdcgExponential,
-                (Some("2020" | "2021" | "2022"), None) => {
-                    K::NdcgOrganisers(OrganisersNdcg::Touche2021)
-                }
-                (Some("2025"), None) => K::NdcgOrganisers(OrganisersNdcg::Touche2025),
                 (Some(_), Some(_)) => bail!("touche and dcg cannot be combined"),
                 (None, Some(dcg)) => bail!("dcg={dcg}: log2 or exp-log2"),
-                (Some(year), None) => bail!("touche={year}: 2021 (also for 2020, 2022) or 2025"),
+                (Some(year), None) => match Ndcg::of_year(year) {
+                    Some(script) => K::NdcgOrganisers(script),
+                    None => bail!("touche={year}: {}", Ndcg::known()),
+                },
             },
             _ => bail!(
                 "known are P, R, AP, RR, Rprec, Success, nDCG, Judged; for images topicRelevanceP, \
@@ -404,11 +387,8 @@ impl GradedMeasure {
                 parameters.push("dcg='exp-log2'".to_owned());
                 "nDCG"
             }
-            K::NdcgOrganisers(year) => {
-                parameters.push(match year {
-                    OrganisersNdcg::Touche2021 => "touche=2021".to_owned(),
-                    OrganisersNdcg::Touche2025 => "touche=2025".to_owned(),
-                });
+            K::NdcgOrganisers(script) => {
+                parameters.push(format!("touche={}", script.year));
                 "nDCG"
             }
         };

@@ -15,25 +15,6 @@ use crate::trec::TopicId;
 use measure::StanceMeasure;
 use stances::Confusion;
 
-/// A year of the image task that has judgements by topic and stance. Rules and grades differ slightly between the years.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edition {
-    /// The topics have the numbers 1 to 50, and image ids have 16 hexadecimal digits. Grade 1 means yes.
-    Touche2022,
-    /// Topics 51 to 100, image ids of 24 hexadecimal digits (16 in the published sample). Each grade from 1 on means yes.
-    Touche2023,
-}
-
-impl Edition {
-    /// Whether a grade means yes. An image that was not judged does not count.
-    pub fn counts(self, grade: Option<i32>) -> bool {
-        grade.is_some_and(|grade| match self {
-            Edition::Touche2022 => grade == 1,
-            Edition::Touche2023 => grade >= 1,
-        })
-    }
-}
-
 /// The values of a measure for a run: one for each topic, and one for all topics together.
 #[derive(Clone, Debug)]
 pub struct Values {

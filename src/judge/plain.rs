@@ -7,9 +7,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use super::Edition;
 use super::attainable::relevance;
 use super::evaluate::lists;
+use crate::trec::edition::Edition;
 use crate::trec::qrels::ImageQrels;
 use crate::trec::run::{ImageRunLine, TextRunLine, read_back};
 use crate::trec::{Stance, TopicId};
@@ -91,7 +91,7 @@ pub struct PlainQrels {
 
 impl PlainQrels {
     /// The judgements of these topics, for both lists of each.
-    pub fn new(topics: &BTreeSet<&TopicId>, qrels: &ImageQrels, edition: Edition) -> PlainQrels {
+    pub fn new(topics: &BTreeSet<&TopicId>, qrels: &ImageQrels, edition: &Edition) -> PlainQrels {
         let mut files = [const { String::new() }; 3];
         let mut unjudged = Vec::new();
         for &topic in topics {

@@ -18,11 +18,11 @@ use crate::collection::images::ImageCollection;
 use crate::evidence::Channel;
 use crate::evidence::picture::hamming;
 use crate::evidence::store::{EvidenceFields, Store};
-use crate::judge::Edition;
 use crate::judge::evaluate::ImageEvaluation;
 use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 use crate::trec::debate::DebateSheet;
+use crate::trec::edition::Edition;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
@@ -55,7 +55,7 @@ pub struct Sources<'a> {
 #[derive(Clone, Copy)]
 pub struct Judgements<'a> {
     pub qrels: &'a ImageQrels,
-    pub edition: Edition,
+    pub edition: &'static Edition,
     pub evaluation: &'a ImageEvaluation,
 }
 

@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod debate;
+pub mod edition;
 pub mod escape;
 pub mod explained;
 pub mod explanation;

@@ -1,6 +1,6 @@
 //! Judgements of documents (qrels).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -261,12 +261,37 @@ fn combined(a: u8, b: u8) -> u8 {
     (a + b).div_ceil(2)
 }
 
-/// Reads the judgements of 2025, as JSON lines or as one array. If there are two assessors, their grades are combined by the
-/// organisers' table, and pairs that only one of them judged are left out. More than two assessors are an error: the table says
-/// nothing about them.
-fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
-    let mut by_assessor: BTreeMap<String, BTreeMap<(String, String), u8>> = BTreeMap::new();
-    let mut take = |record: AnswerRecord| -> Result<()> {
+impl AnswerRecord {
+    fn grade(&self) -> Result<u8> {
+        match (self.aspects.as_slice(), &self.answer) {
+            ([one], None) => one.answer.grade(),
+            ([one, two], None) => Ok(combined(one.answer.grade()?, two.answer.grade()?)),
+            ([], Some(answer)) => answer.grade(),
+            (aspects, answer) => bail!(
+                "{} aspects and {} answer, must be two aspects or one answer",
+                aspects.len(),
+                if answer.is_some() { "an" } else { "no" }
+            ),
+        }
+    }
+
+    /// The assessors as one name.
+    fn assessors(&self) -> String {
+        let of_aspects = self.aspects.iter().filter_map(|a| a.assessor.as_ref());
+        let all = of_aspects.chain(&self.assessor);
+        let names: BTreeSet<String> = all
+            .map(|tag| tag.to_string().to_ascii_lowercase())
+            .collect();
+        names.into_iter().collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The grades of pairs of an argument and an image, by assessor.
+#[derive(Default)]
+struct AnswersByAssessor(BTreeMap<String, BTreeMap<(String, String), u8>>);
+
+impl AnswersByAssessor {
+    fn take(&mut self, record: AnswerRecord) -> Result<()> {
         for (name, id) in [
             ("argument", &record.argument_id),
             ("image", &record.image_id),
@@ -275,56 +300,48 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
                 bail!("the id of the {name} {why}");
             }
         }
-        let grade = match (record.aspects.as_slice(), &record.answer) {
-            ([one], None) => one.answer.grade()?,
-            ([one, two], None) => combined(one.answer.grade()?, two.answer.grade()?),
-            ([], Some(answer)) => answer.grade()?,
-            (aspects, _) => bail!(
-                "{} aspects and {} answer, must be two aspects or one answer",
-                aspects.len(),
-                if record.answer.is_some() { "an" } else { "no" }
-            ),
-        };
-        let name = |tag: &serde_json::Value| tag.to_string().to_ascii_lowercase();
-        let mut assessors: Vec<String> = record
-            .aspects
-            .iter()
-            .filter_map(|a| a.assessor.as_ref())
-            .chain(&record.assessor)
-            .map(name)
-            .collect();
-        assessors.sort();
-        assessors.dedup();
+        let grade = record.grade()?;
+        let of = self.0.entry(record.assessors()).or_default();
         let pair = (record.argument_id, record.image_id);
-        let of = by_assessor.entry(assessors.join("&")).or_default();
         let first = *of.entry(pair).or_insert(grade);
         ensure!(
             first == grade,
             "judged {grade} here and {first} earlier, by the same assessor"
         );
         Ok(())
-    };
-    let array = text.trim_start_matches('\u{feff}').trim_start();
-    let mut errors = if array.starts_with('[') {
+    }
+
+    /// Reads one array of judgements.
+    fn take_array(&mut self, array: &str) -> Vec<LineError> {
+        let error = |line, what| LineError { line, what };
         match serde_json::from_str::<Vec<AnswerRecord>>(array) {
             Ok(all) => (1..)
                 .zip(all)
-                .filter_map(|(number, record)| {
-                    let what = format!("entry {number} of the array: {:#}", take(record).err()?);
-                    Some(LineError { line: 1, what })
-                })
+                .filter_map(|(number, record)| Some((number, self.take(record).err()?)))
+                .map(|(number, why)| error(1, format!("entry {number} of the array: {why:#}")))
                 .collect(),
-            Err(error) => vec![LineError {
-                line: error.line() as u64,
-                what: format!("not an array of judgements: {error}"),
-            }],
+            Err(why) => vec![error(
+                why.line() as u64,
+                format!("not an array of judgements: {why}"),
+            )],
         }
+    }
+}
+
+/// Reads the judgements of 2025, as JSON lines or as one array. If there are two assessors, their grades are combined by the
+/// organisers' table, and pairs that only one of them judged are left out. More than two assessors are an error: the table says
+/// nothing about them.
+fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
+    let mut read = AnswersByAssessor::default();
+    let array = text.trim_start_matches('\u{feff}').trim_start();
+    let mut errors = if array.starts_with('[') {
+        read.take_array(array)
     } else {
         each_line(text, |line| {
-            take(serde_json::from_str(line).context("not a judgement of 2025")?)
+            read.take(serde_json::from_str(line).context("not a judgement of 2025")?)
         })
     };
-    let mut assessors = by_assessor.into_values();
+    let mut assessors = read.0.into_values();
     let mut grades = assessors.next().unwrap_or_default();
     if let Some(second) = assessors.next() {
         grades = grades

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, Result, bail};
-use quick_xml::events::Event;
+use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
 use super::escape::unfit_field;
@@ -220,103 +220,115 @@ impl LineCounter<'_> {
 
 fn read_xml(text: &str) -> ParsedTopics {
     let mut reader = Reader::from_str(text);
-    let mut file = ParsedTopics::default();
-    let mut fields: Option<TopicFields> = None;
-    let mut field: Option<String> = None;
-    // the element that contains all topics, and the number of open elements
-    let mut root: Option<String> = None;
-    let mut depth = 0u64;
+    let mut read = XmlTopics::default();
     let mut counter = LineCounter {
         text: text.as_bytes(),
         at: 0,
         line: 1,
     };
-    while file.faults.len() < MAX_FAULTS {
+    while read.file.faults.len() < MAX_FAULTS {
         let event = reader.read_event();
         let line = counter.line(reader.buffer_position());
-        let mut words: Option<String> = None;
         match event {
-            Ok(Event::Start(start)) => {
-                depth += 1;
-                let name = start.local_name().as_ref().to_ascii_lowercase();
-                root.get_or_insert_with(|| name.clone());
-                let begun = fields.as_ref().map(TopicFields::element);
-                if name == "argument" || name == "topic" && begun != Some("argument") {
-                    if let Some(begun) = begun {
-                        file.fault(line, format!("a <{name}> inside a <{begun}>"));
-                    }
-                    // TIREx has the number of a topic here
-                    let number = start.try_get_attribute("number").ok().flatten();
-                    let number = number.and_then(|number| {
-                        Some(
-                            number
-                                .normalized_value(XmlVersion::Implicit1_0)
-                                .ok()?
-                                .into(),
-                        )
-                    });
-                    fields = Some(TopicFields {
-                        is_argument: name == "argument",
-                        number,
-                        ..TopicFields::default()
-                    });
-                    field = None;
-                } else if let Some(slot) = fields.as_mut().and_then(|d| d.field(&name)) {
-                    *slot = Some(String::new());
-                    field = Some(name);
-                }
-            }
-            Ok(Event::End(end)) => {
-                depth = depth.saturating_sub(1);
-                let name = end.local_name().as_ref().to_ascii_lowercase();
-                if let Some(done) = fields.take_if(|d| d.element() == name) {
-                    file.add(line, done);
-                } else if field.as_ref() == Some(&name) {
-                    field = None;
-                }
-            }
-            Ok(Event::Text(text)) => words = Some(text.to_string()),
-            Ok(Event::CData(data)) => words = Some(data.to_string()),
-            Ok(Event::GeneralRef(name)) => {
-                words = Some(resolve(&name));
-            }
+            Ok(Event::Start(start)) => read.start(line, &start),
+            Ok(Event::End(end)) => read.end(line, &end.local_name().as_ref().to_ascii_lowercase()),
+            Ok(Event::Text(text)) => read.append(&text),
+            Ok(Event::CData(data)) => read.append(&data),
+            Ok(Event::GeneralRef(name)) => read.append(&resolve(&name)),
             Ok(Event::Eof) => {
-                match (&fields, &root) {
-                    (Some(_), _) => file.fault(line, "the file ends inside a topic"),
-                    (None, Some(root)) if depth > 0 => {
-                        file.fault(
-                            line,
-                            format!("the file ends before </{root}>: topics may be missing"),
-                        );
-                    }
-                    _ => {}
-                }
-                return file;
+                read.end_of_file(line);
+                return read.file;
             }
             Ok(_) => {}
             Err(error) => {
+                read.broken(line, &error);
                 // a closing tag with another name ends the open element; reading goes on with the next topic
-                let goes_on = matches!(error, quick_xml::Error::IllFormed(_));
-                file.fault(line, format!("not well-formed XML: {error}"));
-                (fields, field) = (None, None);
-                depth = depth.saturating_sub(1);
-                if !goes_on {
-                    return file;
+                if !matches!(error, quick_xml::Error::IllFormed(_)) {
+                    return read.file;
                 }
             }
         }
-        if let (Some(words), Some(field), Some(fields)) = (words, &field, fields.as_mut())
-            && let Some(Some(slot)) = fields.field(field)
-        {
-            slot.push_str(&words);
-        }
     }
     let line = counter.line(reader.buffer_position());
-    file.fault(
-        line,
-        "the rest of the file is not read: too many elements are broken",
-    );
-    file
+    let what = "the rest of the file is not read: too many elements are broken";
+    read.file.fault(line, what);
+    read.file
+}
+
+/// The topics of an XML file, and the elements that are open.
+#[derive(Default)]
+struct XmlTopics {
+    file: ParsedTopics,
+    /// The topic that is being read, and the name of its field.
+    fields: Option<TopicFields>,
+    field: Option<String>,
+    /// The element that contains all topics.
+    root: Option<String>,
+    /// The number of open elements.
+    depth: u64,
+}
+
+impl XmlTopics {
+    fn start(&mut self, line: u64, start: &BytesStart) {
+        self.depth += 1;
+        let name = start.local_name().as_ref().to_ascii_lowercase();
+        self.root.get_or_insert_with(|| name.clone());
+        let begun = self.fields.as_ref().map(TopicFields::element);
+        if name == "argument" || name == "topic" && begun != Some("argument") {
+            if let Some(begun) = begun {
+                let what = format!("a <{name}> inside a <{begun}>");
+                self.file.fault(line, what);
+            }
+            // TIREx has the number of a topic here
+            let number = start.try_get_attribute("number").ok().flatten();
+            let number = number.and_then(|n| n.normalized_value(XmlVersion::Implicit1_0).ok());
+            self.fields = Some(TopicFields {
+                is_argument: name == "argument",
+                number: number.map(Into::into),
+                ..TopicFields::default()
+            });
+            self.field = None;
+        } else if let Some(slot) = self.fields.as_mut().and_then(|d| d.field(&name)) {
+            *slot = Some(String::new());
+            self.field = Some(name);
+        }
+    }
+
+    fn end(&mut self, line: u64, name: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        if let Some(done) = self.fields.take_if(|d| d.element() == name) {
+            self.file.add(line, done);
+        } else if self.field.as_deref() == Some(name) {
+            self.field = None;
+        }
+    }
+
+    fn append(&mut self, words: &str) {
+        if let (Some(field), Some(fields)) = (&self.field, &mut self.fields)
+            && let Some(Some(slot)) = fields.field(field)
+        {
+            slot.push_str(words);
+        }
+    }
+
+    fn end_of_file(&mut self, line: u64) {
+        match (&self.fields, &self.root) {
+            (Some(_), _) => self.file.fault(line, "the file ends inside a topic"),
+            (None, Some(root)) if self.depth > 0 => {
+                let what = format!("the file ends before </{root}>: topics may be missing");
+                self.file.fault(line, what);
+            }
+            _ => {}
+        }
+    }
+
+    /// Leaves out the topic with what is not well-formed.
+    fn broken(&mut self, line: u64, error: &quick_xml::Error) {
+        let what = format!("not well-formed XML: {error}");
+        self.file.fault(line, what);
+        (self.fields, self.field) = (None, None);
+        self.depth = self.depth.saturating_sub(1);
+    }
 }
 
 /// The character of an entity or a character reference. An unknown one is returned as written.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use proptest::prelude::*;
-use riposte::judge::Edition;
 use riposte::judge::evaluate::{ImageEvaluation, evaluate_images};
-use riposte::judge::verify::{Finding, ImageRules, Severity, is_valid};
+use riposte::judge::verify::{Finding, Rules, Severity, is_valid, verify};
+use riposte::trec::edition::Edition;
 use riposte::trec::run::{ImageRunLine, read_images, write_images};
 use riposte::trec::{DocId, Stance, TopicId, qrels};
 
@@ -19,11 +19,15 @@ fn evaluate(qrels: &str, run: &str) -> ImageEvaluation {
     assert_eq!(errors, []);
     let (run, errors) = read_images(run);
     assert_eq!(errors, []);
-    evaluate_images(&run, &qrels, Edition::Touche2022)
+    evaluate_images(&run, &qrels, Edition::first())
 }
 
-fn verify_images(run: &str, rules: &ImageRules) -> Vec<Finding> {
-    riposte::judge::verify::verify_images(run.as_bytes(), rules).findings
+fn verify_images(run: &str, rules: &Rules) -> Vec<Finding> {
+    verify(run.as_bytes(), rules).findings
+}
+
+fn of_2023() -> &'static Edition {
+    Edition::find(None, 2023).unwrap()
 }
 
 fn rounded(precision: [f64; 3]) -> [String; 3] {
@@ -58,7 +62,7 @@ fn official_runs_have_their_official_scores_and_are_valid() {
         let found = rounded(evaluate(&qrels, &run).official());
         assert_eq!(found, official, "{}", path.display());
 
-        let findings = verify_images(&run, &ImageRules::edition(Edition::Touche2022));
+        let findings = verify_images(&run, &Rules::of(Edition::first()));
         let errors: Vec<&Finding> = findings
             .iter()
             .filter(|f| f.severity == Severity::Error)
@@ -151,8 +155,8 @@ fn the_2023_edition_counts_grades_of_one_and_more() {
     let (qrels, _) = qrels::read_images("51 ONTOPIC a 2\n51 PRO a 2\n51 CON a 0\n");
     let (run, _) = read_images("51 PRO a 1 1 t\n");
     let on_stance = |edition| evaluate_images(&run, &qrels, edition).official()[2];
-    assert_eq!(on_stance(Edition::Touche2023), 0.05);
-    assert_eq!(on_stance(Edition::Touche2022), 0.0);
+    assert_eq!(on_stance(of_2023()), 0.05);
+    assert_eq!(on_stance(Edition::first()), 0.0);
 }
 
 #[test]
@@ -241,9 +245,9 @@ fn valid_run() -> impl Strategy<Value = Vec<ImageRunLine>> {
     })
 }
 
-fn two_topics() -> ImageRules {
+fn two_topics() -> Rules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
-    ImageRules::edition(Edition::Touche2022).with_topics(topics)
+    Rules::of(Edition::first()).with_topics(topics)
 }
 
 /// The findings that are more severe than a note.
@@ -304,10 +308,10 @@ proptest! {
     #[test]
     fn no_bytes_make_the_judge_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let text = String::from_utf8_lossy(&bytes);
-        let _ = riposte::judge::verify::verify_images(&bytes, &two_topics()).prototext();
+        let _ = verify(&bytes, &two_topics()).prototext();
         let (run, _) = read_images(&text);
         let (qrels, _) = qrels::read_images(&text);
-        let _ = evaluate_images(&run, &qrels, Edition::Touche2023).to_string();
+        let _ = evaluate_images(&run, &qrels, of_2023()).to_string();
     }
 
     #[test]
@@ -317,7 +321,7 @@ proptest! {
         let _ = verify_images(&text, &two_topics());
         let (run, _) = read_images(&text);
         let (qrels, _) = qrels::read_images(&text);
-        let _ = evaluate_images(&run, &qrels, Edition::Touche2022).to_string();
+        let _ = evaluate_images(&run, &qrels, Edition::first()).to_string();
     }
 }
 
@@ -368,7 +372,7 @@ fn every_official_rule_is_an_error_at_its_line() {
         ("1 pro I0000000000000000 1 1 t", "no stance \"pro\""),
         ("1 PRO I0000000000000001 1 1 t", "in the collection"),
     ] {
-        let rules = two_topics().with_images([DocId(a.into())]);
+        let rules = two_topics().with_documents([DocId(a.into())]);
         let found = verify_images(&format!("{line}\n"), &rules);
         let errors: Vec<&Finding> = found
             .iter()
@@ -467,9 +471,9 @@ fn missing_topics_short_lists_and_overlap_are_reported_for_the_whole_run() {
 fn the_2023_edition_has_other_topics_and_longer_ids() {
     let line = |topic: u32, id: &str| format!("{topic} PRO {id} 1 1 t\n");
     let long = "I0123456789abcdef01234567";
-    let valid = |run: &str, edition| is_valid(&verify_images(run, &ImageRules::edition(edition)));
-    assert!(valid(&line(51, long), Edition::Touche2023));
-    assert!(valid(&line(100, I[0]), Edition::Touche2023));
-    assert!(!valid(&line(50, long), Edition::Touche2023));
-    assert!(!valid(&line(1, long), Edition::Touche2022));
+    let valid = |run: &str, edition| is_valid(&verify_images(run, &Rules::of(edition)));
+    assert!(valid(&line(51, long), of_2023()));
+    assert!(valid(&line(100, I[0]), of_2023()));
+    assert!(!valid(&line(50, long), of_2023()));
+    assert!(!valid(&line(1, long), Edition::first()));
 }

@@ -6,12 +6,12 @@ use std::fs;
 use std::process::Command;
 
 use proptest::prelude::*;
-use riposte::judge::Edition;
 use riposte::judge::evaluate::evaluate_images;
 use riposte::judge::graded::TextRun;
 use riposte::judge::measure::Measure;
-use riposte::judge::verify::{Finding, ImageRules, Rule, Severity, verify_images};
+use riposte::judge::verify::{Finding, Rule, Rules, Severity, verify};
 use riposte::judge::{Values, stances::Confusion};
+use riposte::trec::edition::Edition;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::run::read_texts;
 use riposte::trec::{DocId, ObjectStance, TopicId};
@@ -164,13 +164,10 @@ fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_
     let cases = read_json::<Organisers>(&reference("organisers.json")).images;
     assert_eq!(cases.len(), 60);
     for (number, case) in cases.iter().enumerate() {
-        let edition = match case.year {
-            2023 => Edition::Touche2023,
-            _ => Edition::Touche2022,
-        };
+        let edition = Edition::find(None, case.year).unwrap();
         let ids = case.ids.iter().map(|id| DocId(id.clone()));
-        let rules = ImageRules::edition(edition).with_images(ids);
-        let verdict = verify_images(case.run.as_bytes(), &rules);
+        let rules = Rules::of(edition).with_documents(ids);
+        let verdict = verify(case.run.as_bytes(), &rules);
         let (lines, tags) = refused(&verdict.findings);
         let run = &case.run;
         assert_eq!(
@@ -181,7 +178,7 @@ fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_
         assert_eq!(tags, case.tags, "{number}\n{run}");
         assert_eq!(verdict.prototext(), case.verified, "{number}\n{run}");
 
-        let verdict = verify_images(run.as_bytes(), &ImageRules::evaluator(edition));
+        let verdict = verify(run.as_bytes(), &Rules::of_evaluator(edition));
         let (lines, _) = refused(&verdict.findings);
         assert_eq!(lines, case.not_evaluated, "{number}\n{run}");
         let (qrels, errors) = qrels::read_images(&case.qrels);

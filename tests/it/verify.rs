@@ -3,9 +3,8 @@
 use std::fs;
 
 use proptest::prelude::*;
-use riposte::judge::verify::{
-    AnswerRules, Finding, Rule, Severity, TextRules, is_valid, verify_answers, verify_texts,
-};
+use riposte::judge::verify::{Finding, Rule, Rules, Severity, is_valid, verify};
+use riposte::trec::edition::Edition;
 use riposte::trec::run::{TextRunLine, write_texts};
 use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
 
@@ -16,13 +15,18 @@ use crate::support::need::{Data, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::{reference, sample};
 
-fn rules() -> TextRules {
+/// The rules of an edition; `None` for the image task.
+fn of(task: Option<TextTask>, year: u32) -> Rules {
+    Rules::of(Edition::find(task, year).unwrap())
+}
+
+fn rules() -> Rules {
     let topics = ["1", "2"].map(|t| TopicId(t.into()));
-    TextRules::edition(TextTask::Comparative, 2022).with_topics(topics)
+    of(Some(TextTask::Comparative), 2022).with_topics(topics)
 }
 
 fn found(run: &str) -> Vec<Finding> {
-    verify_texts(run.as_bytes(), &rules())
+    verify(run.as_bytes(), &rules()).findings
 }
 
 /// The severity, the rule and the line of each finding.
@@ -83,14 +87,14 @@ fn every_rule_of_the_text_tasks_is_checked() {
         assert_eq!(is_valid(&findings), valid, "{to}");
         assert!(findings.iter().all(|f| !f.what.is_empty()));
     }
-    let known = rules().with_docs([DocId("a".into()), DocId("b".into())]);
-    let findings = verify_texts(GOOD.as_bytes(), &known);
+    let known = rules().with_documents([DocId("a".into()), DocId("b".into())]);
+    let findings = verify(GOOD.as_bytes(), &known).findings;
     assert_eq!(brief(&findings), [(Error, R::Document, Some(3))]);
     let findings = found("1 Q0 a 1 3 t\n");
     assert_eq!(brief(&findings), [(Warning, R::MissingTopics, None)]);
     assert!(findings[0].what.ends_with(": 2"), "{}", findings[0]);
     assert!(!is_valid(&found("")));
-    let not_utf8 = verify_texts(b"1 Q0 a 1 3 t\n1 Q0 \xff 2 2 t\n2 Q0 a 1 1 t\n", &rules());
+    let not_utf8 = verify(b"1 Q0 a 1 3 t\n1 Q0 \xff 2 2 t\n2 Q0 a 1 1 t\n", &rules()).findings;
     assert_eq!(brief(&not_utf8), [(Warning, R::Encoding, Some(2))]);
 }
 
@@ -111,10 +115,7 @@ fn a_topic_may_have_a_thousand_documents() {
 #[test]
 fn each_edition_has_its_own_topics_and_stances() {
     let valid = |task, year, line: &str| {
-        is_valid(&verify_texts(
-            format!("{line}\n").as_bytes(),
-            &TextRules::edition(task, year),
-        ))
+        is_valid(&verify(format!("{line}\n").as_bytes(), &of(Some(task), year)).findings)
     };
     use TextTask::{Comparative, Controversial};
     assert!(valid(Controversial, 2020, "50 Q0 a 1 1 t"));
@@ -193,7 +194,7 @@ proptest! {
         };
         let docs = (0..30).map(|n| DocId(format!("d{n}")));
         let run = write_texts(&damaged).unwrap();
-        let findings = verify_texts(run.as_bytes(), &rules().with_docs(docs));
+        let findings = verify(run.as_bytes(), &rules().with_documents(docs)).findings;
         let near = [at as u64 + 1, at as u64 + 2].map(Some);
         prop_assert!(
             findings.iter().any(|f| f.rule == rule && near.contains(&f.line)),
@@ -203,15 +204,15 @@ proptest! {
 
     #[test]
     fn no_bytes_make_verify_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = verify_texts(&bytes, &rules());
-        let _ = verify_answers(&bytes, &AnswerRules::default());
+        let _ = verify(&bytes, &rules()).findings;
+        let _ = verify(&bytes, &of(None, 2025));
     }
 
     #[test]
     fn no_fields_make_verify_panic(
         text in "((1|2|x) ?\t?(FIRST|Q0|\"|é) (a|b|\"a b\") (0|1|4294967295|-1|99999999999) (1|1e999|-0|.5|9{400}) ?(t|\"a b\"|\")?\r?\n){0,12}"
     ) {
-        let _ = verify_texts(text.as_bytes(), &rules());
+        let _ = verify(text.as_bytes(), &rules()).findings;
     }
 }
 
@@ -226,10 +227,10 @@ fn every_rule_of_2025_is_checked() {
     let run: String = (1..=5)
         .map(|rank| answer("1-1", &format!("I{rank}"), rank))
         .collect();
-    let rules = AnswerRules::default()
-        .with_arguments([TopicId("1-1".into())])
-        .with_images((1..=6).map(|n| DocId(format!("I{n}"))));
-    let findings = |run: &str| brief(&verify_answers(run.as_bytes(), &rules));
+    let rules = of(None, 2025)
+        .with_topics([TopicId("1-1".into())])
+        .with_documents((1..=6).map(|n| DocId(format!("I{n}"))));
+    let findings = |run: &str| brief(&verify(run.as_bytes(), &rules).findings);
     use Severity::{Error, Warning};
     assert_eq!(findings(&run), []);
     assert_eq!(findings(""), [(Error, Rule::Empty, None)]);
@@ -270,7 +271,7 @@ fn lists_of_2024_may_be_shorter_but_have_no_gap() {
             .iter()
             .map(|rank| answer("7", &format!("I{rank}"), *rank));
         let run: String = lines.collect();
-        brief(&verify_answers(run.as_bytes(), &AnswerRules::of_2024()))
+        brief(&verify(run.as_bytes(), &of(None, 2024)).findings)
     };
     assert_eq!(brief(&[1, 2, 3]), []);
     assert_eq!(brief(&[1, 2, 4]), [(Severity::Error, Rule::Gap, None)]);
@@ -297,10 +298,10 @@ struct ValidatorCases {
 fn a_run_of_2025_is_valid_if_the_organisers_validator_passes_it() {
     let ValidatorCases { validator } = json(&reference("organisers.json"));
     for (number, case) in validator.iter().enumerate() {
-        let rules = AnswerRules::default()
-            .with_arguments(case.arguments.iter().cloned().map(TopicId))
-            .with_images(case.images.iter().cloned().map(DocId));
-        let findings = verify_answers(case.run.as_bytes(), &rules);
+        let rules = of(None, 2025)
+            .with_topics(case.arguments.iter().cloned().map(TopicId))
+            .with_documents(case.images.iter().cloned().map(DocId));
+        let findings = verify(case.run.as_bytes(), &rules).findings;
         assert_eq!(
             is_valid(&findings),
             case.passes,

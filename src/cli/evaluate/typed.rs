@@ -11,6 +11,7 @@ use super::super::parse;
 use crate::collection::read_bytes;
 use crate::judge::measure::{self, Measure, TOUCHE_LEVELS};
 use crate::task::recipe;
+use crate::trec::edition::Edition;
 use crate::trec::qrels::{self, Qrels};
 use crate::trec::{escaped, run};
 
@@ -32,8 +33,8 @@ pub(in crate::cli) struct EvaluateArgs {
     #[arg(long = "level", value_name = "NAME=GRADE", value_parser = parse::level)]
     pub(in crate::cli) levels: Vec<(String, f64)>,
     /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
-    #[arg(long, value_name = "YEAR", value_parser = ["2022", "2023"], default_value = "2022")]
-    pub(in crate::cli) edition: String,
+    #[arg(long, value_name = "YEAR", value_parser = parse::edition_with_stances(), default_value_t = Edition::first())]
+    pub(in crate::cli) edition: &'static Edition,
     /// Also print the values of each topic
     #[arg(long)]
     pub(in crate::cli) by_topic: bool,
@@ -197,13 +198,7 @@ impl TypedMeasure {
 
     /// The measures that the word means for these judgements; none if they are of another kind.
     pub fn with(&self, qrels: &Qrels) -> Vec<Measure> {
-        let of_texts = self.of_texts.iter().filter(|measure| {
-            matches!(
-                (measure, qrels),
-                (Measure::Graded(_), Qrels::Graded(_) | Qrels::Answers(_))
-                    | (Measure::Stance(_), Qrels::Stances(_))
-            )
-        });
+        let of_texts = self.of_texts.iter().filter(|measure| measure.fits(qrels));
         match qrels {
             Qrels::Images(_) => self.of_images.iter().flatten().cloned().collect(),
             _ => of_texts.cloned().collect(),

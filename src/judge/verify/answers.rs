@@ -1,87 +1,21 @@
-//! Image runs of 2024 and 2025, in JSON lines.
+//! Image runs of claims, in JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Finding, Findings, Rule, Severity};
+use super::{Finding, Findings, Rule, Rules, Severity};
+use crate::trec::TopicId;
 use crate::trec::run::{TextRunLine, read_answer};
-use crate::trec::{DocId, TopicId};
-
-/// For each topic of 2025, the number of its last argument. The ids of the first topic's arguments are "1-1" to "1-5", and so on.
-const ARGUMENTS: [u32; 27] = [
-    5, 4, 7, 5, 2, 4, 7, 3, 4, 4, 4, 2, 4, 3, 6, 4, 7, 4, 4, 5, 7, 5, 8, 7, 8, 2, 6,
-];
-
-/// The only topic of 2025 whose arguments do not begin with 1: it has only argument 4.
-const ONE_ARGUMENT: u32 = 9;
 
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
 
-/// The rules for a run of 2024 or 2025.
-#[derive(Clone, Debug)]
-pub struct AnswerRules {
-    /// The last rank that counts.
-    depth: u32,
-    /// Whether each rank up to `depth` must be given.
-    is_full: bool,
-    arguments: Option<BTreeSet<TopicId>>,
-    images: Option<HashSet<DocId>>,
-}
-
-impl Default for AnswerRules {
-    /// The rules of 2025, for any arguments.
-    fn default() -> Self {
-        AnswerRules {
-            arguments: None,
-            ..AnswerRules::of_2025()
-        }
-    }
-}
-
-impl AnswerRules {
-    /// The rules of 2025: five images for each of its 128 arguments.
-    pub fn of_2025() -> AnswerRules {
-        let ids = (1..).zip(ARGUMENTS).flat_map(|(topic, last)| {
-            let first = if topic == ONE_ARGUMENT { last } else { 1 };
-            (first..=last).map(move |number| TopicId(format!("{topic}-{number}")))
-        });
-        AnswerRules {
-            depth: 5,
-            is_full: true,
-            arguments: Some(ids.collect()),
-            images: None,
-        }
-    }
-
-    /// The rules of 2024: up to ten images for each argument.
-    pub fn of_2024() -> AnswerRules {
-        AnswerRules {
-            depth: 10,
-            is_full: false,
-            arguments: None,
-            images: None,
-        }
-    }
-
-    /// The run must have results for each of these arguments and for no others.
-    pub fn with_arguments(mut self, arguments: impl IntoIterator<Item = TopicId>) -> AnswerRules {
-        self.arguments = Some(arguments.into_iter().collect());
-        self
-    }
-
-    /// Results must be among these images.
-    pub fn with_images(mut self, images: impl IntoIterator<Item = DocId>) -> AnswerRules {
-        self.images = Some(images.into_iter().collect());
-        self
-    }
-}
-
-/// Checks a run of 2024 or 2025, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line.
+/// Checks a run of claims, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line. If `is_full`, each rank up to the length
+/// of a list must be given.
 ///
 /// Errors are what the organisers' validator of 2025 rejects: missing keys, another method, a missing argument, an argument without each of the
 /// ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice, several
 /// tags. TIRA also refuses a line without a tag, and a run of one line.
-pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
+pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
     let mut lines = Vec::new();
@@ -112,31 +46,16 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
         findings.add_for_run(Severity::Error, Rule::Empty, what, "");
         return findings.list;
     }
-    let mut arguments: BTreeMap<&TopicId, Vec<(u64, &TextRunLine)>> = BTreeMap::new();
+    let mut arguments = Arguments::new();
     for (number, line) in &lines {
         let results = arguments.entry(&line.topic).or_default();
         results.push((*number, line));
     }
     for (argument, results) in &arguments {
         check_results(&mut findings, rules, argument, results);
+        check_ranks(&mut findings, rules, is_full, argument, results);
     }
-    if let Some(known) = &rules.arguments {
-        let is_missing = |id: &&TopicId| !arguments.contains_key(*id);
-        let missing: Vec<String> = known
-            .iter()
-            .filter(is_missing)
-            .map(TopicId::to_string)
-            .collect();
-        if !missing.is_empty() {
-            let what = format!(
-                "nothing for {} arguments: {}",
-                missing.len(),
-                missing.join(", ")
-            );
-            let hint = "a run must have results for all of them";
-            findings.add_for_run(Severity::Error, Rule::MissingTopics, what, hint);
-        }
-    }
+    check_missing(&mut findings, rules, &arguments);
     let tags: BTreeSet<&str> = lines.iter().map(|(_, line)| line.tag.as_str()).collect();
     if tags.len() > 1 {
         let tags: Vec<&str> = tags.into_iter().collect();
@@ -147,10 +66,27 @@ pub fn verify_answers(run: &[u8], rules: &AnswerRules) -> Vec<Finding> {
     findings.list
 }
 
-/// Checks the results of one argument.
+type Arguments<'a> = BTreeMap<&'a TopicId, Vec<(u64, &'a TextRunLine)>>;
+
+/// Reports the arguments without a result.
+fn check_missing(findings: &mut Findings, rules: &Rules, arguments: &Arguments) {
+    let known = rules.topics.iter().flatten();
+    let missing: Vec<&str> = known
+        .filter(|id| !arguments.contains_key(*id))
+        .map(|id| id.0.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let (count, missing) = (missing.len(), missing.join(", "));
+        let what = format!("nothing for {count} arguments: {missing}");
+        let hint = "a run must have results for all of them";
+        findings.add_for_run(Severity::Error, Rule::MissingTopics, what, hint);
+    }
+}
+
+/// Checks the results of one argument, line by line.
 fn check_results(
     findings: &mut Findings,
-    rules: &AnswerRules,
+    rules: &Rules,
     argument: &TopicId,
     results: &[(u64, &TextRunLine)],
 ) {
@@ -158,14 +94,10 @@ fn check_results(
     for (line, result) in results {
         findings.line = *line;
         let (image, rank) = (&result.doc, result.rank);
-        if let Some(known) = &rules.arguments
-            && !known.contains(argument)
-        {
+        if !rules.allows_topic(argument) {
             findings.error(Rule::Topic, format!("no argument {:?}", argument.0), "");
         }
-        if let Some(known) = &rules.images
-            && !known.contains(image)
-        {
+        if !rules.allows_document(image) {
             let what = format!("no image {:?} in the collection", image.0);
             findings.error(Rule::Document, what, "");
         }
@@ -173,8 +105,8 @@ fn check_results(
             let what = format!("image {image} for argument {argument} again");
             findings.error(Rule::Repeated, what, "list each image once");
         }
-        if !(1..=rules.depth).contains(&rank) {
-            let hint = format!("only the ranks 1 to {} are evaluated", rules.depth);
+        if !(1..=rules.length).contains(&rank) {
+            let hint = format!("only the ranks 1 to {} are evaluated", rules.length);
             findings.warning(Rule::Depth, format!("rank {rank}"), &hint);
         } else if !ranks.insert(rank) {
             let what = format!("rank {rank} for argument {argument} again");
@@ -182,27 +114,31 @@ fn check_results(
             findings.warning(Rule::Rank, what, hint);
         }
     }
-    // a list that may be shorter must still have no gap
-    let last = if rules.is_full {
-        rules.depth
-    } else {
-        ranks.last().copied().unwrap_or(1)
-    };
-    let missing: Vec<String> = (1..=last)
-        .filter(|rank| !ranks.contains(rank))
-        .map(|rank| rank.to_string())
+}
+
+/// Reports the missing ranks of an argument. A list that may be shorter must still have no gap.
+fn check_ranks(
+    findings: &mut Findings,
+    rules: &Rules,
+    is_full: bool,
+    argument: &TopicId,
+    results: &[(u64, &TextRunLine)],
+) {
+    let ranks = results.iter().map(|(_, result)| result.rank);
+    let ranks: BTreeSet<u32> = ranks
+        .filter(|rank| (1..=rules.length).contains(rank))
         .collect();
+    let (last, hint) = if is_full {
+        let hint = format!("each of the ranks 1 to {} must be given", rules.length);
+        (rules.length, hint)
+    } else {
+        let last = ranks.last().copied().unwrap_or(1);
+        (last, "ranks begin with 1 and leave no gap".to_owned())
+    };
+    let missing = (1..=last).filter(|rank| !ranks.contains(rank));
+    let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
     if !missing.is_empty() {
         let what = format!("argument {argument}: no rank {}", missing.join(", "));
-        findings.add_for_run(
-            Severity::Error,
-            Rule::Gap,
-            what,
-            if rules.is_full {
-                "each of the ranks 1 to 5 must be given"
-            } else {
-                "ranks begin with 1 and leave no gap"
-            },
-        );
+        findings.add_for_run(Severity::Error, Rule::Gap, what, &hint);
     }
 }

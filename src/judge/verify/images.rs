@@ -1,97 +1,17 @@
-//! Image runs of 2022 and 2023.
+//! Image runs with lists for and against each topic.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Findings, Rule, Severity};
-use crate::judge::{Edition, prototext};
+use super::{Findings, Rule, Rules, Severity, Verdict};
 use crate::trec::run::ImageRunLine;
 use crate::trec::{DocId, Stance, TopicId};
 
-/// The maximum number of results for a topic and stance.
-const DEPTH: u32 = 10;
-
-/// The rules for an image run.
-#[derive(Clone, Debug)]
-pub struct ImageRules {
-    topics: BTreeSet<TopicId>,
-    images: Option<HashSet<DocId>>,
-    id_digits: &'static [usize],
-}
-
-impl ImageRules {
-    /// The topics of that year, and any image whose id has the right form.
-    pub fn edition(edition: Edition) -> ImageRules {
-        let (topics, id_digits): (_, &[usize]) = match edition {
-            Edition::Touche2022 => (1..=50, &[16]),
-            // the evaluator requires 24 digits, but ids in the published sample have 16
-            Edition::Touche2023 => (51..=100, &[16, 24]),
-        };
-        ImageRules {
-            topics: topics.map(|n: u32| TopicId(n.to_string())).collect(),
-            images: None,
-            id_digits,
-        }
-    }
-
-    /// What the organisers' evaluator of that year accepts: like [`Self::edition`], but in 2023 no ids of 16 digits.
-    pub fn evaluator(edition: Edition) -> ImageRules {
-        let mut rules = ImageRules::edition(edition);
-        if edition == Edition::Touche2023 {
-            rules.id_digits = &[24];
-        }
-        rules
-    }
-
-    /// Replaces the topics.
-    pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> ImageRules {
-        self.topics = topics.into_iter().collect();
-        self
-    }
-
-    /// Results must be among these images.
-    pub fn with_images(mut self, images: impl IntoIterator<Item = DocId>) -> ImageRules {
-        self.images = Some(images.into_iter().collect());
-        self
-    }
-}
-
-/// The result of checking an image run.
-#[derive(Clone, Debug)]
-pub struct ImageVerdict {
-    /// In the order of lines. Findings about the whole run come last.
-    pub findings: Vec<Finding>,
-    /// The lines that the organisers' scripts accept, in order: those without an error, and those whose only error is another
-    /// tag.
-    pub accepted: Vec<ImageRunLine>,
-}
-
-impl ImageVerdict {
-    /// The measures of the accepted lines, in the format of the organisers' verifier (`evaluation.prototext`).
-    pub fn prototext(&self) -> String {
-        let mut documents: HashMap<&TopicId, u32> = HashMap::new();
-        for line in &self.accepted {
-            *documents.entry(&line.topic).or_default() += 1;
-        }
-        // the script's minimum starts at 20, the number of places of a topic
-        let fewest = documents.values().copied().min().map_or(0, |n| n.min(20));
-        let most = documents.values().copied().max().unwrap_or(0);
-        let mean = self.accepted.len() as f64 / documents.len().max(1) as f64;
-        prototext(&[
-            ("topicsRetrieved", documents.len().to_string()),
-            ("minimumDocumentsPerTopic", fewest.to_string()),
-            ("maximumDocumentsPerTopic", most.to_string()),
-            ("averageDocumentsPerTopic", format!("{mean:.2}")),
-        ])
-    }
-}
-
 /// Checks an image run (`topic PRO|CON imageId rank score tag`).
 ///
-/// Errors are the rules of the organisers' verifiers for Touché 2022 and 2023, Task 3, in their order: six fields; a topic of the
-/// edition; `PRO` or `CON`; a known image; a rank from 1 to 10, higher than all ranks before in its list; a score that matches
-/// `^-?[0-9]+\.?[0-9]*$` and is not higher than the one before; one tag. As in the scripts, only the first error of a line is
-/// reported. Warnings are what the scripts overlook.
-pub fn verify_images(run: &[u8], rules: &ImageRules) -> ImageVerdict {
+/// Errors are the rules of the organisers' verifiers, in their order: six fields; a topic of the edition; `PRO` or `CON`; a known image; a rank from 1
+/// to the length of a list, higher than all ranks before in its list; a score that matches `^-?[0-9]+\.?[0-9]*$` and is not higher than the one
+/// before; one tag. As in the scripts, only the first error of a line is reported. Warnings are what the scripts overlook.
+pub(super) fn verify(run: &[u8], rules: &Rules) -> Verdict {
     let mut findings = Findings::default();
     let text = findings.decode(run);
     let mut check = ImageCheck {
@@ -118,8 +38,66 @@ struct List<'a> {
     last: Option<(f64, &'a str)>,
 }
 
+impl<'a> List<'a> {
+    /// Checks the rank of the next image, and whether the image is new.
+    fn add(
+        &mut self,
+        findings: &mut Findings,
+        rank: &str,
+        image: &'a str,
+        length: u32,
+    ) -> Option<u32> {
+        let Some(number) = rank_of(rank).filter(|rank| (1..=length).contains(rank)) else {
+            let hint = format!("a number from 1 to {length}");
+            findings.error(Rule::Rank, format!("rank {rank:?}"), &hint);
+            return None;
+        };
+        if number <= self.rank {
+            let what = format!("rank {number} after rank {}", self.rank);
+            findings.error(Rule::Rank, what, "ranks increase in a list");
+            return None;
+        }
+        if number != self.rank + 1 {
+            let what = format!("rank {number} where rank {} would follow", self.rank + 1);
+            let hint = "evaluators that count lines see other ranks";
+            findings.warning(Rule::Gap, what, hint);
+        }
+        self.rank = number;
+        if !self.images.insert(image) {
+            let what = format!("image {image} is already in this list");
+            let hint = "a repeated image counts each time; list each image once";
+            findings.warning(Rule::Repeated, what, hint);
+        }
+        Some(number)
+    }
+
+    /// Checks the score of the image that was added last.
+    fn score(&mut self, findings: &mut Findings, score: &str, image: &'a str) -> Option<f64> {
+        // for the scripts, a number of very many digits is a valid score; it is infinite here
+        let Some(value) = is_fixed_point(score)
+            .then(|| score.parse::<f64>().ok())
+            .flatten()
+        else {
+            let hint = "digits with at most one point, no exponent";
+            findings.error(Rule::Score, format!("score {score:?}"), hint);
+            return None;
+        };
+        findings.minus_zero(score, value);
+        if let Some(before) = self.last {
+            if value > before.0 {
+                let what = format!("score {score} after score {}", before.0);
+                findings.error(Rule::Score, what, "scores do not increase in a list");
+                return None;
+            }
+            findings.tie(findings.line, before, (value, image));
+        }
+        self.last = Some((value, image));
+        Some(value)
+    }
+}
+
 struct ImageCheck<'a> {
-    rules: &'a ImageRules,
+    rules: &'a Rules,
     findings: Findings,
     tag: Option<&'a str>,
     lists: BTreeMap<(TopicId, Stance), List<'a>>,
@@ -130,17 +108,12 @@ impl<'a> ImageCheck<'a> {
     /// Checks a line; returns it if the organisers' scripts accept it.
     fn read(&mut self, line: &'a str) -> Option<ImageRunLine> {
         let ImageCheck {
-            rules,
-            findings,
-            tag: first_tag,
-            lists,
-            ..
+            rules, findings, ..
         } = self;
         let [topic, stance, image, rank, score, tag] =
             findings.six_fields(line, "topic PRO|CON imageId rank score tag")?;
         let topic = TopicId(topic.to_owned());
-        if !rules.topics.contains(&topic) {
-            findings.unknown_topic(&topic.0, &rules.topics);
+        if !findings.topic(&topic, rules) {
             return None;
         }
         let Some(stance) = Stance::BOTH.into_iter().find(|s| s.word() == stance) else {
@@ -149,92 +122,56 @@ impl<'a> ImageCheck<'a> {
             return None;
         };
         let doc = DocId(image.to_owned());
-        match &rules.images {
-            Some(images) if !images.contains(&doc) => {
-                let what = format!("no image {image:?} in the collection");
-                findings.error(Rule::Document, what, "");
-                return None;
-            }
-            None if !looks_like_an_image(image, rules.id_digits) => {
-                let digits: Vec<String> = rules.id_digits.iter().map(usize::to_string).collect();
-                let digits = digits.join(" or ");
-                let hint = format!("an I and {digits} lower-case hexadecimal digits");
-                let what = format!("no image id: {image:?}");
-                findings.error(Rule::Document, what, &hint);
-                return None;
-            }
-            _ => {}
-        }
-        let Some(number) = rank_of(rank) else {
-            let what = format!("rank {rank:?}");
-            findings.error(Rule::Rank, what, "a number from 1 to 10");
-            return None;
-        };
-        let list = lists.entry((topic.clone(), stance)).or_default();
-        if number <= list.rank {
-            let what = format!("rank {number} after rank {}", list.rank);
-            findings.error(Rule::Rank, what, "ranks increase in a list");
+        if !rules.allows_document(&doc) {
+            let what = format!("no image {image:?} in the collection");
+            findings.error(Rule::Document, what, "");
             return None;
         }
-        if number != list.rank + 1 {
-            let what = format!("rank {number} where rank {} would follow", list.rank + 1);
-            let hint = "evaluators that count lines see other ranks";
-            findings.warning(Rule::Gap, what, hint);
-        }
-        list.rank = number;
-        if !list.images.insert(image) {
-            let what = format!("image {image} is already in this list");
-            let hint = "a repeated image counts each time; list each image once";
-            findings.warning(Rule::Repeated, what, hint);
-        }
-        // for the scripts, a number of very many digits is a valid score; it is infinite here
-        let Some(value) = is_fixed_point(score)
-            .then(|| score.parse::<f64>().ok())
-            .flatten()
-        else {
-            let what = format!("score {score:?}");
-            let hint = "digits with at most one point, no exponent";
-            findings.error(Rule::Score, what, hint);
+        if rules.documents.is_none() && !looks_like_an_image(image, rules.digits) {
+            let digits: Vec<String> = rules.digits.iter().map(usize::to_string).collect();
+            let digits = digits.join(" or ");
+            let hint = format!("an I and {digits} lower-case hexadecimal digits");
+            findings.error(Rule::Document, format!("no image id: {image:?}"), &hint);
             return None;
-        };
-        findings.minus_zero(score, value);
-        if let Some(before) = list.last {
-            if value > before.0 {
-                let what = format!("score {score} after score {}", before.0);
-                findings.error(Rule::Score, what, "scores do not increase in a list");
-                return None;
-            }
-            findings.tie(findings.line, before, (value, image));
         }
-        list.last = Some((value, image));
-        findings.tag(first_tag, tag);
+        let list = self.lists.entry((topic.clone(), stance)).or_default();
+        let rank = list.add(findings, rank, image, rules.length)?;
+        let score = list.score(findings, score, image)?;
+        findings.tag(&mut self.tag, tag);
         Some(ImageRunLine {
             topic,
             stance,
             image: doc,
-            rank: number,
-            score: value,
+            rank,
+            score,
             tag: tag.to_owned(),
         })
     }
 
-    fn finish(mut self) -> ImageVerdict {
-        let findings = &mut self.findings;
-        if findings.line == 0 {
+    fn finish(mut self) -> Verdict {
+        if self.findings.line == 0 {
             let what = "the run is empty".to_owned();
-            findings.add_for_run(Severity::Error, Rule::Empty, what, "");
-            return ImageVerdict {
-                findings: self.findings.list,
-                accepted: Vec::new(),
-            };
+            self.findings
+                .add_for_run(Severity::Error, Rule::Empty, what, "");
+        } else {
+            self.check_lists();
+            self.check_both_lists();
         }
-        let lists = &self.lists;
+        Verdict {
+            findings: self.findings.list,
+            accepted: self.accepted,
+        }
+    }
+
+    /// Reports missing and short lists.
+    fn check_lists(&mut self) {
+        let (findings, length) = (&mut self.findings, self.rules.length as usize);
         let size = |topic: &TopicId, stance| {
-            let list = lists.get(&(topic.clone(), stance));
+            let list = self.lists.get(&(topic.clone(), stance));
             list.map_or(0, |list| list.images.len())
         };
         let (mut missing, mut one_sided, mut short) = (Vec::new(), Vec::new(), 0);
-        for topic in &self.rules.topics {
+        for topic in self.rules.topics.iter().flatten() {
             let [pro, con] = Stance::BOTH.map(|stance| size(topic, stance));
             match (pro, con) {
                 (0, 0) => missing.push(topic.to_string()),
@@ -242,7 +179,7 @@ impl<'a> ImageCheck<'a> {
                 (_, 0) => one_sided.push(format!("{topic} CON")),
                 _ => {}
             }
-            let is_short = |n: &&usize| (1..DEPTH as usize).contains(*n);
+            let is_short = |n: &&usize| (1..length).contains(*n);
             short += [pro, con].iter().filter(is_short).count();
         }
         let hint = "the official P@10 leaves them out, other measures count them as zero";
@@ -253,12 +190,16 @@ impl<'a> ImageCheck<'a> {
             findings.add_for_run(Severity::Warning, Rule::OneSided, what, hint);
         }
         if short > 0 {
-            let what = format!("{short} lists with fewer than {DEPTH} images");
+            let what = format!("{short} lists with fewer than {length} images");
             findings.add_for_run(Severity::Note, Rule::ShortList, what, hint);
         }
+    }
+
+    /// Reports images that are in both lists of a topic.
+    fn check_both_lists(&mut self) {
         let (mut both, mut of_topics) = (0, 0);
-        for ((topic, stance), pro) in lists {
-            let con = lists.get(&(topic.clone(), Stance::Con));
+        for ((topic, stance), pro) in &self.lists {
+            let con = self.lists.get(&(topic.clone(), Stance::Con));
             if let (Stance::Pro, Some(con)) = (stance, con) {
                 let shared = pro.images.intersection(&con.images).count();
                 both += shared;
@@ -268,20 +209,16 @@ impl<'a> ImageCheck<'a> {
         if both > 0 {
             let what = format!("{both} images are in both lists of a topic, in {of_topics} topics");
             let hint = "allowed: an image may be both";
-            findings.add_for_run(Severity::Note, Rule::BothLists, what, hint);
-        }
-        ImageVerdict {
-            findings: self.findings.list,
-            accepted: self.accepted,
+            self.findings
+                .add_for_run(Severity::Note, Rule::BothLists, what, hint);
         }
     }
 }
 
-/// A rank of the form `^[1-9][0-9]*$` that is at most 10.
+/// A rank of the form `^[1-9][0-9]*$`.
 fn rank_of(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
-    let rank = digits.then(|| text.parse().ok()).flatten()?;
-    (1..=DEPTH).contains(&rank).then_some(rank)
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 /// Whether a score matches the organisers' pattern, `^-?[0-9]+\.?[0-9]*$`.

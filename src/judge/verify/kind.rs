@@ -1,20 +1,16 @@
 //! Recognises the task and the year of a run from its lines.
 
+use crate::trec::edition::{Edition, RunFormat};
 use crate::trec::run::{is_json, read_answer};
 use crate::trec::{ObjectStance, TextTask};
 
-/// The last topic of the first year of a task. The topics of the second year have the numbers after it.
-const LAST_OF_FIRST: u32 = 50;
-
-/// The number of images for an argument in 2025; 2024 allowed more.
-const DEPTH_OF_2025: u32 = 5;
-
-/// The task and the year of the lab that a run is for.
+/// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `None` for images.
     pub task: Option<TextTask>,
-    pub edition: u32,
+    /// `None` for a task without editions.
+    pub edition: Option<&'static Edition>,
 }
 
 impl Kind {
@@ -23,10 +19,13 @@ impl Kind {
     pub fn of_run(run: &[u8]) -> Kind {
         let text = String::from_utf8_lossy(run);
         if is_json(&text) {
-            return Kind::of_answers(&text);
+            return Kind {
+                task: None,
+                edition: edition_of_answers(&text),
+            };
         }
         let (mut images, mut arguments, mut passages, mut others) = (0, 0, 0, 0);
-        let (mut early, mut late, mut has_stances) = (0, 0, false);
+        let (mut topics, mut has_stances) = (Vec::new(), false);
         for line in text.lines() {
             let mut fields = line.split_whitespace();
             let (Some(topic), Some(second), Some(id)) =
@@ -48,10 +47,7 @@ impl Kind {
             } else {
                 continue;
             }
-            match topic.parse::<u32>() {
-                Ok(topic) if topic > LAST_OF_FIRST => late += 1,
-                _ => early += 1,
-            }
+            topics.push(topic.parse::<u32>().unwrap_or(0));
         }
         // a passage without a stance has Q0, like any other document
         if passages > 0 {
@@ -66,26 +62,56 @@ impl Kind {
         let most = counted.into_iter().max_by_key(|(count, _)| *count);
         let task = most.and_then(|(_, task)| task);
         let edition = match task {
-            None if late > early => 2023,
-            // 2022 has topics of both earlier years, and stances
-            Some(TextTask::Comparative) if early == 0 && !has_stances => 2021,
-            _ => 2022,
+            None => edition_of_images(&topics),
+            Some(task) => edition_of_texts(task, &topics, has_stances),
         };
         Kind { task, edition }
     }
+}
 
-    fn of_answers(text: &str) -> Kind {
-        let ranks = text
-            .lines()
-            .filter_map(|line| Some(read_answer(line).ok()?.rank));
-        Kind {
-            task: None,
-            edition: match ranks.max() {
-                Some(rank) if rank > DEPTH_OF_2025 => 2024,
-                _ => 2025,
-            },
-        }
-    }
+/// The edition to which most of the topics belong by their numbers; the first of those with equally many.
+fn edition_of_images(topics: &[u32]) -> Option<&'static Edition> {
+    let editions = || Edition::all(None).filter(|edition| edition.has_stances());
+    let of_topic = |topic: u32| {
+        let begun = editions().filter(|edition| edition.topics.first() <= topic);
+        begun.last().or(editions().next())
+    };
+    let count = |edition: &Edition| {
+        let of = topics
+            .iter()
+            .filter(|topic| of_topic(**topic) == Some(edition));
+        of.count()
+    };
+    // of equal maxima, the last one is found
+    editions().rev().max_by_key(|edition| count(edition))
+}
+
+/// The last edition, unless the run has no stances and all its topics are from the edition before. Such a run cannot be told from one of the last
+/// edition if that asks all these questions, too.
+fn edition_of_texts(task: TextTask, topics: &[u32], has_stances: bool) -> Option<&'static Edition> {
+    let mut editions = Edition::all(Some(task)).rev();
+    let last = editions.next()?;
+    let is_before = |before: &&Edition| {
+        let asked = before.topics.ids().zip(last.topics.ids());
+        asked.is_some_and(|(before, last)| !before.is_subset(&last))
+            && topics.iter().all(|topic| *topic >= before.topics.first())
+    };
+    let before = editions.next().filter(|_| !has_stances);
+    Some(before.filter(is_before).unwrap_or(last))
+}
+
+/// The edition with the shortest lists that are as long as the greatest rank.
+fn edition_of_answers(text: &str) -> Option<&'static Edition> {
+    let ranks = text
+        .lines()
+        .filter_map(|line| Some(read_answer(line).ok()?.rank));
+    let deepest = ranks.max().unwrap_or(0);
+    let editions =
+        || Edition::all(None).filter(|edition| matches!(edition.run, RunFormat::Claims { .. }));
+    let long_enough = editions().filter(|edition| edition.length >= deepest);
+    long_enough
+        .min_by_key(|edition| edition.length)
+        .or(editions().max_by_key(|edition| edition.length))
 }
 
 fn is_hexadecimal(text: &str) -> bool {

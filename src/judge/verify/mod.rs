@@ -7,16 +7,149 @@ mod texts;
 mod tira;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-pub use answers::{AnswerRules, verify_answers};
-pub use images::{ImageRules, verify_images};
 pub use kind::Kind;
-pub use texts::{TextRules, verify_texts};
 pub use tira::refused_by_tira;
 
-use crate::trec::TopicId;
+use super::prototext;
+use crate::trec::edition::{Edition, PLAIN, RunFormat, TEXTS};
+use crate::trec::run::ImageRunLine;
+use crate::trec::{DocId, TopicId};
+
+/// The rules for a run.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    format: &'static RunFormat,
+    /// The greatest number of results in a list.
+    length: u32,
+    /// The topics that need results; no others may have any. `None` allows any topic.
+    topics: Option<BTreeSet<TopicId>>,
+    /// The documents that can be listed; `None` for any whose id has the right form.
+    documents: Option<HashSet<DocId>>,
+    /// The numbers of hexadecimal digits that the id of an image can have.
+    digits: &'static [usize],
+}
+
+impl Rules {
+    /// The topics of an edition, and any document.
+    pub fn of(edition: &'static Edition) -> Rules {
+        Rules {
+            format: &edition.run,
+            length: edition.length,
+            topics: edition.topics.ids(),
+            documents: None,
+            digits: match &edition.run {
+                RunFormat::Stances { digits, .. } => digits,
+                _ => &[],
+            },
+        }
+    }
+
+    /// What the organisers' evaluator of the edition accepts: like [`Self::of`], but in some years fewer ids of images.
+    pub fn of_evaluator(edition: &'static Edition) -> Rules {
+        let mut rules = Rules::of(edition);
+        if let RunFormat::Stances {
+            evaluated_digits, ..
+        } = &edition.run
+        {
+            rules.digits = evaluated_digits;
+        }
+        rules
+    }
+
+    /// Any topics and any documents, in a text run without stances.
+    pub fn of_any_collection() -> Rules {
+        Rules {
+            format: &PLAIN,
+            length: TEXTS,
+            topics: None,
+            documents: None,
+            digits: &[],
+        }
+    }
+
+    /// Replaces the topics.
+    pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> Rules {
+        self.topics = Some(topics.into_iter().collect());
+        self
+    }
+
+    /// Results must be among these documents.
+    pub fn with_documents(mut self, documents: impl IntoIterator<Item = DocId>) -> Rules {
+        self.documents = Some(documents.into_iter().collect());
+        self
+    }
+
+    fn allows_topic(&self, topic: &TopicId) -> bool {
+        let topics = self.topics.as_ref();
+        topics.is_none_or(|topics| topics.contains(topic))
+    }
+
+    fn allows_document(&self, document: &DocId) -> bool {
+        let documents = self.documents.as_ref();
+        documents.is_none_or(|documents| documents.contains(document))
+    }
+}
+
+/// The result of checking a run.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// In the order of lines. Findings about the whole run come last.
+    pub findings: Vec<Finding>,
+    /// The lines of an image run with stances that the organisers' scripts accept, in order: those without an error, and those whose only error is
+    /// another tag.
+    pub accepted: Vec<ImageRunLine>,
+}
+
+/// Checks a run. Its format decides which rules there are: `images`, `answers` and `texts` list them.
+pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
+    let findings = match rules.format {
+        RunFormat::Stances { .. } => return images::verify(run, rules),
+        RunFormat::Claims { is_full, .. } => answers::verify(run, rules, *is_full),
+        RunFormat::Texts { stances, asked } => texts::verify(run, rules, stances, asked),
+    };
+    Verdict {
+        findings,
+        accepted: Vec::new(),
+    }
+}
+
+/// Checks a run as [`verify`] does, and finds what TIRA refuses besides. TIRA has no such check for runs of claims, and its findings on lines that
+/// break the rules of the task are left out.
+pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
+    let mut verdict = verify(run, rules);
+    if !matches!(rules.format, RunFormat::Claims { .. }) {
+        let findings = verdict.findings.iter();
+        let errors = findings.filter(|f| f.severity == Severity::Error);
+        let wrong: HashSet<u64> = errors.filter_map(|f| f.line).collect();
+        let refused = refused_by_tira(run).into_iter();
+        let refused = refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line)));
+        verdict.findings.extend(refused);
+    }
+    verdict
+}
+
+impl Verdict {
+    /// The measures of the accepted lines, in the format of the organisers' verifier (`evaluation.prototext`).
+    pub fn prototext(&self) -> String {
+        let mut documents: HashMap<&TopicId, u32> = HashMap::new();
+        for line in &self.accepted {
+            *documents.entry(&line.topic).or_default() += 1;
+        }
+        // the script's minimum starts at 20, the number of places of a topic
+        let fewest = documents.values().copied().min().map_or(0, |n| n.min(20));
+        let most = documents.values().copied().max().unwrap_or(0);
+        let mean = self.accepted.len() as f64 / documents.len().max(1) as f64;
+        prototext(&[
+            ("topicsRetrieved", documents.len().to_string()),
+            ("minimumDocumentsPerTopic", fewest.to_string()),
+            ("maximumDocumentsPerTopic", most.to_string()),
+            ("averageDocumentsPerTopic", format!("{mean:.2}")),
+        ])
+    }
+}
 
 /// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -235,14 +368,19 @@ impl Findings {
         self.add(line, Severity::Warning, Rule::Tie, what, hint);
     }
 
-    fn unknown_topic(&mut self, topic: &str, topics: &BTreeSet<TopicId>) {
+    /// Checks that a topic is known.
+    fn topic(&mut self, topic: &TopicId, rules: &Rules) -> bool {
+        let Some(topics) = rules.topics.as_ref().filter(|known| !known.contains(topic)) else {
+            return true;
+        };
         let hint = match (topics.first(), topics.last()) {
             (Some(first), Some(last)) => {
                 format!("{} topics are known, {first} to {last}", topics.len())
             }
             _ => "no topics are known".to_owned(),
         };
-        self.error(Rule::Topic, format!("no topic {topic:?}"), &hint);
+        self.error(Rule::Topic, format!("no topic {:?}", topic.0), &hint);
+        false
     }
 
     fn missing_topics(&mut self, missing: &[String], hint: &str) {

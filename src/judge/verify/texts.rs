@@ -1,87 +1,9 @@
 //! Runs of Tasks 1 and 2, and of any other collection.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-use super::{Finding, Findings, Rule, Severity};
-use crate::trec::{DocId, ObjectStance, TextTask, TopicId};
-
-/// The maximum number of results for a topic.
-const DEPTH: usize = 1000;
-
-/// The topics of Task 2 in 2022: half of the hundred topics of 2020 and 2021.
-const COMPARATIVE_2022: [u32; 50] = [
-    2, 3, 8, 9, 12, 14, 17, 18, 19, 22, 23, 25, 26, 27, 28, 30, 33, 34, 36, 37, 42, 43, 48, 51, 53,
-    54, 55, 56, 58, 59, 60, 61, 62, 67, 68, 69, 70, 72, 74, 76, 77, 78, 84, 86, 88, 91, 92, 93, 95,
-    100,
-];
-
-/// The rules for a text run.
-#[derive(Clone, Debug)]
-pub struct TextRules {
-    task: TextTask,
-    year: u32,
-    /// `None` allows any topic.
-    topics: Option<BTreeSet<TopicId>>,
-    docs: Option<HashSet<DocId>>,
-}
-
-impl TextRules {
-    /// The topics of a year from 2020 to 2022, and any document. [`TextTask::Rank`] has no editions: any topic is allowed, too.
-    pub fn edition(task: TextTask, year: u32) -> TextRules {
-        let topics: Vec<u32> = match (task, year) {
-            (TextTask::Rank, _) => {
-                return TextRules {
-                    task,
-                    year,
-                    topics: None,
-                    docs: None,
-                };
-            }
-            // 2020 has no topic 25
-            (TextTask::Controversial, 2020) => (1..=50).filter(|n| *n != 25).collect(),
-            (TextTask::Comparative, 2020) => (1..=50).collect(),
-            (_, 2021) => (51..=100).collect(),
-            (TextTask::Comparative, _) => COMPARATIVE_2022.to_vec(),
-            // the fifty topics of 2022 are taken from both earlier years; only the topics file says which
-            (TextTask::Controversial, _) => (1..=100).collect(),
-        };
-        TextRules {
-            task,
-            year,
-            topics: Some(topics.iter().map(|n| TopicId(n.to_string())).collect()),
-            docs: None,
-        }
-    }
-
-    /// Replaces the topics.
-    pub fn with_topics(mut self, topics: impl IntoIterator<Item = TopicId>) -> TextRules {
-        self.topics = Some(topics.into_iter().collect());
-        self
-    }
-
-    /// Results must be among these documents.
-    pub fn with_docs(mut self, docs: impl IntoIterator<Item = DocId>) -> TextRules {
-        self.docs = Some(docs.into_iter().collect());
-        self
-    }
-
-    /// Checks the second column. The error is a hint at what is allowed.
-    fn second_column(&self, word: &str) -> Result<(), &'static str> {
-        let (allowed, hint) = match (self.task, self.year) {
-            (TextTask::Comparative, 2022..) => (
-                ObjectStance::ALL.iter().any(|s| s.word() == word),
-                "FIRST, SECOND, NEUTRAL or NO, in capitals, or Q0",
-            ),
-            (TextTask::Controversial, 2022..) => (matches!(word, "PRO" | "CON"), "PRO, CON or Q0"),
-            _ => (false, "Q0"),
-        };
-        if allowed || word == "Q0" {
-            Ok(())
-        } else {
-            Err(hint)
-        }
-    }
-}
+use super::{Finding, Findings, Rule, Rules, Severity};
+use crate::trec::{DocId, TopicId};
 
 /// Checks a text run (`topic Q0|stance doc rank score tag`). The findings are in the order of lines; those about the whole run come
 /// last.
@@ -89,19 +11,38 @@ impl TextRules {
 /// The organisers have not published a verifier for these tasks. Errors are what the task's page demands: six fields, a topic of the edition, a known
 /// document (if documents are given), a permitted second column, a whole number as rank (the first 0 or 1), a number as score, at most 1,000
 /// documents per topic, one tag. Warnings are what evaluators interpret differently.
-pub fn verify_texts(run: &[u8], rules: &TextRules) -> Vec<Finding> {
+///
+/// `stances` are the words that the second column can contain instead of Q0, and `asked` says so to the author.
+pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);
+    let length = rules.length as usize;
     let mut tag = None;
     let mut lists: HashMap<&str, Vec<ResultLine>> = HashMap::new();
     for (number, line) in Findings::lines(&text) {
         findings.line = number;
-        if let Some((topic, result)) = read(&mut findings, rules, line, &mut tag) {
+        // the CR has already been reported
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let line = without_quoted_tag(&mut findings, line);
+        let hint = "topic Q0 document rank score tag";
+        let Some(fields) = findings.six_fields(line, hint) else {
+            continue;
+        };
+        let [topic, second, ..] = fields;
+        if !findings.topic(&TopicId(topic.to_owned()), rules) {
+            continue;
+        }
+        if second != "Q0" && !stances.contains(&second) {
+            let what = format!("{second:?} in the second column");
+            findings.error(Rule::Stance, what, asked);
+        }
+        if let Some(result) = read(&mut findings, rules, fields, &mut tag) {
             let list = lists.entry(topic).or_default();
             list.push(result);
-            if list.len() == DEPTH + 1 {
+            if list.len() == length + 1 {
                 let what = format!("document {} of topic {topic}", list.len());
-                findings.error(Rule::Depth, what, "at most 1,000 documents per topic");
+                let hint = format!("at most {} documents per topic", with_comma(length));
+                findings.error(Rule::Depth, what, &hint);
             }
         }
     }
@@ -139,30 +80,14 @@ struct ResultLine<'a> {
     score: f64,
 }
 
+/// Checks the document, the rank, the score and the tag of a line.
 fn read<'a>(
     findings: &mut Findings,
-    rules: &TextRules,
-    line: &'a str,
+    rules: &Rules,
+    [_, _, doc, rank, score, tag]: [&'a str; 6],
     first_tag: &mut Option<&'a str>,
-) -> Option<(&'a str, ResultLine<'a>)> {
-    // the CR has already been reported
-    let line = line.strip_suffix('\r').unwrap_or(line);
-    let line = without_quoted_tag(findings, line);
-    let [topic, second, doc, rank, score, tag] =
-        findings.six_fields(line, "topic Q0 document rank score tag")?;
-    if let Some(topics) = &rules.topics
-        && !topics.contains(&TopicId(topic.to_owned()))
-    {
-        findings.unknown_topic(topic, topics);
-        return None;
-    }
-    if let Err(hint) = rules.second_column(second) {
-        let what = format!("{second:?} in the second column");
-        findings.error(Rule::Stance, what, hint);
-    }
-    if let Some(docs) = &rules.docs
-        && !docs.contains(&DocId(doc.to_owned()))
-    {
+) -> Option<ResultLine<'a>> {
+    if !rules.allows_document(&DocId(doc.to_owned())) {
         let what = format!("no document {doc:?} in the collection");
         findings.error(Rule::Document, what, "");
     }
@@ -183,16 +108,20 @@ fn read<'a>(
             return None;
         }
     };
-    let line = findings.line;
-    Some((
-        topic,
-        ResultLine {
-            line,
-            doc,
-            rank,
-            score,
-        },
-    ))
+    Some(ResultLine {
+        line: findings.line,
+        doc,
+        rank,
+        score,
+    })
+}
+
+/// A number below a million, with a comma before the last three digits.
+fn with_comma(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
 }
 
 /// Reports a quoted tag with blanks, and returns the line with only the first word of the tag, so that its other fields are checked,
