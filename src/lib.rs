@@ -12,6 +12,8 @@ pub mod disk;
 pub mod trec;
 mod web;
 
+pub mod workspace;
+
 pub mod collection;
 pub mod nn;
 pub mod service;

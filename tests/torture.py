@@ -91,6 +91,9 @@ def rows(path):
         for (table,) in tables:
             digest.update(table.encode())
             found = connection.execute(f'SELECT * FROM "{table}"').fetchall()
+            if table == "output":
+                # hashes of files are stored only if the files are old enough, and their keys contain times
+                found = [row for row in found if not row[0].startswith("machine/")]
             for row in sorted(map(repr, found)):
                 digest.update(row.encode())
     finally:

@@ -60,8 +60,8 @@ pub fn run(options: &Options) -> Result<()> {
         }),
         producer: model.producer(),
     };
-    let file = wanted.file(&options.index.join("texts.sqlite"));
-    let encode = |texts: &[&str]| model.embed(texts);
+    let file = options.index.join(riposte::workspace::FILE);
+    let encode = |texts: &[&str]| Ok((model.embed(texts)?, model.numeric()));
     let mut open = || Vectors::open(&corpus, &wanted, &file, Some(&encode), &mut |_| {});
     let (_, encode_s) = timed(&mut open)?;
     let (vectors, load_s) = timed(&mut open)?;

@@ -196,8 +196,8 @@ fn clear(args: &ClearArgs) -> Result<u8> {
     let mut freed = 0;
     let mut removed = 0;
     let mut code = 0;
-    for (dir, listed) in &directories {
-        for (entry, removal) in cache::clear(dir, &listed.entries) {
+    for (_, listed) in &directories {
+        for (entry, removal) in cache::clear(&listed.entries) {
             match removal {
                 Removal::Removed => {
                     freed += entry.bytes;

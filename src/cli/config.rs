@@ -26,9 +26,6 @@ use crate::weights::Models;
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
 
-/// The name of the file in earlier builds, where it had only fields of metadata.
-const FORMER_FILE: &str = "config.toml";
-
 /// The environment variable that names the file.
 const VARIABLE: &str = "RIPOSTE_CONFIG";
 
@@ -129,16 +126,8 @@ impl Configuration {
         let working = || Some(PathBuf::from(FILE)).filter(|file| file.exists());
         let own = || {
             let strategy = etcetera::choose_base_strategy().ok()?;
-            let dir = strategy.config_dir().join("riposte");
-            let file = Some(dir.join(FILE)).filter(|file| file.exists());
-            let former = dir.join(FORMER_FILE);
-            if file.is_none() && former.exists() {
-                say!(
-                    "note: {} is not read: the file is now called {FILE}",
-                    former.display()
-                );
-            }
-            file
+            let file = strategy.config_dir().join("riposte").join(FILE);
+            Some(file).filter(|file| file.exists())
         };
         let file = args.config.clone().or(named).or_else(working).or_else(own);
         file.map(|file| Configuration::read(&file)).transpose()

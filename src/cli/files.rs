@@ -162,15 +162,34 @@ pub(crate) fn evidence_store(
     }
 }
 
-/// The path of an SQLite file for results about a collection. Its name depends on the path of the collection. It is in the cache directory (the
-/// chosen one, or that of the user) or, if that cannot be written (in a sandbox), in a private directory for temporary files. Messages tell the
-/// user to choose another path with `option`. Until the process ends, `riposte cache clear` does not remove entries of this collection.
+/// The workspace of a collection. Its name depends on the path of the collection. It is in the cache directory (the chosen one, or that of the user)
+/// or, if that cannot be written (in a sandbox), in a private directory for temporary files. Messages tell the user to choose another place with
+/// `option`. Until the process ends, `riposte cache clear` removes nothing of this collection.
 pub(crate) fn default_store(collection: &Path, option: &str, cache: &CacheArgs) -> Result<PathBuf> {
     let path = collection
         .canonicalize()
         .with_context(|| format!("cannot find {}", collection.display()))?;
     let dir = writable_cache(cache.dir.as_deref(), option)?;
-    Ok(cache::store(&dir, &path))
+    let workspace = cache::workspace(&dir, &path)?;
+    if !workspace.exists() {
+        note_earlier_builds(&cache::of_earlier_builds(&dir, &path), &workspace);
+    }
+    Ok(workspace)
+}
+
+/// Names what earlier builds have stored about a collection whose workspace is new.
+fn note_earlier_builds(stored: &[PathBuf], workspace: &Path) {
+    if !stored.is_empty() {
+        let named: Vec<String> = stored
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        say!(
+            "note: an earlier build of riposte has stored {}: everything is made anew, except that `riposte merge {} OLD.sqlite` copies evidence",
+            named.join(", "),
+            workspace.display()
+        );
+    }
 }
 
 /// The cache directory, or another directory if that cannot be written.

@@ -60,12 +60,12 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     if args.check {
         check(&directories(&collection, &base, &approach))?;
         if let Ok((_, wanted)) = &encoder {
-            check_vectors(&wanted.file(&base), wanted)?;
+            check_vectors(&base, wanted)?;
         }
         return Ok(0);
     }
     if args.rehash {
-        collection.forget_hashes(&base)?;
+        corpus::forget_hashes(&base)?;
     }
     let effort = effort(indexing.threads)?;
     let mut printer = EventPrinter::new(indexing.quiet);
@@ -88,21 +88,20 @@ fn index_texts(args: &IndexArgs, task: TextTask) -> Result<u8> {
     describe(indexes.all(), args.json)?;
     match (encoder, indexes.first()) {
         (Ok((model, wanted)), Some(corpus)) => {
-            let file = wanted.file(&base);
             let on_event = &mut |event| printer.print(event);
             let shards = shards_of(&collection);
             let vectors =
-                dense::open_files(corpus, &wanted, &file, &shards, Some(&model), on_event)?;
+                dense::open_files(corpus, &wanted, &base, &shards, Some(&model), on_event)?;
             let passages = vectors.map_or(0, |vectors| vectors.len());
             if args.json {
                 print(&format_args!(
                     "{}\n",
-                    json!({"vectors": file, "passages": passages, "made_by": wanted.to_string()})
+                    json!({"vectors": base, "passages": passages, "made_by": wanted.to_string()})
                 ))?;
             } else {
                 print(&format_args!(
                     "{passages} sentence vectors in {}\n  made by      {wanted}\n",
-                    file.display()
+                    base.display()
                 ))?;
             }
         }

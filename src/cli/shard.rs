@@ -75,12 +75,12 @@ pub fn shard(command: &ShardCommand) -> Result<u8> {
             shards::count(
                 task,
                 &approach,
-                &args.shard.join(crate::collection::shards::BASE),
+                &args.shard.join(crate::workspace::FILE),
                 &mut output,
             )?;
         }
         ShardCommand::Answer(args) => {
-            let base = args.shard.join(crate::collection::shards::BASE);
+            let base = args.shard.join(crate::workspace::FILE);
             shards::answer(&args.asked, &base, &mut output)?;
         }
     }

@@ -23,6 +23,7 @@ use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, TextRequest};
 use crate::trec::{TextTask, debate as sheets, explained, run};
+use crate::workspace;
 
 /// The name of the run's file.
 pub(crate) const RUN_FILE: &str = "run.txt";
@@ -55,14 +56,13 @@ pub fn rank(args: &TextArgs) -> Result<u8> {
     retrieve(args, TextTask::Rank, Wanted::default())
 }
 
-/// The path beside which the indexes of a text collection and the model outputs are stored. `index` is the directory that the user has
-/// chosen.
+/// The workspace of a text collection. `index` is the directory that the user has chosen.
 pub(crate) fn index_base(input: &Path, index: Option<&Path>, cache: &CacheArgs) -> Result<PathBuf> {
     match index {
         Some(dir) => {
             std::fs::create_dir_all(dir)
                 .with_context(|| format!("cannot create the directory {}", dir.display()))?;
-            Ok(dir.join("texts.sqlite"))
+            Ok(dir.join(workspace::FILE))
         }
         None => default_store(input, "--index", cache),
     }
@@ -360,7 +360,7 @@ fn ask(
         explain: explain.is_some(),
         stances,
         key_file,
-        answers: &base.with_extension("answers"),
+        workspace: &base,
     };
     let done = service_run::run(&request, &mut |event| printer.print(event))?;
 
@@ -377,7 +377,7 @@ fn ask(
             "  pages of results: {} requested, {} stored in {}",
             done.asked,
             done.stored,
-            request.answers.display()
+            request.workspace.display()
         );
         say!(
             "{} for {} in {}",

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::regular;
 use crate::disk::replace;
 use crate::trec::TextTask;
+use crate::workspace;
 
 /// The name of the file.
 pub const FILE: &str = "riposte-shards.json";
-
-/// A path within each shard. The shard's indexes are beside it, at the place that [`crate::index::corpus::directory`] derives from it.
-pub const BASE: &str = "texts.sqlite";
 
 /// The version of the format of the file.
 const FORMAT: u32 = 1;
@@ -98,9 +96,10 @@ impl ShardCollection {
         &self.file
     }
 
-    /// A path in each shard; the shard's indexes are beside it.
+    /// The workspace of each shard; the shard's indexes are beside it.
     pub fn bases(&self) -> Vec<PathBuf> {
-        self.shards.iter().map(|shard| shard.join(BASE)).collect()
+        let shards = self.shards.iter();
+        shards.map(|shard| shard.join(workspace::FILE)).collect()
     }
 
     /// Identifies the contents of the shards.

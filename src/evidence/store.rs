@@ -7,7 +7,6 @@
 mod at_work;
 mod checksum;
 mod export;
-mod file;
 mod merge;
 mod parquet;
 mod passed_over;
@@ -15,31 +14,28 @@ mod portable;
 mod repair;
 mod rows;
 mod rows_of_parquet;
+mod shard_file;
 mod tables;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail, ensure};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, MAIN_DB, OpenFlags, params};
+use rusqlite::{Connection, MAIN_DB, params};
 
 use super::ocr::{self, OcrLine};
 use super::picture::Picture;
 use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
 use crate::collection::images::{CrawlRank, FileState, GivenTexts};
-use crate::disk::{Busy, open_lock};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
+use crate::workspace::{Lock, file};
 pub use at_work::{AtWork, Note};
-pub(crate) use checksum::checksum_of;
 pub use checksum::{DamagedRecord, is_damaged_record};
 use checksum::{LAST, Table};
 pub use export::{ExportProgress, ExportedTable};
-pub use file::ShardFile;
-pub(crate) use file::read_only_uri;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use portable::Scratch;
@@ -48,7 +44,8 @@ pub(crate) use rows::{blob_of, vector_of};
 use rows::{
     fault_of, picture_of, rank_of, read_document, read_words, write_file_state, write_record,
 };
-use tables::{SCHEMA, SCHEMA_VERSION, add_stand_ins};
+pub use shard_file::ShardFile;
+use tables::{SCHEMA_VERSION, schema};
 
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
@@ -115,7 +112,7 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
-    lock: Option<File>,
+    lock: Option<Lock>,
     /// The most frequent producer of each channel, once it is known.
     producers: OnceCell<BTreeMap<Channel, String>>,
 }
@@ -124,29 +121,16 @@ impl Store {
     /// Opens the store at `path` for writing. Creates it, and its directory, if it does not exist.
     ///
     /// # Errors
-    /// Another process is writing the store ([`Busy`]), the file is not an evidence store, or it has another version.
+    /// Another process is writing the store ([`crate::disk::Busy`]), the file is not an evidence store, or it has another version.
     pub fn open(path: &Path) -> Result<Self> {
-        let opening = || format!("cannot open the evidence store {}", path.display());
-        if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).with_context(opening)?;
-        }
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        let lock = open_lock(Path::new(&lock_path)).with_context(opening)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => bail!(Busy(format!(
-                "another riposte is writing the evidence store {}: wait for it, or name another with --evidence",
-                path.display()
-            ))),
-            // on a file system without such locks, SQLite's locks still protect each transaction
-            Err(std::fs::TryLockError::Error(_)) => {}
-        }
-        let connection = Connection::open(path).with_context(opening)?;
-        Self::prepare(&connection, path)
-            .map_err(|error| file::explain(error, path, "cannot open"))?;
+        let lock = Lock::try_to_write(path)?;
+        let open = || -> Result<Connection> {
+            let connection = file::open(path)?;
+            Self::prepare(&connection, path)?;
+            Ok(connection)
+        };
         Ok(Store {
-            connection,
+            connection: open().map_err(|error| explain(error, path, "cannot open"))?,
             path: path.to_owned(),
             lock: Some(lock),
             producers: OnceCell::new(),
@@ -170,31 +154,30 @@ impl Store {
     /// # Errors
     /// The file does not exist, is damaged, or is not an evidence store of this version.
     pub fn open_to_read(path: &Path) -> Result<Self> {
-        match Self::open_read_only(path) {
-            Err(error) if file::needs_recovery(&error) => {
-                file::recover(path)?;
-                Self::open_read_only(path)
-            }
-            opened => opened,
+        let store = file::recovering(path, || Self::open_read_only(path))?;
+        for table in portable::names() {
+            ensure!(
+                file::has_table(&store.connection, "main", table)?,
+                "{} was written by an earlier build of riposte, without the table {table}: `riposte merge NEW {}` copies its evidence",
+                path.display(),
+                path.display()
+            );
         }
+        Ok(store)
     }
 
     fn open_read_only(path: &Path) -> Result<Self> {
         let open = || -> Result<Connection> {
-            // only one thread uses a connection, so it needs no mutex
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(path, flags)?;
-            connection.busy_timeout(file::LOCK_WAIT)?;
+            let connection = file::open_read_only(path)?;
             keep_plans(&connection)?;
             if version(&connection)? != SCHEMA_VERSION {
                 bail!("it is not an evidence store of this version of riposte");
             }
             file::check(&connection, path)?;
-            add_stand_ins(&connection)?;
             Ok(connection)
         };
         Ok(Store {
-            connection: open().map_err(|error| file::explain(error, path, "cannot open"))?,
+            connection: open().map_err(|error| explain(error, path, "cannot open"))?,
             path: path.to_owned(),
             lock: None,
             producers: OnceCell::new(),
@@ -202,28 +185,22 @@ impl Store {
     }
 
     fn prepare(connection: &Connection, path: &Path) -> Result<()> {
-        connection.busy_timeout(file::LOCK_WAIT)?;
         keep_plans(connection)?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        match version(connection)? {
-            SCHEMA_VERSION => {}
+        let version = match version(connection)? {
             0 => {
-                let tables: i64 =
-                    connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
-                if tables > 0 {
-                    bail!("it is an SQLite file of another program");
-                }
-                connection.execute_batch(&format!(
-                    "BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
-                ))?;
+                let others = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'output'";
+                let tables: i64 = connection.query_row(others, [], |row| row.get(0))?;
+                ensure!(tables == 0, "it is an SQLite file of another program");
+                format!("PRAGMA user_version = {SCHEMA_VERSION};")
             }
+            SCHEMA_VERSION => String::new(),
             other => bail!(
                 "it was written by another version of riposte (its tables have version {other}, but this version needs {SCHEMA_VERSION})"
             ),
-        }
+        };
         file::check(connection, path)?;
-        let added = tables::added() + &checksum::schema();
-        Ok(connection.execute_batch(&format!("BEGIN;{added}COMMIT;"))?)
+        let schema = schema();
+        Ok(connection.execute_batch(&format!("BEGIN;{schema}{version}COMMIT;"))?)
     }
 
     /// Whether the store was opened for reading only.
@@ -241,9 +218,9 @@ impl Store {
     /// # Errors
     /// The lock file cannot be read.
     pub(crate) fn notes(&self) -> Result<Vec<Note>> {
-        match &self.lock {
-            Some(lock) => at_work::notes(lock)
-                .with_context(|| format!("cannot read {}.lock", self.path.display())),
+        match self.lock.as_ref().and_then(Lock::file) {
+            Some(file) => at_work::notes(file)
+                .with_context(|| format!("cannot read the lock of {}", self.path.display())),
             None => Ok(Vec::new()),
         }
     }
@@ -253,8 +230,9 @@ impl Store {
     /// # Errors
     /// The lock file cannot be written.
     pub(crate) fn begin_work(&self) -> Result<Option<AtWork>> {
-        let begun = self.lock.as_ref().map(AtWork::begin).transpose();
-        begun.with_context(|| format!("cannot write {}.lock", self.path.display()))
+        let file = self.lock.as_ref().and_then(Lock::file);
+        let begun = file.map(AtWork::begin).transpose();
+        begun.with_context(|| format!("cannot write the lock of {}", self.path.display()))
     }
 
     /// The files and the producers of each stored document, by its id.
@@ -575,7 +553,7 @@ impl Store {
             write(&transaction)?;
             Ok(transaction.commit()?)
         })();
-        written.map_err(|error| file::explain(error, &self.path, "cannot write to"))
+        written.map_err(|error| explain(error, &self.path, "cannot write to"))
     }
 
     /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document needs a dozen statements.
@@ -586,8 +564,13 @@ impl Store {
             transaction.commit()?;
             Ok(value)
         };
-        read().map_err(|error| file::explain(error, &self.path, "cannot read"))
+        read().map_err(|error| explain(error, &self.path, "cannot read"))
     }
+}
+
+/// As [`file::explain`]. `doing` is, for example, "cannot read".
+fn explain(error: Error, path: &Path, doing: &str) -> Error {
+    file::explain(error, path, &format!("{doing} the evidence store"))
 }
 
 /// Makes SQLite keep the plan of a prepared statement. Otherwise it plans the statement again for each bound value, which takes as long as the

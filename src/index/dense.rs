@@ -1,12 +1,11 @@
 //! Exact dense search: finds the passages of a text collection whose sentence vectors are nearest to that of a query.
 //!
-//! The vectors are computed once, stored beside the index in an SQLite file, and held in memory as 16-bit floats while topics are
-//! ranked. There is no approximate index: every vector is compared with every query.
+//! The vectors are computed once, stored in the workspace, and held in memory as 16-bit floats while topics are ranked. There is no approximate index: every vector is compared with every query.
 
+mod blob;
 mod clusters;
 mod half_floats;
 mod search;
-mod store;
 #[cfg(test)]
 mod tests;
 
@@ -17,13 +16,15 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::corpus::{Corpus, Lock};
+use super::corpus::Corpus;
 use super::cut::Cut;
 use crate::disk::hex;
+use crate::nn::conv::Numeric;
 use crate::topic::passages::Passages;
 use crate::trec::DocId;
+use crate::workspace::{Lock, Outputs};
+use blob::Blob;
 use half_floats::convert;
-use store::{Store, VectorRow};
 
 pub use clusters::Clusters;
 pub use search::{Near, Unit};
@@ -52,8 +53,8 @@ pub enum Event {
     Progress { done: usize, total: usize },
 }
 
-/// Computes a vector of unit length for each text, all of the same length.
-pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>>;
+/// Computes a vector of unit length for each text, all of the same length. Returns the numbers in which the model computed them, too.
+pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<(Vec<Vec<f32>>, Numeric)>;
 
 /// The vectors of all passages of a collection, in memory.
 #[derive(Debug)]
@@ -84,20 +85,37 @@ struct Stored {
     vectors: Vectors,
     /// The numbers of the documents whose current text has no stored vectors.
     missing: Vec<u32>,
-    /// Stored ids that are no longer in the index.
-    vanished: Vec<String>,
+    /// Whether there are vectors of documents that are not in the index, or of earlier texts.
+    has_unneeded: bool,
     damaged: usize,
 }
 
 impl Wanted {
-    /// The file for these vectors. It lies beside `base`, the path that [`super::corpus::directory`] takes.
-    pub fn file(&self, base: &Path) -> PathBuf {
-        let hash = Sha256::digest(self.to_string());
-        let hash = hex(&hash[..4]);
-        let mut name = base.file_stem().unwrap_or_default().to_owned();
-        name.push(format!("-{hash}.passages.sqlite"));
-        base.with_file_name(name)
+    /// The producer of these vectors in the workspace.
+    fn producer_of_passages(&self) -> String {
+        format!("passages/1 {self}")
     }
+
+    /// Locks the computation of these vectors. `file` is the workspace.
+    fn lock(&self, file: &Path, waiting: &mut dyn FnMut()) -> Result<Lock> {
+        let hash = hex(&Sha256::digest(self.to_string())[..4]);
+        let mut name = file.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{hash}.passages"));
+        Lock::to_write(&file.with_file_name(name), waiting)
+    }
+}
+
+/// The key of a document's vectors: they are valid for these texts.
+fn key(id: &str, text: u64) -> String {
+    format!("{id} {text:016x}")
+}
+
+/// The document with this key, if its texts have not changed.
+fn document_of(corpus: &Corpus, key: &str) -> Option<u32> {
+    let (id, text) = key.rsplit_once(' ')?;
+    let document = corpus.number_of(id)?;
+    let text = u64::from_str_radix(text, 16).ok()?;
+    (corpus.text_checksum(document) == Some(text)).then_some(document)
 }
 
 impl std::fmt::Display for Wanted {
@@ -112,12 +130,13 @@ impl std::fmt::Display for Wanted {
 }
 
 impl Vectors {
-    /// Reads the vectors of all documents of an index from `file`. Vectors that are missing or damaged, or that belong to an earlier text, are
-    /// computed first. They are stored batch by batch, so a killed run continues where it stopped. `None` if some must be computed and there is
-    /// no `encode`.
+    /// Reads the vectors of all documents of an index from the workspace `file`. Vectors that are missing or damaged, or that belong to an earlier
+    /// text, are computed first. They are stored batch by batch, so a killed run continues where it stopped. `None` if some must be computed and
+    /// there is no `encode`.
     ///
     /// # Errors
-    /// The file cannot be read or written, the index has no such field, a stored text is damaged, or the model fails.
+    /// The workspace cannot be read or written, the index has no such field, a stored text is damaged, or the model fails; or vectors are damaged, and
+    /// there is no `encode`.
     pub fn open(
         corpus: &Corpus,
         wanted: &Wanted,
@@ -128,7 +147,7 @@ impl Vectors {
         Vectors::open_with(corpus, wanted, file, &[], encode, on_event)
     }
 
-    /// Like [`Vectors::open`]. Vectors that are in one of the files of `shards` are neither computed nor stored again.
+    /// Like [`Vectors::open`]. Vectors that are in one of the workspaces of `shards` are neither computed nor stored again.
     ///
     /// # Errors
     /// As [`Vectors::open`].
@@ -141,29 +160,39 @@ impl Vectors {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Option<Self>> {
         let shards = shards.iter().filter(|shard| shard.is_file());
-        let shards: Vec<Store> = shards
-            .map(|shard| Store::open(shard, wanted))
+        let mut stores: Vec<Outputs> = shards
+            .map(|shard| Outputs::open_to_read(shard))
             .collect::<Result<_>>()?;
-        let stored = Stored::read(corpus, &Store::open(file, wanted)?, &shards)?;
-        if stored.missing.is_empty() && stored.vanished.is_empty() {
+        stores.push(Outputs::open_or_read(file)?);
+        let read = |stores: &mut [Outputs]| Stored::read(corpus, stores, wanted, encode.is_some());
+        let stored = read(&mut stores)?;
+        if stored.missing.is_empty() && !stored.has_unneeded {
             return Ok(Some(stored.vectors));
         }
         let Some(encode) = encode else {
-            return Ok(stored.missing.is_empty().then_some(stored.vectors));
+            let is_whole = stored.missing.is_empty();
+            if !is_whole {
+                let producer = wanted.producer_of_passages();
+                let mut stores = stores.iter_mut();
+                stores.try_for_each(|store| store.ensure_complete(&producer))?;
+            }
+            return Ok(is_whole.then_some(stored.vectors));
         };
         drop(stored);
-        let _lock = Lock::to_write(file, &mut || on_event(Event::Waiting))?;
-        let mut store = Store::open(file, wanted)?;
+        let _lock = wanted.lock(file, &mut || on_event(Event::Waiting))?;
         // another process can have computed them in the meantime
-        let stored = Stored::read(corpus, &store, &shards)?;
+        let stored = read(&mut stores)?;
         if stored.damaged > 0 {
             on_event(Event::Damaged(stored.damaged));
         }
-        store.remove(&stored.vanished)?;
         let missing = stored.missing;
         drop(stored.vectors);
-        compute(corpus, wanted, &missing, &mut store, encode, on_event)?;
-        let stored = Stored::read(corpus, &store, &shards)?;
+        if let Some(own) = stores.last_mut() {
+            let is_needed = |key: &str| document_of(corpus, key).is_some();
+            own.keep_only(&wanted.producer_of_passages(), is_needed)?;
+            compute(corpus, wanted, &missing, own, encode, on_event)?;
+        }
+        let stored = read(&mut stores)?;
         ensure!(
             stored.missing.is_empty(),
             "{}: what was written is not what is read: is the disk damaged?",
@@ -175,21 +204,22 @@ impl Vectors {
     /// Compares stored vectors with their checksums. Returns the number of documents.
     ///
     /// # Errors
-    /// The file cannot be read, or a record in it is damaged.
+    /// The workspace cannot be read, or a record in it is damaged.
     pub fn check(file: &Path, wanted: &Wanted) -> Result<usize> {
-        let (mut documents, mut damaged) = (0, 0);
-        Store::open(file, wanted)?.each(|row| {
-            match row {
-                VectorRow::Whole { .. } => documents += 1,
-                VectorRow::Damaged => damaged += 1,
-            }
+        let mut outputs = Outputs::open_to_read(file)?;
+        let producer = wanted.producer_of_passages();
+        let mut documents = 0;
+        outputs.scan(&producer, true, &mut |_, _| {
+            documents += 1;
             Ok(())
         })?;
+        let damaged = outputs.damaged();
         ensure!(
             damaged == 0,
             "{} has {damaged} damaged records: the next run that uses it computes them again",
             file.display()
         );
+        outputs.ensure_complete(&producer)?;
         Ok(documents)
     }
 
@@ -206,18 +236,13 @@ impl Vectors {
         let row = |(id, dimension, bytes): &'_ (DocId, usize, Vec<u8>)| {
             let number = corpus.number(id);
             let text = number.and_then(|number| corpus.text_checksum(number));
-            let blob = store::parse(i64::try_from(*dimension)?, bytes);
+            let blob = blob::parse(i64::try_from(*dimension)?, bytes);
             let blob = blob.with_context(|| format!("the vectors of {id} are damaged"))?;
             let text = text.with_context(|| format!("{id} has vectors and no text"))?;
-            Ok((text, blob))
+            Ok((key(&id.0, text), blob.to_bytes()))
         };
         let rows = documents.iter().map(row).collect::<Result<Vec<_>>>()?;
-        let ids = documents.iter().map(|(id, ..)| id.0.as_str());
-        let rows: Vec<(&str, u64, store::Blob)> = ids
-            .zip(rows)
-            .map(|(id, (text, blob))| (id, text, blob))
-            .collect();
-        Store::open(file, wanted)?.put(&rows)
+        Outputs::open(file)?.put(&wanted.producer_of_passages(), "", &rows)
     }
 
     /// The vectors of a document as they are stored: the number of components of each, and all components as little-endian 16-bit floats. `None`
@@ -256,13 +281,13 @@ impl Vectors {
     pub fn of(documents: &[Vec<Vec<f32>>]) -> Result<Self> {
         let mut vectors = Vectors::new(documents.len());
         for (number, passages) in (0..).zip(documents) {
-            vectors.add(number, &store::blob(passages)?)?;
+            vectors.add(number, &blob::blob(passages)?)?;
         }
         Ok(vectors)
     }
 
     /// Adds the stored vectors of a document. Returns `false` if the document was already added or is not in the index.
-    fn add(&mut self, document: u32, blob: &store::Blob) -> Result<bool> {
+    fn add(&mut self, document: u32, blob: &Blob) -> Result<bool> {
         let position = self.documents.len() as u32;
         match self.positions.get_mut(document as usize) {
             Some(slot) if *slot == u32::MAX => *slot = position,
@@ -348,39 +373,35 @@ impl Vectors {
 }
 
 impl Stored {
-    /// Reads the stored vectors. If several files have vectors of a document, those of the first shard are used.
-    fn read(corpus: &Corpus, store: &Store, shards: &[Store]) -> Result<Self> {
+    /// Reads the stored vectors. If several workspaces have vectors of a document, those of the first one are used.
+    fn read(
+        corpus: &Corpus,
+        stores: &mut [Outputs],
+        wanted: &Wanted,
+        can_compute: bool,
+    ) -> Result<Self> {
         let mut stored = Stored {
             vectors: Vectors::new(corpus.numbers()),
             missing: Vec::new(),
-            vanished: Vec::new(),
+            has_unneeded: false,
             damaged: 0,
         };
-        for shard in shards {
-            shard.each(|row| {
-                if let VectorRow::Whole { id, text, blob } = row
-                    && let Some(document) = corpus.number_of(id)
-                    && corpus.text_checksum(document) == Some(text)
-                {
-                    stored.vectors.add(document, &blob)?;
+        let producer = wanted.producer_of_passages();
+        let own = stores.len().saturating_sub(1);
+        for (at, store) in stores.iter_mut().enumerate() {
+            let before = store.damaged();
+            store.scan(&producer, can_compute, &mut |key, value| {
+                match document_of(corpus, key) {
+                    Some(document) => {
+                        let blob = Blob::of_bytes(value).context("a value has no vectors")?;
+                        stored.vectors.add(document, &blob)?;
+                    }
+                    None => stored.has_unneeded |= at == own,
                 }
                 Ok(())
             })?;
+            stored.damaged += store.damaged() - before;
         }
-        store.each(|row| {
-            match row {
-                VectorRow::Whole { id, text, blob } => match corpus.number_of(id) {
-                    Some(document) if corpus.text_checksum(document) == Some(text) => {
-                        stored.vectors.add(document, &blob)?;
-                    }
-                    // the text has changed, so its vectors count as missing
-                    Some(_) => {}
-                    None => stored.vanished.push(id.to_owned()),
-                },
-                VectorRow::Damaged => stored.damaged += 1,
-            }
-            Ok(())
-        })?;
         let has_none = |document: &u32| {
             let position = stored.vectors.positions.get(*document as usize);
             position == Some(&u32::MAX)
@@ -402,7 +423,7 @@ fn compute(
     corpus: &Corpus,
     wanted: &Wanted,
     documents: &[u32],
-    store: &mut Store,
+    store: &mut Outputs,
     encode: Encode,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
@@ -427,7 +448,7 @@ fn compute(
             .collect();
         batch.add(id.0, text, wanted.passages.split(&texts.join("\n")));
         if batch.passages >= BATCH || batch.documents.len() >= BATCH || done == total {
-            batch.write(store, encode)?;
+            batch.write(&wanted.producer_of_passages(), store, encode)?;
             on_event(Event::Progress { done, total });
         }
     }
@@ -449,12 +470,12 @@ impl Batch {
     }
 
     /// Encodes each different passage once, writes the vectors of the documents, and empties the batch.
-    fn write(&mut self, store: &mut Store, encode: Encode) -> Result<()> {
+    fn write(&mut self, producer: &str, store: &mut Outputs, encode: Encode) -> Result<()> {
         let all = self.documents.iter().flat_map(|(_, _, passages)| passages);
         let mut texts: Vec<&str> = all.map(String::as_str).collect();
         texts.sort_unstable();
         texts.dedup();
-        let vectors = encode(&texts)?;
+        let (vectors, numeric) = encode(&texts)?;
         ensure!(
             vectors.len() == texts.len(),
             "{} vectors for {} texts",
@@ -469,9 +490,9 @@ impl Batch {
             });
             let of_passages: Option<Vec<Vec<f32>>> = of_passages.collect();
             let of_passages = of_passages.context("a passage has no vector")?;
-            rows.push((id.as_str(), *text, store::blob(&of_passages)?));
+            rows.push((key(id, *text), blob::blob(&of_passages)?.to_bytes()));
         }
-        store.put(&rows)?;
+        store.put(producer, numeric.word(), &rows)?;
         *self = Batch::default();
         Ok(())
     }

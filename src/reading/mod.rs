@@ -4,7 +4,7 @@
 //! only thousands of them.
 
 pub mod cross;
-pub mod outputs;
+mod outputs;
 pub mod pair;
 pub mod pieces;
 pub mod sections;
@@ -19,8 +19,9 @@ use crate::evidence::sentence::Sentences;
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::trec::DocId;
+use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
-use outputs::{OutputStore, hash_key};
+use outputs::{Compute, complete};
 use pair::{Logits, OUTPUTS, PairEncoder, PairReading};
 use pieces::ClaimedPieces;
 use steps::{Clock, OnOutputs, Outputs, Step};
@@ -41,11 +42,11 @@ pub enum QueryEncoder {
     Clip,
 }
 
-/// Models and the store of their outputs. If a model is not installed, stored outputs of the same kind are used, from the model with the most
-/// outputs in the store.
+/// Models and the workspace with their outputs. If a model is not installed, stored outputs of the same kind are used, from the model with the most
+/// outputs there.
 pub struct Reader<'a> {
     models: Models<'a>,
-    outputs: OutputStore,
+    outputs: Workspace,
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     pair_producer: Option<String>,
@@ -55,7 +56,7 @@ pub struct Reader<'a> {
 
 fn producer<T>(
     model: Option<&Lazy<T>>,
-    outputs: &OutputStore,
+    outputs: &Workspace,
     prefix: &str,
 ) -> Result<Option<String>> {
     match model {
@@ -64,10 +65,32 @@ fn producer<T>(
     }
 }
 
+/// The vectors of texts by an encoder, in their order. `None` if one is missing and the encoder is not installed.
+fn vectors<M>(
+    outputs: &mut Workspace,
+    producer: &str,
+    texts: &[&str],
+    model: Option<&Lazy<M>>,
+    numeric: fn(&M) -> Numeric,
+    run: fn(&M, &[&str]) -> Result<Vec<Vec<f32>>>,
+    on_progress: &mut dyn FnMut(usize, usize),
+) -> Result<Option<Vec<Vec<f32>>>> {
+    let inputs: Vec<(String, &str)> = texts
+        .iter()
+        .map(|text| (workspace::key(&[text]), *text))
+        .collect();
+    let compute = model.map(|model| Compute {
+        model,
+        numeric,
+        run,
+    });
+    complete(outputs, producer, &inputs, None, compute, on_progress)
+}
+
 impl<'a> Reader<'a> {
     /// # Errors
-    /// The store cannot be read.
-    pub fn new(models: Models<'a>, outputs: OutputStore) -> Result<Self> {
+    /// The workspace cannot be read.
+    pub fn new(models: Models<'a>, outputs: Workspace) -> Result<Self> {
         Ok(Reader {
             sentence_producer: producer(models.sentences, &outputs, "sentence/")?,
             cross_producer: producer(models.cross, &outputs, "cross/")?,
@@ -120,51 +143,54 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The vectors of queries by the model `producer`, of unit length and in the given order. `None` if one is missing in the store and this
-    /// model is not installed.
+    /// The vectors of queries by the model `producer`, of unit length and in the given order. `None` if one is missing in the workspace and
+    /// this model is not installed.
     ///
     /// # Errors
-    /// The model fails, or the store cannot be read or written. The other methods have the same errors.
+    /// The model fails, or the workspace cannot be read or written. The other methods have the same errors.
     pub(crate) fn query_vectors(
         &mut self,
         encoder: QueryEncoder,
         producer: &str,
         queries: &[String],
     ) -> Result<Option<Vec<Vec<f32>>>> {
-        let inputs: Vec<(String, &str)> = queries.iter().map(|q| (q.clone(), q.as_str())).collect();
-        let models = self.models;
-        let compute =
-            (self.installed(encoder) == Some(producer)).then_some(|batch: &[&str]| {
-                match (encoder, models.sentences, models.clip) {
-                    (QueryEncoder::Sentence, Some(model), _) => model.get()?.embed(batch),
-                    (QueryEncoder::Clip, _, Some(model)) => model.get()?.embed_texts(batch),
-                    _ => Ok(Vec::new()),
-                }
-            });
-        let vectors = self
-            .outputs
-            .complete(producer, &inputs, None, compute, &mut |_, _| ())?;
+        let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
+        let Models {
+            clip, sentences, ..
+        } = self.models;
+        let outputs = &mut self.outputs;
         match encoder {
-            QueryEncoder::Sentence => self.record(self.models.sentences, Sentences::numeric)?,
-            QueryEncoder::Clip => self.record(self.models.clip, Clip::numeric)?,
+            QueryEncoder::Sentence => {
+                let model = sentences.filter(|model| model.producer() == producer);
+                let (numeric, run) = (Sentences::numeric, Sentences::embed);
+                vectors(
+                    outputs,
+                    producer,
+                    &texts,
+                    model,
+                    numeric,
+                    run,
+                    &mut |_, _| (),
+                )
+            }
+            QueryEncoder::Clip => {
+                let model = clip.filter(|model| model.producer() == producer);
+                let (numeric, run) = (Clip::numeric, Clip::embed_texts);
+                vectors(
+                    outputs,
+                    producer,
+                    &texts,
+                    model,
+                    numeric,
+                    run,
+                    &mut |_, _| (),
+                )
+            }
         }
-        Ok(vectors)
-    }
-
-    /// Records in which numbers a model computes, if it has been loaded. It is loaded as soon as it computes something.
-    fn record<T>(
-        &mut self,
-        model: Option<&Lazy<T>>,
-        numeric: impl Fn(&T) -> Numeric,
-    ) -> Result<()> {
-        let Some((lazy, model)) = model.and_then(|lazy| Some((lazy, lazy.loaded()?))) else {
-            return Ok(());
-        };
-        self.outputs.record_numeric(lazy.producer(), numeric(model))
     }
 
     /// The sentence vectors of texts, of unit length and in the given order. `on_progress` receives the number of vectors that have been
-    /// computed. `None` if one is missing in the store and no sentence model is installed.
+    /// computed. `None` if one is missing in the workspace and no sentence model is installed.
     pub(crate) fn sentence_vectors(
         &mut self,
         texts: &[&str],
@@ -173,17 +199,13 @@ impl<'a> Reader<'a> {
         let Some(producer) = &self.sentence_producer else {
             return Ok(None);
         };
-        let inputs: Vec<(String, &str)> = texts.iter().map(|t| (hash_key(&[t]), *t)).collect();
-        let compute = self.models.sentences;
-        let compute = compute.map(|model| |batch: &[&str]| model.get()?.embed(batch));
         let step = Step::SentenceVectors;
         let before = self.clock.enter(step);
         let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let vectors = self
-            .outputs
-            .complete(producer, &inputs, None, compute, on_progress)?;
+        let (model, outputs) = (self.models.sentences, &mut self.outputs);
+        let (numeric, run) = (Sentences::numeric, Sentences::embed);
+        let vectors = vectors(outputs, producer, texts, model, numeric, run, on_progress)?;
         self.clock.enter(before);
-        self.record(self.models.sentences, Sentences::numeric)?;
         Ok(vectors)
     }
 
@@ -200,22 +222,22 @@ impl<'a> Reader<'a> {
         };
         let inputs: Vec<(String, &str)> = texts
             .iter()
-            .map(|text| (hash_key(&[topic, text]), *text))
+            .map(|text| (workspace::key(&[topic, text]), *text))
             .collect();
-        let compute = self.models.cross.map(|model| {
-            |batch: &[&str]| {
-                let scores = model.get()?.score(topic, batch)?;
+        let compute = self.models.cross.map(|model| Compute {
+            model,
+            numeric: Cross::numeric,
+            run: |model: &Cross, batch: &[&str]| {
+                let scores = model.score(topic, batch)?;
                 Ok(scores.into_iter().map(|score| vec![score]).collect())
-            }
+            },
         });
         let step = Step::CrossEncoder;
         let before = self.clock.enter(step);
         let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let outputs = self
-            .outputs
-            .complete(producer, &inputs, Some(1), compute, on_progress)?;
+        let outputs = &mut self.outputs;
+        let outputs = complete(outputs, producer, &inputs, Some(1), compute, on_progress)?;
         self.clock.enter(before);
-        self.record(self.models.cross, Cross::numeric)?;
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
@@ -251,21 +273,21 @@ impl<'a> Reader<'a> {
         };
         let inputs: Vec<(String, (&str, &str))> = pairs
             .iter()
-            .map(|pair| (hash_key(&[pair.0, pair.1]), *pair))
+            .map(|pair| (workspace::key(&[pair.0, pair.1]), *pair))
             .collect();
-        let compute = self.models.pairs.map(|model| {
-            |batch: &[(&str, &str)]| {
-                let readings = model.get()?.read(batch)?;
+        let compute = self.models.pairs.map(|model| Compute {
+            model,
+            numeric: PairEncoder::numeric,
+            run: |model: &PairEncoder, batch: &[(&str, &str)]| {
+                let readings = model.read(batch)?;
                 Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
-            }
+            },
         });
         let before = self.clock.enter(step);
         let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let outputs =
-            self.outputs
-                .complete(producer, &inputs, Some(OUTPUTS), compute, on_progress)?;
+        let (outputs, width) = (&mut self.outputs, Some(OUTPUTS));
+        let outputs = complete(outputs, producer, &inputs, width, compute, on_progress)?;
         self.clock.enter(before);
-        self.record(self.models.pairs, PairEncoder::numeric)?;
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
             outputs.map(PairReading::of).collect()

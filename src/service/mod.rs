@@ -1,7 +1,7 @@
-//! Sends queries to search engines on the web. No other room does (`tests/it/floors.rs`). Answers are stored, so that no query is sent twice.
+//! Sends queries to search engines on the web. No other room does (`tests/it/floors.rs`). Their answers are kept in the workspace, so that no query is
+//! sent twice.
 
 pub mod chatnoir;
-pub mod stored;
 
 use std::collections::BTreeSet;
 

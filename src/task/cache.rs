@@ -1,11 +1,11 @@
-//! The contents of the cache directory: which collection each entry belongs to, and which entries can be removed.
+//! The cache directory: which collection each workspace in it belongs to, and what can be removed.
 //!
-//! The names of files and directories there begin with the name of a collection and a hash of its path, its *stem*. Each stem has a *record*, a file
-//! that contains the collection's path. A process that uses entries of a collection holds a shared lock on that record.
+//! A workspace is a directory with the name of its collection and a hash of the collection's path. A file in it contains the path. A process that
+//! uses the workspace holds a shared lock on the directory until it ends.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,41 +15,29 @@ use sha2::{Digest, Sha256};
 
 use crate::disk::{self, hex};
 use crate::index::corpus::is_only_index;
+use crate::workspace::{self, Lock};
 
-/// Maximum number of bytes of a collection's name in a stem. Names of indexes and of SQLite's own files are longer than the stem, and a file
-/// name has at most 255 bytes.
+/// Maximum number of bytes of a collection's name in the name of its workspace: a file name has at most 255 bytes.
 const MAX_NAME_BYTES: usize = 120;
 
-/// The beginning of the names of records.
-const RECORD: &str = ".collection-";
+/// Number of hexadecimal digits of the hash in the name of a workspace.
+const DIGITS: usize = 12;
 
-/// Maximum number of bytes that are read of a record. A path is shorter.
-const MAX_RECORD_BYTES: u64 = 1 << 16;
+/// The file in a workspace that contains the path of the collection. The time of its last change is that of the workspace's last use.
+const COLLECTION: &str = "collection.txt";
 
-/// Maximum number of bytes that are read of a file with hashes. A collection consists of few files.
-const MAX_HASHES_BYTES: u64 = 1 << 20;
-
-/// The beginning of the names of files with the hashes of a text collection's files.
-const HASHES: &str = ".contents-";
-
-/// Numbers of hexadecimal digits in names: of the hash of a collection's path, of an analyzer or encoder, and of a request to a service.
-const STEM_DIGITS: usize = 12;
-const PART_DIGITS: usize = 8;
-const ANSWER_DIGITS: usize = 32;
-
-/// How often riposte tries to lock a record that other processes may remove.
-const TRIES: usize = 16;
+/// Maximum number of bytes that are read of this file. A path is shorter.
+const MAX_PATH_BYTES: u64 = 1 << 16;
 
 /// What an entry of the cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// The workspace's SQLite file, with evidence.
     Evidence,
-    Index,
-    Vectors,
+    /// The workspace's SQLite file, without evidence: outputs of models, sentence vectors, answers of services.
     Outputs,
-    Answers,
-    Hashes,
-    /// A temporary file of a killed process, or a lock whose file is gone.
+    Index,
+    /// A temporary file or directory of a killed process.
     LeftOver,
 }
 
@@ -57,11 +45,8 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Kind::Evidence => "evidence",
-            Kind::Index => "index",
-            Kind::Vectors => "sentence vectors",
             Kind::Outputs => "model outputs",
-            Kind::Answers => "service answers",
-            Kind::Hashes => "content hashes",
+            Kind::Index => "index",
             Kind::LeftOver => "left over",
         }
     }
@@ -72,10 +57,8 @@ impl Kind {
 pub struct Entry {
     pub kind: Kind,
     pub path: PathBuf,
-    /// The files that belong to it: locks and SQLite's journals.
-    beside: Vec<PathBuf>,
-    /// The beginning of the entry's name, which all entries of the same collection share.
-    pub stem: Option<String>,
+    /// The workspace's directory.
+    workspace: PathBuf,
     /// The path of the entry's collection, if it is known.
     pub collection: Option<PathBuf>,
     pub bytes: u64,
@@ -86,22 +69,24 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The path of the entry in the cache directory.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
+        format!("{}/{}", name_of(&self.workspace), name.to_string_lossy())
     }
 
-    /// Whether `word` names this entry. It can be the name of its file, the name of its collection with or without the hash, the path of its
+    /// Whether `word` names this entry. It can be the name of the entry, the name of its collection with or without the hash, the path of its
     /// collection, or its kind.
     pub fn is_named(&self, word: &str) -> bool {
-        let of_path = || Some(stem_of(&Path::new(word).canonicalize().ok()?));
-        let stem = self.stem.as_deref();
-        let name = stem.and_then(|stem| Some(stem.rsplit_once('-')?.0));
+        let workspace = name_of(&self.workspace);
+        let of_path = || Some(workspace_name(&Path::new(word).canonicalize().ok()?));
         self.name() == word
             || self.kind.word() == word
-            || stem == Some(word)
-            || name == Some(word)
-            || stem.is_some() && of_path().as_deref() == stem
+            || workspace == word
+            || workspace
+                .rsplit_once('-')
+                .is_some_and(|(name, _)| name == word)
+            || of_path().is_some_and(|name| name == workspace)
     }
 }
 
@@ -113,10 +98,15 @@ pub struct Listed {
     pub others: Vec<String>,
 }
 
-/// The stem of the collection at this path, which must be free of symbolic links.
-fn stem_of(collection: &Path) -> String {
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The name of the workspace of the collection at this path, which must be free of symbolic links.
+fn workspace_name(collection: &Path) -> String {
     let hash = Sha256::digest(collection.as_os_str().as_encoded_bytes());
-    let hash = hex(&hash[..STEM_DIGITS / 2]);
+    let hash = hex(&hash[..DIGITS / 2]);
     let name = collection
         .file_name()
         .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
@@ -124,277 +114,167 @@ fn stem_of(collection: &Path) -> String {
     format!("{}-{hash}", name.unwrap_or_default())
 }
 
-/// The path of the SQLite file in `dir` for the collection at this path, which must be free of symbolic links. Until this process ends, [`clear`]
-/// removes no entry of the collection.
-pub fn store(dir: &Path, collection: &Path) -> PathBuf {
-    let stem = stem_of(collection);
-    // errors are ignored because the cache works without records: they only protect its entries and name their collection
-    let _ = note_use(dir, &stem, collection);
-    dir.join(format!("{stem}.sqlite"))
-}
-
-fn note_use(dir: &Path, stem: &str, collection: &Path) -> io::Result<()> {
-    let path = record(dir, stem);
-    for _ in 0..TRIES {
-        let mut file = disk::open_lock(&path)?;
-        // written before locking: some systems forbid writing to a locked file
-        if file.metadata()?.len() == 0 {
-            writeln!(file, "{}", collection.display())?;
-        }
-        file.set_modified(SystemTime::now())?;
-        file.lock_shared()?;
-        // another process may have removed the file before it was locked
-        if disk::is_at(&file, &path) {
-            // keeps the lock until the process ends, because it may use the entries until then
-            std::mem::forget(file);
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn record(dir: &Path, stem: &str) -> PathBuf {
-    dir.join(format!("{RECORD}{stem}"))
-}
-
-/// The meaning of a name in the cache directory.
-#[derive(Debug, PartialEq, Eq)]
-enum Name<'n> {
-    Record(&'n str),
-    /// An entry, and its stem if it has one.
-    Entry(Kind, Option<&'n str>),
-    /// A file beside the entry of this name: a lock or a journal.
-    Beside(&'n str),
-    Other,
-}
-
-/// The part of `name` before a hyphen and this number of lower-case hexadecimal digits.
-fn before_hash(name: &str, digits: usize) -> Option<&str> {
-    let (start, hash) = name.rsplit_once('-')?;
-    is_hash(hash, digits).then_some(start)
-}
-
-fn is_hash(text: &str, digits: usize) -> bool {
+fn is_workspace_name(name: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    text.len() == digits && text.bytes().all(is_digit)
+    let hash = name.rsplit_once('-').map(|(_, hash)| hash);
+    hash.is_some_and(|hash| hash.len() == DIGITS && hash.bytes().all(is_digit))
 }
 
-fn is_stem(text: &str) -> bool {
-    before_hash(text, STEM_DIGITS).is_some()
+/// The workspace in the cache directory `cache` for the collection at this path, which must be free of symbolic links. Until this process ends,
+/// [`clear`] removes nothing in it.
+///
+/// # Errors
+/// The workspace cannot be created.
+pub fn workspace(cache: &Path, collection: &Path) -> Result<PathBuf> {
+    let dir = cache.join(workspace_name(collection));
+    // the process may use the workspace until it ends
+    std::mem::forget(Lock::to_read(&dir, &mut || ())?);
+    let creating = || format!("cannot create the directory {}", dir.display());
+    fs::create_dir_all(&dir).with_context(creating)?;
+    // errors are ignored because the file only names the collection, and tells when it was last used
+    let _ = note_use(&dir.join(COLLECTION), collection);
+    Ok(dir.join(workspace::FILE))
 }
 
-fn stem(text: &str) -> Option<&str> {
-    is_stem(text).then_some(text)
+fn note_use(file: &Path, collection: &Path) -> io::Result<()> {
+    if !is_file(file) {
+        disk::replace(file, format!("{}\n", collection.display()).as_bytes())?;
+    }
+    let file = File::options().write(true).open(file)?;
+    file.set_modified(SystemTime::now())
 }
 
-/// The stem before the hash of an analyzer or encoder.
-fn part(text: &str) -> Option<&str> {
-    before_hash(text, PART_DIGITS).and_then(stem)
+/// What earlier builds of riposte have stored about the collection at this path: they kept all files side by side in the cache directory.
+pub fn of_earlier_builds(cache: &Path, collection: &Path) -> Vec<PathBuf> {
+    let workspace = workspace_name(collection);
+    let names = names(cache).unwrap_or_default().into_iter();
+    names
+        .filter(|name| {
+            let end = name.strip_prefix(&workspace);
+            end.is_some_and(|end| end.starts_with(['.', '-']))
+        })
+        .map(|name| cache.join(name))
+        .collect()
 }
 
-fn read_name(name: &str) -> Name<'_> {
-    if let Some(text) = name.strip_prefix(RECORD) {
-        return stem(text).map_or(Name::Other, Name::Record);
-    }
-    if let Some(text) = name.strip_prefix(HASHES) {
-        let hash = text.strip_suffix(".json");
-        let is_ours = hash.is_some_and(|hash| is_hash(hash, STEM_DIGITS));
-        return if is_ours {
-            Name::Entry(Kind::Hashes, None)
-        } else {
-            Name::Other
-        };
-    }
-    if disk::is_temporary(name, disk::TEMPORARY) {
-        return Name::Entry(Kind::LeftOver, None);
-    }
-    if let Some(hidden) = name.strip_prefix('.') {
-        if let Some((index, random)) = hidden.rsplit_once(".building-") {
-            let of = index.strip_suffix(".index").and_then(part);
-            return match of {
-                Some(stem) if disk::is_temporary(random, "") => {
-                    Name::Entry(Kind::LeftOver, Some(stem))
-                }
-                _ => Name::Other,
-            };
-        }
-        let locked = hidden.strip_suffix(".lock");
-        let is_ours = |of: &&str| {
-            let ends = [".index", ".passages.sqlite"];
-            let found = ends.into_iter().find_map(|end| of.strip_suffix(end));
-            found.and_then(part).is_some()
-        };
-        return locked.filter(is_ours).map_or(Name::Other, Name::Beside);
-    }
-    let suffixes = [".lock", "-journal", "-wal", "-shm"];
-    if let Some(main) = suffixes.iter().find_map(|end| name.strip_suffix(end)) {
-        let of = read_name(main);
-        let is_file = matches!(
-            of,
-            Name::Entry(Kind::Evidence | Kind::Vectors | Kind::Outputs, _)
-        );
-        return if is_file {
-            Name::Beside(main)
-        } else {
-            Name::Other
-        };
-    }
-    let ends = [
-        (".passages.sqlite", Kind::Vectors),
-        (".vectors.sqlite", Kind::Outputs),
-        (".sqlite", Kind::Evidence),
-        (".answers", Kind::Answers),
-        (".index", Kind::Index),
-    ];
-    for (end, kind) in ends {
-        if let Some(text) = name.strip_suffix(end) {
-            let of = match kind {
-                Kind::Vectors | Kind::Index => part(text),
-                _ => stem(text),
-            };
-            return of.map_or(Name::Other, |stem| Name::Entry(kind, Some(stem)));
-        }
-    }
-    Name::Other
+/// The names in a directory. One that does not exist counts as empty, and names that are not UTF-8 are approximated.
+fn names(dir: &Path) -> Result<BTreeSet<String>> {
+    let reading = || format!("cannot list {}", dir.display());
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries.with_context(reading)?,
+    };
+    let name = |entry: io::Result<fs::DirEntry>| {
+        let name = entry.with_context(reading)?.file_name();
+        Ok(name.to_string_lossy().into_owned())
+    };
+    entries.map(name).collect()
 }
 
 /// Lists a cache directory. A directory that does not exist counts as empty.
 ///
 /// # Errors
-/// The directory cannot be read.
-pub fn list(dir: &Path) -> Result<Listed> {
-    let reading = || format!("cannot list {}", dir.display());
-    let mut names = BTreeSet::new();
+/// A directory cannot be read.
+pub fn list(cache: &Path) -> Result<Listed> {
     let mut listed = Listed::default();
-    match fs::read_dir(dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(listed),
-        entries => {
-            for entry in entries.with_context(reading)? {
-                match entry.with_context(reading)?.file_name().into_string() {
-                    Ok(name) => _ = names.insert(name),
-                    // all names that riposte gives are UTF-8
-                    Err(name) => listed.others.push(name.to_string_lossy().into_owned()),
-                }
-            }
+    for name in names(cache)? {
+        let path = cache.join(&name);
+        let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
+        if is_workspace_name(&name) && is_dir(&path) {
+            list_workspace(&path, &mut listed)?;
+        } else if !(locked.is_some_and(is_workspace_name) && is_file(&path)) {
+            listed.others.push(name);
         }
     }
-    let mut besides: Vec<(&str, &String)> = Vec::new();
-    let mut entries: BTreeMap<&str, Entry> = BTreeMap::new();
-    for name in &names {
-        let path = dir.join(name);
-        match read_name(name) {
-            Name::Entry(kind, stem) if is_ours(kind, &path) => {
-                let entry = Entry::new(kind, path, stem.map(str::to_owned));
-                entries.insert(name, entry);
-            }
-            Name::Beside(main) if is_file(&path) => besides.push((main, name)),
-            Name::Record(_) if is_file(&path) => {}
-            _ => listed.others.push(name.clone()),
-        }
-    }
-    for (main, name) in besides {
-        let path = dir.join(name);
-        match entries.get_mut(main) {
-            Some(entry) => {
-                entry.bytes += size(&path);
-                entry.beside.push(path);
-            }
-            None => {
-                let stem = match read_name(main) {
-                    Name::Entry(_, stem) => stem,
-                    _ => None,
-                };
-                let entry = Entry::new(Kind::LeftOver, path, stem.map(str::to_owned));
-                entries.insert(name, entry);
-            }
-        }
-    }
-    for entry in entries.values_mut() {
-        if let Some(stem) = &entry.stem {
-            let (collection, used) = read_record(dir, stem);
-            entry.collection = collection;
-            entry.used = entry.used.max(used);
-        }
-        entry.in_use = is_in_use(dir, entry);
-    }
-    listed.entries = entries.into_values().collect();
-    let order = |entry: &Entry| (entry.stem.clone(), entry.kind, entry.path.clone());
-    listed.entries.sort_by_key(order);
     Ok(listed)
 }
 
-impl Entry {
-    fn new(kind: Kind, path: PathBuf, stem: Option<String>) -> Entry {
-        Entry {
+fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
+    let (collection, used) = read_collection(dir);
+    let is_used = is_file(&workspace::lock_file(dir)) && locked(dir).is_err();
+    for name in names(dir)? {
+        let path = dir.join(&name);
+        let Some(kind) = kind_of(&name, &path) else {
+            if !is_beside(&name, &path) {
+                listed.others.push(format!("{}/{name}", name_of(dir)));
+            }
+            continue;
+        };
+        let mut entry = Entry {
             kind,
-            bytes: size(&path),
-            used: written(&path),
+            bytes: size(&path) + size(&journal_of(&path)),
+            used: written(&path).max(used),
             path,
-            beside: Vec::new(),
-            stem,
-            collection: None,
+            workspace: dir.to_owned(),
+            collection: collection.clone(),
             in_use: false,
-        }
+        };
+        entry.in_use = is_used || is_in_use(&entry);
+        listed.entries.push(entry);
     }
+    Ok(())
+}
+
+/// The kind of the entry with this name in a workspace. `None` if it is no entry, or does not have the contents that riposte gives it.
+fn kind_of(name: &str, path: &Path) -> Option<Kind> {
+    let is_temporary = match name.rsplit_once(".building-") {
+        Some((_, random)) => name.starts_with('.') && disk::is_temporary(random, ""),
+        None => disk::is_temporary(name, disk::TEMPORARY),
+    };
+    if is_temporary {
+        (is_file(path) || is_dir(path)).then_some(Kind::LeftOver)
+    } else if name == workspace::FILE {
+        is_file(path).then(|| kind_of_database(path)).flatten()
+    } else {
+        let is_index = name.ends_with(".index") && is_dir(path) && is_only_index(path);
+        is_index.then_some(Kind::Index)
+    }
+}
+
+/// What an SQLite file contains. A damaged file counts as evidence, and one that is not an SQLite file is nothing of riposte's.
+fn kind_of_database(path: &Path) -> Option<Kind> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(16).read_to_end(&mut start).ok()?;
+    if start.is_empty() {
+        return Some(Kind::Outputs);
+    }
+    let has_table = |table| -> rusqlite::Result<bool> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        workspace::file::has_table(&connection, "main", table)
+    };
+    let kind = match (has_table("document"), has_table("output")) {
+        (Ok(false), Ok(true)) => Some(Kind::Outputs),
+        (Ok(false), Ok(false)) => None,
+        _ => Some(Kind::Evidence),
+    };
+    kind.filter(|_| start == MAGIC)
+}
+
+/// Whether a file in a workspace belongs to an entry or to the workspace itself: a lock, a journal, or the path of the collection.
+fn is_beside(name: &str, path: &Path) -> bool {
+    let is_lock = name.starts_with('.') && name.ends_with(".lock");
+    is_file(path)
+        && (is_lock
+            || name == COLLECTION
+            || *path == journal_of(&path.with_file_name(workspace::FILE)))
+}
+
+/// SQLite's journal of a file.
+fn journal_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push("-journal");
+    path.with_file_name(name)
 }
 
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Whether a file or directory with such a name also has the contents that riposte gives it.
-fn is_ours(kind: Kind, path: &Path) -> bool {
-    let Ok(found) = fs::symlink_metadata(path) else {
-        return false;
-    };
-    let contains = |fits: fn(&str) -> bool| {
-        let mut inside = fs::read_dir(path).into_iter().flatten();
-        let fits = |entry: io::Result<fs::DirEntry>| {
-            entry.is_ok_and(|entry| fits(&entry.file_name().to_string_lossy()))
-        };
-        found.is_dir() && inside.all(fits)
-    };
-    match kind {
-        Kind::Evidence => found.is_file() && is_database(path, "document"),
-        Kind::Vectors => found.is_file() && is_database(path, "passage_vectors"),
-        Kind::Outputs => found.is_file() && is_database(path, "query_vector"),
-        Kind::Hashes => found.is_file() && is_sealed(path),
-        Kind::Index => found.is_dir() && is_only_index(path),
-        Kind::Answers => contains(|name| {
-            let hash = name.strip_suffix(".json");
-            hash.is_some_and(|hash| is_hash(hash, ANSWER_DIGITS))
-                || disk::is_temporary(name, disk::TEMPORARY)
-        }),
-        Kind::LeftOver => found.is_file() || found.is_dir(),
-    }
-}
-
-/// Whether a file is a JSON object with riposte's checksum at its end.
-fn is_sealed(path: &Path) -> bool {
-    let mut text = String::new();
-    let read =
-        File::open(path).and_then(|file| file.take(MAX_HASHES_BYTES).read_to_string(&mut text));
-    read.is_ok() && text.starts_with('{') && text.contains("\"checksum\":\"")
-}
-
-/// Whether a file is an SQLite file that has this table, or that is damaged or still empty.
-fn is_database(path: &Path, table: &str) -> bool {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
-    if read.is_err() || !start.is_empty() && start != MAGIC {
-        return false;
-    }
-    let tables = || -> rusqlite::Result<Vec<String>> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        let mut query =
-            connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
-        query.query_map([], |row| row.get(0))?.collect()
-    };
-    tables().map_or(true, |tables| {
-        tables.is_empty() || tables.iter().any(|name| name == table)
-    })
+fn is_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// The size of a file, or of all files in a directory.
@@ -422,85 +302,60 @@ fn written(path: &Path) -> Option<SystemTime> {
     own.max(newest.max())
 }
 
-/// The path of the collection with this stem, and when it was last used. Both are `None` if there is no record.
-fn read_record(dir: &Path, stem: &str) -> (Option<PathBuf>, Option<SystemTime>) {
-    let path = record(dir, stem);
+/// The path of the collection of a workspace, and when it was last used. Both are `None` if that is not recorded.
+fn read_collection(dir: &Path) -> (Option<PathBuf>, Option<SystemTime>) {
+    let path = dir.join(COLLECTION);
     if !is_file(&path) {
         return (None, None);
     }
-    let mut text = String::new();
-    let read = File::open(&path).and_then(|file| {
-        file.take(MAX_RECORD_BYTES)
-            .read_to_string(&mut text)
-            .map(|_| ())
-    });
-    let collection = read
-        .ok()
-        .map(|()| PathBuf::from(text.trim_end_matches('\n')));
-    let is_right = |collection: &PathBuf| stem_of(collection) == stem;
-    (collection.filter(is_right), written(&path))
-}
-
-/// The result of locking a record or another file exclusively.
-enum Locked {
-    /// No other process has locked the file. `None` if there is nothing to lock, or the system has no such locks.
-    Ours(Option<File>),
-    InUse,
-}
-
-/// Locks a file, without creating it.
-fn lock_existing(path: &Path) -> Locked {
-    if !is_file(path) {
-        return Locked::Ours(None);
-    }
-    let Ok(file) = disk::open_lock(path) else {
-        return Locked::Ours(None);
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        File::open(&path)?
+            .take(MAX_PATH_BYTES)
+            .read_to_string(&mut text)?;
+        Ok(text)
     };
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Locked::InUse,
-        Err(TryLockError::Error(_)) => Locked::Ours(None),
-        Ok(()) => Locked::Ours(Some(file)),
-    }
-}
-
-fn is_in_use(dir: &Path, entry: &Entry) -> bool {
-    if let Some(stem) = &entry.stem
-        && matches!(lock_existing(&record(dir, stem)), Locked::InUse)
-    {
-        return true;
-    }
-    matches!(lock_entry(entry), Err(InUse))
+    let collection = read().map(|text| PathBuf::from(text.trim_end_matches('\n')));
+    let is_right = |collection: &PathBuf| workspace_name(collection) == name_of(dir);
+    (collection.ok().filter(is_right), written(&path))
 }
 
 struct InUse;
 
-/// Takes the locks that processes hold on an entry while they use it.
-fn lock_entry(entry: &Entry) -> Result<Vec<File>, InUse> {
-    let mut locks = Vec::new();
-    if entry.kind == Kind::LeftOver {
-        // an entry that cannot be opened counts as in use: some systems cannot open directories
-        match disk::lock_abandoned(&entry.path) {
-            Ok(Some(lock)) => locks.push(lock),
-            _ => return Err(InUse),
-        }
-    }
-    for path in &entry.beside {
-        // journals need no lock here: SQLite locks its own files
-        if path.extension().is_some_and(|end| end == "lock") {
-            match lock_existing(path) {
-                Locked::InUse => return Err(InUse),
-                Locked::Ours(lock) => locks.extend(lock),
-            }
-        }
-    }
-    let is_database = matches!(entry.kind, Kind::Evidence | Kind::Vectors | Kind::Outputs);
-    if is_database && is_locked_by_sqlite(&entry.path) {
-        return Err(InUse);
-    }
-    Ok(locks)
+/// Locks a file or directory exclusively, if no other process has locked it.
+fn locked(path: &Path) -> Result<Lock, InUse> {
+    Lock::try_to_write(path).map_err(|_| InUse)
 }
 
-/// Whether another process is in the middle of reading or writing an SQLite file.
+/// The locks of an entry.
+enum Locked {
+    Ours { _lock: Lock },
+    LeftOver { _lock: File },
+}
+
+/// Takes the locks that processes hold on an entry while they use it.
+fn lock_entry(entry: &Entry) -> Result<Locked, InUse> {
+    if entry.kind == Kind::LeftOver {
+        // an entry that cannot be opened counts as in use: some systems cannot open directories
+        return match disk::lock_abandoned(&entry.path) {
+            Ok(Some(lock)) => Ok(Locked::LeftOver { _lock: lock }),
+            _ => Err(InUse),
+        };
+    }
+    if is_locked_by_sqlite(&entry.path) {
+        return Err(InUse);
+    }
+    let lock = locked(&entry.path)?;
+    Ok(Locked::Ours { _lock: lock })
+}
+
+/// Whether another process uses an entry. No lock file is created for the answer.
+fn is_in_use(entry: &Entry) -> bool {
+    let can_be_locked = entry.kind == Kind::LeftOver || is_file(&workspace::lock_file(&entry.path));
+    is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_err()
+}
+
+/// Whether another process is in the middle of reading or writing an SQLite file. Anything else is not locked so.
 fn is_locked_by_sqlite(path: &Path) -> bool {
     let begin = || -> rusqlite::Result<()> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -524,54 +379,31 @@ pub enum Removal {
     Failed(io::Error),
 }
 
-/// Removes entries of `dir`, except those that another process uses. Returns the result for each entry.
-pub fn clear<'e>(dir: &Path, entries: &'e [Entry]) -> Vec<(&'e Entry, Removal)> {
-    let mut by_stem: BTreeMap<Option<&str>, Vec<&Entry>> = BTreeMap::new();
-    for entry in entries {
-        by_stem
-            .entry(entry.stem.as_deref())
-            .or_default()
-            .push(entry);
-    }
+/// Removes entries, except those that another process uses. Returns the result for each entry.
+pub fn clear(entries: &[Entry]) -> Vec<(&Entry, Removal)> {
     let mut results = Vec::new();
-    for (stem, entries) in by_stem {
-        // held until all entries of the stem are removed, so that no process begins to use them
-        let lock = match stem.map(|stem| lock_stem(dir, stem)) {
-            Some(Locked::InUse) => {
-                results.extend(entries.into_iter().map(|entry| (entry, Removal::InUse)));
-                continue;
-            }
-            Some(Locked::Ours(lock)) => lock,
-            None => None,
+    for of_workspace in entries.chunk_by(|a, b| a.workspace == b.workspace) {
+        let Some(dir) = of_workspace.first().map(|entry| &entry.workspace) else {
+            continue;
         };
-        for entry in entries {
-            results.push((entry, remove(entry)));
-        }
-        if let Some(stem) = stem {
-            remove_last_record(dir, stem);
-        }
-        drop(lock);
+        // held until all entries are removed, so that no process begins to use them
+        let Ok(_lock) = locked(dir) else {
+            results.extend(of_workspace.iter().map(|entry| (entry, Removal::InUse)));
+            continue;
+        };
+        results.extend(of_workspace.iter().map(|entry| (entry, remove(entry))));
+        remove_if_empty(dir);
     }
     results
 }
 
-/// Locks the record of a stem, and creates the record if there is none.
-fn lock_stem(dir: &Path, stem: &str) -> Locked {
-    let path = record(dir, stem);
-    match disk::open_lock(&path) {
-        Ok(_) => lock_existing(&path),
-        Err(_) => Locked::Ours(None),
-    }
-}
-
 fn remove(entry: &Entry) -> Removal {
     // held until everything is removed
-    let Ok(_locks) = lock_entry(entry) else {
+    let Ok(_locked) = lock_entry(entry) else {
         return Removal::InUse;
     };
     // a journal is removed after its file: without the journal, the file would be damaged
-    let paths = [&entry.path].into_iter().chain(&entry.beside);
-    for path in paths {
+    for path in [&entry.path, &journal_of(&entry.path)] {
         match disk::remove(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Removal::Failed(error),
             _ => {}
@@ -580,20 +412,11 @@ fn remove(entry: &Entry) -> Removal {
     Removal::Removed
 }
 
-/// Removes the record of a stem if no entry has that stem any more.
-fn remove_last_record(dir: &Path, stem: &str) {
-    let names = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_of_stem = |name: String| match read_name(&name) {
-        Name::Entry(_, of) => of == Some(stem),
-        Name::Beside(main) => main.starts_with(stem),
-        _ => false,
-    };
-    if !names.any(is_of_stem) {
-        // a record that cannot be removed only takes space
-        let _ = fs::remove_file(record(dir, stem));
+/// Removes a workspace that has no entry any more, and its lock. What cannot be removed only takes space.
+fn remove_if_empty(dir: &Path) {
+    let names = names(dir).unwrap_or_default();
+    if names.iter().all(|name| is_beside(name, &dir.join(name))) {
+        let _ = fs::remove_dir_all(dir);
+        let _ = fs::remove_file(workspace::lock_file(dir));
     }
 }
-
-#[cfg(test)]
-mod tests;

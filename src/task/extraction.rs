@@ -19,6 +19,7 @@ use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::trec::DocId;
 use crate::weights::{CheckedModel, Models, Role};
+use crate::workspace::Outputs;
 
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
@@ -451,7 +452,7 @@ pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
     }
     let file = ShardFile::new(shard, store.path())?;
     let merged = store.merge(file.path())?;
-    let mut outputs = crate::reading::outputs::OutputStore::open(store.path())?;
+    let mut outputs = Outputs::open(store.path())?;
     match outputs.merge(file.path()) {
         // model outputs can be computed again
         Err(_) if merged.is_damaged => Ok(merged),

@@ -19,12 +19,12 @@ use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::corpus::{self, Effort, Unanswered};
 use crate::index::images::ImageIndex;
-use crate::reading::outputs::OutputStore;
 use crate::reading::{self, Reader};
 use crate::trec::TopicId;
 use crate::trec::debate::DebateSheet;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
+use crate::workspace::Outputs;
 
 /// The user's request.
 pub(crate) struct ImageRequest<'a> {
@@ -190,12 +190,7 @@ fn rank(
         cross: None,
         pairs: pairs.as_ref(),
     };
-    let path = extraction.store.path();
-    let outputs = if extraction.store.is_read_only() {
-        OutputStore::open_to_read(path)?
-    } else {
-        OutputStore::open(path)?
-    };
+    let outputs = Outputs::open_or_read(extraction.store.path())?;
     let mut reader = Reader::new(installed, outputs)?;
     let arguments = request.arguments.filter(|_| uses_arguments(settings));
     let arguments = arguments.map(ArgumentSource::arguments).transpose()?;

@@ -10,8 +10,7 @@ use super::text_approach::{DEPTH, TextApproach};
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::score::select;
-use crate::service::chatnoir::{ChatNoir, Found, Hit, Key, Limits, Query};
-use crate::service::stored::StoredAnswers;
+use crate::service::chatnoir::{Answer, ChatNoir, Found, Hit, Key, Limits, PageRequest, Query};
 use crate::service::{Engine, EngineName};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::escape::unfit_field;
@@ -19,6 +18,7 @@ use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
+use crate::workspace::{self, Outputs};
 
 /// The user's request.
 pub(crate) struct ServiceRequest<'a> {
@@ -33,8 +33,8 @@ pub(crate) struct ServiceRequest<'a> {
     pub stances: bool,
     /// The file with the user's key, if it is not in the environment.
     pub key_file: Option<&'a Path>,
-    /// The directory of the stored answers.
-    pub answers: &'a Path,
+    /// The workspace with the stored answers.
+    pub workspace: &'a Path,
 }
 
 /// A run, and figures about it.
@@ -65,12 +65,12 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
             ChatNoir::new(&ChatNoir::default_address()?, key, Limits::default())?
         }
     };
-    let stored = StoredAnswers::open(request.answers)?;
+    let mut stored = StoredAnswers::open(request.workspace, &client)?;
     let mut done = ServiceRun::default();
     let total = request.topics.len();
     run_stage(Stage::Asking, total, on_event, |on_event| {
         for (n, topic) in request.topics.iter().enumerate() {
-            let found = find(topic, engine, request, &client, &stored, &mut done, on_event)
+            let found = find(topic, engine, request, &client, &mut stored, &mut done, on_event)
                 .with_context(|| {
                     format!(
                         "topic {} (earlier answers are stored, and the same command continues from there)",
@@ -106,7 +106,7 @@ fn find(
     engine: &Engine,
     request: &ServiceRequest,
     client: &ChatNoir,
-    stored: &StoredAnswers,
+    stored: &mut StoredAnswers,
     done: &mut ServiceRun,
     on_event: &mut OnEvent,
 ) -> Result<Found> {
@@ -116,21 +116,54 @@ fn find(
         most: request.approach.depth.min(DEPTH),
     };
     ChatNoir::find(&query, |page| {
-        match stored.get(client.address(), page) {
-            Ok(Some(answer)) => {
-                done.stored += 1;
-                return Ok(answer);
-            }
-            Ok(None) => {}
-            Err(error) => on_event(Event::Note(format!("{error:#}: asking again"))),
+        if let Some(answer) = stored.get(page, on_event)? {
+            done.stored += 1;
+            return Ok(answer);
         }
         let answer = client.ask(page, &mut |retry| on_event(Event::Note(retry)))?;
         // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
         answer.check_indexes(&page.index)?;
-        stored.put(client.address(), page, &answer)?;
+        stored.put(page, &answer)?;
         done.asked += 1;
         Ok(answer)
     })
+}
+
+/// The answers of a service that are stored in the workspace.
+struct StoredAnswers {
+    outputs: Outputs,
+    producer: String,
+}
+
+impl StoredAnswers {
+    fn open(workspace: &Path, client: &ChatNoir) -> Result<Self> {
+        Ok(StoredAnswers {
+            outputs: Outputs::open_or_read(workspace)?,
+            producer: format!("chatnoir/1 {}", client.address()),
+        })
+    }
+
+    /// The stored answer to a request. `None` if there is none, or if it is damaged.
+    fn get(&mut self, page: &PageRequest, on_event: &mut OnEvent) -> Result<Option<Answer>> {
+        let before = self.outputs.damaged();
+        let stored = self.outputs.find(&self.producer, &key(page)?, true)?;
+        if self.outputs.damaged() > before {
+            on_event(Event::Note(format!(
+                "a stored answer in {} is damaged: asking again",
+                self.outputs.path().display()
+            )));
+        }
+        Ok(stored.and_then(|json| serde_json::from_slice(&json).ok()))
+    }
+
+    fn put(&mut self, page: &PageRequest, answer: &Answer) -> Result<()> {
+        let row = (key(page)?, serde_json::to_vec(answer)?);
+        self.outputs.put(&self.producer, "", &[row])
+    }
+}
+
+fn key(page: &PageRequest) -> Result<String> {
+    Ok(workspace::key(&[&serde_json::to_string(page)?]))
 }
 
 /// Adds the lines and the explanations of a topic.

@@ -185,10 +185,9 @@ pub fn answer(asked: &Path, base: &Path, output: &mut dyn Write) -> Result<()> {
     }
     let first = indexes.first().context("there are no counts")?;
     let open = |wanted: &Wanted| {
-        let file = wanted.file(base);
-        ensure!(file.is_file(), "the shard has no {}", file.display());
-        let vectors = Vectors::open(first, wanted, &file, None, &mut |_| ())?;
-        vectors.with_context(|| format!("{} lacks vectors", file.display()))
+        ensure!(base.is_file(), "the shard has no {}", base.display());
+        let vectors = Vectors::open(first, wanted, base, None, &mut |_| ())?;
+        vectors.with_context(|| format!("{} lacks vectors", base.display()))
     };
     let vectors: Vec<(&Wanted, Vectors)> = asked
         .vectors
@@ -353,7 +352,7 @@ impl Answers {
         }
         for wanted in &self.given.vectors {
             if let Some(documents) = of_wanted.get(&wanted.to_string()) {
-                Vectors::import(corpus, wanted, &wanted.file(base), documents)?;
+                Vectors::import(corpus, wanted, base, documents)?;
             }
         }
         Ok(())

@@ -18,7 +18,6 @@ use crate::index::wordnet::WordNet;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
-use crate::reading::outputs::OutputStore;
 use crate::reading::pair::PairEncoder;
 use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
@@ -30,6 +29,7 @@ use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{ScoredDoc, TextTask};
 use crate::weights::{Models, Role};
+use crate::workspace::Outputs;
 
 /// The user's request.
 pub(crate) struct TextRequest<'a> {
@@ -108,7 +108,7 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
         .with_context(|| format!("cannot create the output directory {}", output.display()))?;
     let collection = open_collection(request.task, request.input)?;
     if request.rehash {
-        collection.forget_hashes(&request.base)?;
+        corpus::forget_hashes(&request.base)?;
     }
     if request.task == TextTask::Comparative && request.stances {
         let without: Vec<&Topic> = request
@@ -182,7 +182,7 @@ fn rank(
     ensure_rankable(&indexes, approach, request.input)?;
 
     let start = Instant::now();
-    let outputs = OutputStore::open(&base.with_extension("vectors.sqlite"))?;
+    let outputs = Outputs::open_or_read(base)?;
     let mut reader = Reader::new(resources.models(), outputs)?;
     let settings = Settings {
         approach: approach.clone(),

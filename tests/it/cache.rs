@@ -26,11 +26,6 @@ fn filled() -> WorkDir {
         let (code, _, said) = dir.run(&line);
         assert_eq!(code, 0, "{said}");
     }
-    // riposte stores the hashes of a collection's files only when the files have not changed for some seconds, so the test writes them
-    write(
-        &dir.path("cache/riposte/.contents-0123456789ab.json"),
-        "{\"files\":[],\"checksum\":\"0123\"}\n",
-    );
     dir
 }
 
@@ -66,11 +61,25 @@ fn names(dir: &Path) -> BTreeSet<String> {
         .collect()
 }
 
+/// The paths of all files and directories below a directory.
+fn all_names(dir: &Path) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for name in names(dir) {
+        let path = dir.join(&name);
+        if path.is_dir() {
+            let inside = all_names(&path).into_iter();
+            all.extend(inside.map(|inside| format!("{name}/{inside}")));
+        }
+        all.insert(name);
+    }
+    all
+}
+
 const STORED: [(&str, &str); 4] = [
     ("evidence", "sample"),
     ("index", "sample"),
     ("index", "texts"),
-    ("content hashes", ""),
+    ("model outputs", "texts"),
 ];
 
 #[test]
@@ -114,17 +123,17 @@ fn what_is_named_is_removed_and_the_rest_stays() {
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(kinds(&dir), pairs(&STORED));
 
-    // by the path of a collection, by its name, by a kind, and by the name of a file
-    assert_eq!(dir.run("cache clear --yes texts").0, 0);
-    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1], STORED[3]]));
-    assert_eq!(dir.run("cache clear --yes index").0, 0);
-    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[3]]));
-    let hashes = listed(&dir)
+    // by the path of a collection, by its name, by a kind, and by the name of an entry
+    let outputs = listed(&dir)
         .into_iter()
-        .find(|e| e["kind"] == "content hashes")
+        .find(|e| e["kind"] == "model outputs")
         .unwrap();
-    let line = format!("cache clear --yes {}", hashes["name"].as_str().unwrap());
+    let line = format!("cache clear --yes {}", outputs["name"].as_str().unwrap());
     assert_eq!(dir.run(&line).0, 0);
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1], STORED[2]]));
+    assert_eq!(dir.run("cache clear --yes texts").0, 0);
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1]]));
+    assert_eq!(dir.run("cache clear --yes index").0, 0);
     assert_eq!(kinds(&dir), pairs(&[STORED[0]]));
     let (code, out, _) = dir.run("cache clear --yes sample");
     assert!(code == 0 && out.starts_with("removed 1 entries"), "{out}");
@@ -140,9 +149,11 @@ fn what_was_not_used_for_a_time_is_removed() {
         file.set_modified(long_ago).unwrap();
     };
     let cache = dir.path("cache/riposte");
-    for entry in listed(&dir).iter().filter(|e| e["kind"] == "index") {
+    for entry in &listed(&dir) {
         let path = Path::new(entry["path"].as_str().unwrap());
-        names(path).iter().for_each(|name| age(&path.join(name)));
+        if path.is_dir() {
+            names(path).iter().for_each(|name| age(&path.join(name)));
+        }
         age(path);
     }
     // the collections were used later than that
@@ -151,16 +162,15 @@ fn what_was_not_used_for_a_time_is_removed() {
             .2
             .contains("nothing to remove")
     );
-    let records = names(&cache)
-        .into_iter()
-        .filter(|name| name.starts_with(".collection-texts"));
-    records.for_each(|name| age(&cache.join(name)));
+    let mut workspaces = names(&cache).into_iter();
+    let texts = workspaces.find(|name| name.starts_with("texts-")).unwrap();
+    age(&cache.join(texts).join("collection.txt"));
     let (code, out, said) = dir.run("cache clear --yes --older-than 5w");
     assert!(
-        code == 0 && out.starts_with("removed 1 entries"),
+        code == 0 && out.starts_with("removed 2 entries"),
         "{out}{said}"
     );
-    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1], STORED[3]]));
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[1]]));
     for wrong in ["30", "d", "30m", "-3d", "99999999999999999999d"] {
         let line = format!("cache clear --yes --older-than={wrong}");
         assert_eq!(dir.run(&line).0, 2, "{wrong}");
@@ -171,44 +181,40 @@ fn what_was_not_used_for_a_time_is_removed() {
 fn what_is_locked_stays() {
     let dir = filled();
     let cache = dir.path("cache/riposte");
-    let of = |start: &str, end: &str| {
-        let found = names(&cache)
-            .into_iter()
-            .find(|n| n.starts_with(start) && n.ends_with(end));
-        File::open(cache.join(found.unwrap())).unwrap()
+    let workspace = |start: &str| {
+        let mut found = names(&cache).into_iter();
+        found.find(|name| name.starts_with(start)).unwrap()
     };
-    // an extraction locks the store, and every command locks the collection
-    let store = of("sample-", ".sqlite.lock");
+    // an extraction locks the store, and every command locks the workspace
+    let sample = cache.join(workspace("sample-"));
+    let store = File::open(sample.join(".workspace.sqlite.lock")).unwrap();
     store.lock().unwrap();
-    let texts = of(".collection-texts-", "");
+    let texts = File::open(cache.join(workspace(".texts-"))).unwrap();
     texts.lock_shared().unwrap();
     let in_use = listed(&dir)
         .into_iter()
         .filter(|entry| entry["in_use"] == true);
-    assert_eq!(in_use.count(), 2);
+    assert_eq!(in_use.count(), 3);
     let (code, out, said) = dir.run("cache clear --yes");
     assert!(
-        code == 1 && out.starts_with("removed 2 entries"),
+        code == 1 && out.starts_with("removed 1 entries"),
         "{out}{said}"
     );
     assert_eq!(
         said.matches("in use by another process").count(),
-        2,
+        3,
         "{said}"
     );
-    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[2]]));
+    assert_eq!(kinds(&dir), pairs(&[STORED[0], STORED[2], STORED[3]]));
     // the locks are released explicitly, because a process that another test starts at this moment can have the files open, too
     store.unlock().unwrap();
     texts.unlock().unwrap();
     // an open transaction also protects the store
-    let file = names(&cache)
-        .into_iter()
-        .find(|n| n.ends_with(".sqlite"))
-        .unwrap();
-    let connection = rusqlite::Connection::open(cache.join(&file)).unwrap();
+    let file = sample.join("workspace.sqlite");
+    let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (code, _, said) = dir.run("cache clear --yes sample");
-    assert!(code == 1 && said.contains(&file), "{said}");
+    assert!(code == 1 && said.contains(text(&file)), "{said}");
     drop(connection);
     assert_eq!(dir.run("cache clear --yes").0, 0);
     assert_eq!(names(&cache), BTreeSet::new());
@@ -228,8 +234,7 @@ fn what_a_running_command_uses_stays() {
     let start = Instant::now();
     let is_locked = || {
         let found = fs::read_dir(&cache).into_iter().flatten().flatten();
-        let mut found =
-            found.filter(|e| e.file_name().to_string_lossy().starts_with(".collection-"));
+        let mut found = found.filter(|e| e.file_name().to_string_lossy().starts_with('.'));
         found.any(|entry| File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err()))
     };
     while !is_locked() {
@@ -244,19 +249,16 @@ fn what_a_running_command_uses_stays() {
         succeed(kill.args([name, &child.id().to_string()]));
     };
     signal("-STOP");
-    let before = names(&cache);
+    let before = all_names(&cache);
     let cleared = riposte(&dir.path(""), &["cache", "clear", "--yes"])
         .output()
         .unwrap();
-    let after = names(&cache);
+    let after = all_names(&cache);
     signal("-CONT");
     assert!(child.wait().unwrap().success());
-    // the stopped process has perhaps not stored the hashes yet; everything else that it has stored must remain
-    let hashes = |name: &String| name.starts_with(".contents-");
-    let kept: BTreeSet<_> = before.into_iter().filter(|name| !hashes(name)).collect();
     assert!(
-        after.is_superset(&kept),
-        "{kept:?} {after:?} {}",
+        after.is_superset(&before),
+        "{before:?} {after:?} {}",
         stderr(&cleared)
     );
     assert!(code(&cleared) <= 1);
@@ -282,53 +284,58 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
     write(&dir.path("precious/work.sqlite"), "years of work");
     write(&at("thesis.sqlite"), "years of work");
     write(&at(".hidden"), "");
-    write(&at(".contents-aaaaaaaaaaaa.json"), "[]");
     // names in riposte's style, with other contents
-    write(&at("mine-0123456789ab.sqlite"), "years of work");
-    let other = rusqlite::Connection::open(at("other-0123456789ab.sqlite")).unwrap();
-    other
+    write(&at("mine-0123456789ab"), "years of work");
+    write(&at("other-0123456789ab/thesis.txt"), "years of work");
+    write(&at("text-0123456789ab/workspace.sqlite"), "years of work");
+    fs::create_dir(at("photos-0123456789ab")).unwrap();
+    let photos = rusqlite::Connection::open(at("photos-0123456789ab/workspace.sqlite")).unwrap();
+    photos
         .execute_batch("CREATE TABLE photographs (name TEXT)")
         .unwrap();
-    drop(other);
-    write(&at("mixed-0123456789ab-01234567.index/meta.json"), "{}");
+    drop(photos);
     write(
-        &at("mixed-0123456789ab-01234567.index/thesis.txt"),
-        "years of work",
+        &at("mixed-0123456789ab/workspace-01234567.index/meta.json"),
+        "{}",
     );
     write(
-        &at("letters-0123456789ab.answers/letter.txt"),
+        &at("mixed-0123456789ab/workspace-01234567.index/thesis.txt"),
         "years of work",
     );
     // links with such names, to a file and to directories
+    symlink(dir.path("precious"), at("link-0123456789ab")).unwrap();
     symlink(
         dir.path("precious/work.sqlite"),
-        at("link-0123456789ab.sqlite"),
+        at(".link-0123456789ab.lock"),
     )
     .unwrap();
-    symlink(dir.path("precious"), at("link-0123456789ab-01234567.index")).unwrap();
-    symlink(dir.path("precious"), at("link-0123456789ab.answers")).unwrap();
-    symlink(dir.path("precious"), at(".riposte-abc123")).unwrap();
-    symlink(
-        dir.path("precious/work.sqlite"),
-        at(".collection-link-0123456789ab"),
-    )
-    .unwrap();
+    fs::create_dir(at("links-0123456789ab")).unwrap();
+    for (name, to) in [
+        ("workspace.sqlite", "precious/work.sqlite"),
+        ("workspace-01234567.index", "precious"),
+        (".riposte-abc123", "precious"),
+        ("collection.txt", "precious/work.sqlite"),
+    ] {
+        symlink(dir.path(to), at("links-0123456789ab").join(name)).unwrap();
+    }
     let foreign: BTreeSet<String> = [
         "thesis.sqlite",
         ".hidden",
-        ".contents-aaaaaaaaaaaa.json",
-        "mine-0123456789ab.sqlite",
-        "other-0123456789ab.sqlite",
-        "mixed-0123456789ab-01234567.index",
-        "letters-0123456789ab.answers",
-        "link-0123456789ab.sqlite",
-        "link-0123456789ab-01234567.index",
-        "link-0123456789ab.answers",
-        ".riposte-abc123",
-        ".collection-link-0123456789ab",
+        "mine-0123456789ab",
+        "other-0123456789ab/thesis.txt",
+        "text-0123456789ab/workspace.sqlite",
+        "photos-0123456789ab/workspace.sqlite",
+        "mixed-0123456789ab/workspace-01234567.index",
+        "link-0123456789ab",
+        ".link-0123456789ab.lock",
+        "links-0123456789ab/workspace.sqlite",
+        "links-0123456789ab/workspace-01234567.index",
+        "links-0123456789ab/.riposte-abc123",
+        "links-0123456789ab/collection.txt",
     ]
     .map(str::to_owned)
     .into();
+    let before = all_names(&cache);
     assert_eq!(kinds(&dir), pairs(&STORED));
     let (_, table, _) = dir.run("cache list");
     let (_, others) = table
@@ -341,9 +348,11 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
         code == 0 && out.starts_with("removed 4 entries"),
         "{out}{said}"
     );
-    assert_eq!(names(&cache), foreign);
+    let after = all_names(&cache);
+    assert!(foreign.is_subset(&after) && after.is_subset(&before));
     assert_eq!(dir.read("precious/work.sqlite"), "years of work");
-    assert_eq!(names(&at("mixed-0123456789ab-01234567.index")).len(), 2);
+    let mixed = at("mixed-0123456789ab/workspace-01234567.index");
+    assert_eq!(names(&mixed).len(), 2);
     // a foreign file cannot be removed by its name either
     assert_eq!(dir.run("cache clear --yes thesis.sqlite").0, 2);
 }
@@ -352,13 +361,13 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
 fn what_killed_processes_have_left_is_removed_unless_its_writer_lives() {
     let dir = WorkDir::new();
     let cache = dir.path("chosen");
-    let at = |name: &str| cache.join(name);
-    let index = ".texts-0123456789ab-01234567.index";
+    let at = |name: &str| cache.join("texts-0123456789ab").join(name);
+    let index = ".workspace-01234567.index";
     write(&at(".riposte-AAAAAA"), "x");
     write(&at(".riposte-BBBBBB/pictures/1.webp"), "x");
     write(&at(&format!("{index}.building-CCCCCC/meta.json")), "x");
     write(&at(&format!("{index}.lock")), "");
-    write(&at("texts-0123456789ab.sqlite.lock"), "");
+    write(&at(".workspace.sqlite.lock"), "");
     write(&at(".riposte-DDDDDD"), "x");
     let living = File::open(at(".riposte-DDDDDD")).unwrap();
     living.lock().unwrap();
@@ -368,17 +377,14 @@ fn what_killed_processes_have_left_is_removed_unless_its_writer_lives() {
         (code(&output), stdout(&output), stderr(&output))
     };
     let entries = json_lines(&run("cache list --json").1);
-    assert_eq!(entries.len(), 6);
+    assert_eq!(entries.len(), 4);
     assert!(entries.iter().all(|entry| entry["kind"] == "left over"));
     let (code, out, said) = run("cache clear --yes");
     assert!(
-        code == 1 && out.starts_with("removed 5 entries"),
+        code == 1 && out.starts_with("removed 3 entries"),
         "{out}{said}"
     );
-    assert_eq!(
-        names(&cache),
-        BTreeSet::from([".riposte-DDDDDD".to_owned()])
-    );
+    assert!(at(".riposte-DDDDDD").exists());
     living.unlock().unwrap();
     assert_eq!(run("cache clear --yes").0, 0);
     assert_eq!(names(&cache), BTreeSet::new());

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::support::files::{entries, json_lines};
@@ -300,20 +301,27 @@ fn a_damaged_stored_answer_is_asked_for_again() {
     let server = Server::start(|_, _| answer(1, vec![hit("a", 1.0)]));
     let dir = topics(&["Cats or dogs?"]);
     assert_eq!(ask(&dir, &server, &[]).0, 0);
-    let stored = entries(&dir.path("kept/texts.answers"));
-    assert_eq!(stored.len(), 1);
-    let good = fs::read_to_string(&stored[0]).unwrap();
+    let file = dir.path("kept/workspace.sqlite");
+    let stored = || -> String {
+        let query = "SELECT CAST(value AS TEXT) FROM output WHERE producer LIKE 'chatnoir/%'";
+        let connection = Connection::open(&file).unwrap();
+        connection.query_row(query, [], |row| row.get(0)).unwrap()
+    };
+    let good = stored();
     for bad in [
-        good.replace("\"a\"", "\"b\""),
-        String::new(),
-        good[..70].to_owned(),
+        "replace(value, '\"a\"', '\"b\"')",
+        "''",
+        "substr(value, 1, 70)",
     ] {
-        fs::write(&stored[0], bad).unwrap();
+        let damage = format!("UPDATE output SET value = CAST({bad} AS BLOB)");
+        let connection = Connection::open(&file).unwrap();
+        assert_eq!(connection.execute(&damage, []).unwrap(), 1);
+        drop(connection);
         let (code, said) = ask(&dir, &server, &[]);
         assert_eq!(code, 0, "{said}");
         assert!(said.contains("asking again"), "{said}");
         assert_eq!(documents(&dir.read("out/run.txt")), ["a"]);
-        assert_eq!(fs::read_to_string(&stored[0]).unwrap(), good);
+        assert_eq!(stored(), good);
     }
     assert_eq!(server.requests().len(), 4);
 }
@@ -329,7 +337,10 @@ fn an_answer_of_another_index_is_an_error_and_is_not_stored() {
     assert_eq!(code, 2);
     let why = "ChatNoir has searched cw22 instead of cw12: it does not have cw12, or the key gives no access to it";
     assert!(said.contains(why), "{said}");
-    assert!(entries(&dir.path("kept/texts.answers")).is_empty());
+    let connection = Connection::open(dir.path("kept/workspace.sqlite")).unwrap();
+    let count = "SELECT count(*) FROM output";
+    let stored: i64 = connection.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(stored, 0);
 }
 
 /// Whether a file below the directory contains the text.

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Output;
 
 use crate::support::files::{text, write};
-use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
 use crate::support::sample;
 
 /// Runs riposte in the directory with environment variables.
@@ -263,7 +263,7 @@ fn evidence_goes_to_the_cache_of_the_configuration() {
     let stores = || {
         let names = fs::read_dir(&cache).unwrap().flatten();
         let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.find(|name| name.starts_with("sample-") && name.ends_with(".sqlite"))
+        names.find(|name| name.starts_with("sample-"))
     };
     assert!(stores().is_some());
     assert!(!dir.path("cache").exists(), "the default cache was used");
@@ -286,20 +286,4 @@ fn evidence_goes_to_the_cache_of_the_configuration() {
         "{}",
         stderr(&refused)
     );
-}
-
-#[test]
-fn the_file_of_former_versions_is_named_and_not_read() {
-    let dir = WorkDir::new();
-    write(
-        &dir.path("config/riposte/config.toml"),
-        "[actor]\nteam = \"x\"\n",
-    );
-    let output = succeed(riposte(&dir.path(""), &["config"]).current_dir(dir.path("")));
-    let said = stderr(&output);
-    assert!(
-        said.contains("config.toml is not read: the file is now called riposte.toml"),
-        "{said}"
-    );
-    assert!(stdout(&output).starts_with("configuration  none\n"));
 }

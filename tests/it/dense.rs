@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::index::vector::dot;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::sentence::MINILM;
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::{entries, json_lines, text};
+use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, collection_tools, riposte, stderr, stdout, succeed};
 
@@ -82,26 +82,22 @@ fn ranked(dir: &WorkDir, models: Option<&Path>, approach: &str) -> String {
     dir.read("out/run.txt")
 }
 
-/// The files with sentence vectors of passages; there can be none.
-fn vector_files(dir: &WorkDir) -> Vec<PathBuf> {
-    if !dir.path("kept").is_dir() {
-        return Vec::new();
-    }
-    let mut files = entries(&dir.path("kept"));
-    files.retain(|path| text(path).ends_with(".passages.sqlite"));
-    files
+/// The workspace, which has the sentence vectors.
+fn workspace(dir: &WorkDir) -> PathBuf {
+    dir.path("kept/workspace.sqlite")
 }
 
-/// The only file of [`vector_files`].
-fn vector_file(dir: &WorkDir) -> PathBuf {
-    let files = vector_files(dir);
-    assert_eq!(files.len(), 1, "{files:?}");
-    files[0].clone()
+/// The number of documents whose vectors are stored; `None` if the workspace cannot be read yet.
+fn stored_so_far(dir: &WorkDir) -> Option<i64> {
+    let query = "SELECT count(*) FROM output WHERE producer LIKE 'passages/%'";
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let file = Connection::open_with_flags(workspace(dir), flags).ok()?;
+    file.query_row(query, [], |row| row.get(0)).ok()
 }
 
 fn stored(dir: &WorkDir) -> i64 {
-    let file = Connection::open(vector_file(dir)).unwrap();
-    let query = "SELECT count(*) FROM passage_vectors";
+    let file = Connection::open(workspace(dir)).unwrap();
+    let query = "SELECT count(*) FROM output WHERE producer LIKE 'passages/%'";
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
@@ -350,13 +346,7 @@ fn a_killed_encoding_goes_on_where_it_was() {
         let mut child = command.spawn().unwrap();
         // kills the process as soon as it has stored more vectors, unless it has ended
         while child.try_wait().unwrap().is_none() {
-            let files = vector_files(&dir);
-            let count = files.first().and_then(|file| {
-                let file = Connection::open(file).ok()?;
-                let query = "SELECT count(*) FROM passage_vectors";
-                file.query_row(query, [], |row| row.get::<_, i64>(0)).ok()
-            });
-            if count.is_some_and(|count| count > before) {
+            if stored_so_far(&dir).is_some_and(|count| count > before) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -378,7 +368,7 @@ fn damaged_vectors_are_computed_anew_or_named() {
     let models = Some(models.as_path());
     let dir = with_arguments(&ARGUMENTS);
     let expected = ranked(&dir, models, "robin-hood-use");
-    let file = vector_file(&dir);
+    let file = workspace(&dir);
     let whole = fs::read(&file).unwrap();
     let mut chance = Chance(5);
     let (mut equal, mut named) = (0, 0);
@@ -394,10 +384,7 @@ fn damaged_vectors_are_computed_anew_or_named() {
             equal += 1;
         } else {
             let said = stderr(&output);
-            assert!(
-                said.contains(text(&file)) || said.contains(".passages.sqlite"),
-                "{said}"
-            );
+            assert!(said.contains("workspace.sqlite"), "{said}");
             named += 1;
         }
     }
@@ -405,8 +392,8 @@ fn damaged_vectors_are_computed_anew_or_named() {
     // a record that is certainly damaged
     fs::write(&file, &whole).unwrap();
     let connection = Connection::open(&file).unwrap();
-    let update = "UPDATE passage_vectors SET vectors = zeroblob(length(vectors)) WHERE id = 'a2'";
-    connection.execute(update, []).unwrap();
+    let update = "UPDATE output SET value = zeroblob(length(value)) WHERE key LIKE 'a2 %'";
+    assert_eq!(connection.execute(update, []).unwrap(), 1);
     drop(connection);
     let line = "index -i in --index kept --approach robin-hood-use --check";
     let output = command(&dir, models, line).output().unwrap();

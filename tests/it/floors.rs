@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules of `src/` by floor. A file can import from lower floors and from its own module.
-const FLOORS: [&[&str]; 7] = [
+const FLOORS: [&[&str]; 8] = [
     &["disk", "trec", "web"],
+    &["workspace"],
     &["collection", "nn", "service", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],

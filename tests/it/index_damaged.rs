@@ -302,7 +302,7 @@ fn a_run_builds_a_damaged_index_of_texts_anew_and_a_check_reports_it() {
     succeed(&mut rank());
     let run = fs::read(out.join("run.txt")).unwrap();
     let analyzer = "stop=lucene stem=porter".parse().unwrap();
-    let directory = corpus::directory(&place.join("texts.sqlite"), Kind::Arguments, &analyzer);
+    let directory = corpus::directory(&place.join("workspace.sqlite"), Kind::Arguments, &analyzer);
     for (end, cut) in [
         (".term", true),
         (".idx", false),

@@ -35,7 +35,7 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     // the analyzer of the approach bm25
     let analyzer = "stop=lucene stem=porter";
     let place = corpus::directory(
-        &indexes.join("texts.sqlite"),
+        &indexes.join("workspace.sqlite"),
         Kind::Arguments,
         &analyzer.parse().unwrap(),
     );

@@ -115,7 +115,9 @@ fn without_a_cache_the_index_is_in_a_directory_that_only_its_user_can_enter() {
     );
     let found = fs::metadata(&own).unwrap();
     assert_eq!(found.mode() & 0o777, 0o700);
-    assert!(names(&own).iter().any(|name| name.ends_with(".index")));
+    let workspace = names(&own).into_iter().find(|name| !name.starts_with('.'));
+    let inside = names(&own.join(workspace.unwrap()));
+    assert!(inside.iter().any(|name| name.ends_with(".index")));
     assert!(names(&tmp.join("riposte")).is_empty());
     succeed(&mut rank());
 
@@ -179,7 +181,7 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
         assert!(said.contains("is a symbolic link"), "{said}");
         assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
     };
-    symlink(&precious, at("e.sqlite.lock")).unwrap();
+    symlink(&precious, at(".e.sqlite.lock")).unwrap();
     let args = [
         "images",
         "-i",
@@ -191,7 +193,7 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
     refused(riposte(home, &args).arg(at("e.sqlite")));
 
     let analyzer = "stop=lucene stem=porter".parse().unwrap();
-    let index = corpus::directory(&place.join("texts.sqlite"), Kind::Arguments, &analyzer);
+    let index = corpus::directory(&place.join("workspace.sqlite"), Kind::Arguments, &analyzer);
     let lock = place.join(format!(".{}.lock", name(&index)));
     symlink(&precious, &lock).unwrap();
     let rank = || {

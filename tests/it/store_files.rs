@@ -175,7 +175,7 @@ fn merging_and_reading_write_nothing() {
                 .unwrap()
                 .is_none()
         );
-        riposte::reading::outputs::OutputStore::open_to_read(&store).unwrap();
+        riposte::workspace::Outputs::open_to_read(&store).unwrap();
         let merged = home.path().join("merged.sqlite");
         succeed(&mut riposte(
             home.path(),

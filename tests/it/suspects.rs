@@ -173,7 +173,7 @@ fn notes_of_a_killed_run_about_healthy_documents_change_nothing() {
     let home = home.path();
     write_collection(&home.join("collection"), &[grey(40, 30, ImageFormat::Png)]);
     assert_eq!(code(&extract(home, false, &[])), 0);
-    let lock = home.join("evidence.sqlite.lock");
+    let lock = home.join(".evidence.sqlite.lock");
     assert_eq!(fs::read(&lock).unwrap(), b"");
     let evidence = rusqlite::Connection::open(home.join("evidence.sqlite")).unwrap();
     let fingerprint: String = evidence

@@ -15,7 +15,6 @@ use riposte::evidence::{Part, ocr_text, picture};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::images::Image;
 use riposte::nn::lazy::Lazy;
-use riposte::reading::outputs::OutputStore;
 use riposte::reading::pair::PairEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
@@ -27,6 +26,7 @@ use riposte::topic::question::{self, Question, TopicParts};
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::topic::Topic;
 use riposte::trec::{Stance, TextTask, TopicId};
+use riposte::workspace::Outputs;
 use serde::Deserialize;
 
 use crate::base_model::BaseModel;
@@ -98,7 +98,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         PairEncoder::load_with(&base.dir, &base.sha256, base.backend)
     });
     let temporary = tempfile::tempdir()?;
-    let outputs = OutputStore::open(&temporary.path().join("outputs.sqlite"))?;
+    let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
     let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
     let retrieval = approach
         .retrieval

@@ -13,7 +13,6 @@ use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::judge::graded::TextRun;
 use riposte::judge::measure::{GradedKind, GradedMeasure, Level};
 use riposte::nn::lazy::Lazy;
-use riposte::reading::outputs::OutputStore;
 use riposte::reading::pair::PairEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::quality;
@@ -24,6 +23,7 @@ use riposte::topic::question::TopicParts;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::run::TextRunLine;
 use riposte::trec::{DocId, TextTask, TopicId};
+use riposte::workspace::Outputs;
 
 use crate::base_model::BaseModel;
 use crate::data;
@@ -177,7 +177,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         pairs: pairs.as_ref(),
         ..reading::Models::default()
     };
-    let outputs = OutputStore::open(&temporary.path().join("outputs.sqlite"))?;
+    let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
     let mut sources = Sources {
         corpora: &[&corpus],
         reader: &mut Reader::new(installed, outputs)?,

@@ -10,7 +10,8 @@ use std::fmt;
 use anyhow::{Result, bail};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows, params};
-use sha2::{Digest, Sha256};
+
+use crate::workspace::checksum::ValueHash;
 
 /// A table of evidence, and how the rows of some documents are read from it.
 pub(super) struct Table {
@@ -100,9 +101,9 @@ pub(super) const TABLES: [&Table; 14] = [
 /// Greater than the id of any document.
 pub(super) const LAST: &str = "\u{10FFFF}";
 
-/// The table of the checksums, and the triggers that delete the checksums of changed rows.
+/// The triggers that delete the checksums of changed rows.
 pub(super) fn schema() -> String {
-    let mut sql = include_str!("checksum.sql").to_owned();
+    let mut sql = String::new();
     for Table { name, .. } in TABLES {
         for (event, changed) in [
             ("INSERT", "= NEW.document"),
@@ -144,39 +145,6 @@ pub fn is_damaged_record(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<DamagedRecord>())
 }
 
-/// A hash over the values of rows. It detects damage, not forgery, so 64 bits suffice.
-#[derive(Default)]
-struct RowHash(Sha256);
-
-impl RowHash {
-    fn add(&mut self, value: ValueRef) {
-        let (tag, number) = match value {
-            ValueRef::Null => (0u8, [0; 8]),
-            ValueRef::Integer(number) => (1, number.to_le_bytes()),
-            ValueRef::Real(number) => (2, number.to_bits().to_le_bytes()),
-            ValueRef::Text(bytes) => (3, (bytes.len() as u64).to_le_bytes()),
-            ValueRef::Blob(bytes) => (4, (bytes.len() as u64).to_le_bytes()),
-        };
-        self.0.update([tag]);
-        self.0.update(number);
-        if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
-            self.0.update(bytes);
-        }
-    }
-
-    fn finish(self) -> i64 {
-        let digest = self.0.finalize();
-        i64::from_le_bytes(std::array::from_fn(|at| digest[at]))
-    }
-}
-
-/// The checksum of one row with these values.
-pub(crate) fn checksum_of(values: &[ValueRef]) -> i64 {
-    let mut hash = RowHash::default();
-    values.iter().for_each(|value| hash.add(*value));
-    hash.finish()
-}
-
 /// The stored checksums of neighbouring documents for one table, in the order of the documents.
 struct Checksums<'s> {
     rows: Rows<'s>,
@@ -209,7 +177,7 @@ impl<'s> Checksums<'s> {
         while let Some((document, sum)) = &self.next
             && until.is_none_or(|until| document.as_str() < until)
         {
-            if *sum != RowHash::default().finish() {
+            if *sum != ValueHash::default().finish() {
                 damaged(document.clone())?;
             }
             self.advance()?;
@@ -274,7 +242,7 @@ pub(super) fn scan(
     let columns = statement.column_count();
     let mut rows = statement.query([first, last])?;
     // the document whose rows are being read, and the hash over them
-    let mut current: Option<(String, RowHash)> = None;
+    let mut current: Option<(String, ValueHash)> = None;
     while let Some(row) = rows.next()? {
         let is_next = match (&current, row.get_ref(0)?) {
             (Some((document, _)), ValueRef::Text(bytes)) => document.as_bytes() != bytes,
@@ -292,7 +260,7 @@ pub(super) fn scan(
                 }
             }
             sums.pass(Some(&document), damaged)?;
-            current = Some((document, RowHash::default()));
+            current = Some((document, ValueHash::default()));
         }
         let Some((document, hash)) = &mut current else {
             continue;
@@ -326,7 +294,7 @@ pub(super) fn lacking(c: &Connection, document: &str) -> Result<Vec<(&'static st
         if stored.iter().any(|name| name == table.name) {
             continue;
         }
-        let mut hash = RowHash::default();
+        let mut hash = ValueHash::default();
         let mut statement = c.prepare_cached(table.select)?;
         let columns = statement.column_count();
         let mut rows = statement.query([document, document])?;

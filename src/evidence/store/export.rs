@@ -9,7 +9,7 @@ use rusqlite::{Connection, ffi};
 use super::Store;
 use super::checksum::{self, LAST, TABLES, Table};
 use super::parquet::{Column, Kind, TableFile};
-use super::tables::{self, SCHEMA};
+use super::tables::schema;
 use crate::disk::TemporaryDir;
 
 /// Number of rows between two reports of progress.
@@ -143,11 +143,10 @@ fn abort(failed: &mut Option<Error>, error: Error) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT), None)
 }
 
-/// The columns of a table, in the order in which they are read. Their types come from a new store, because a store of an older build may lack the
-/// table.
+/// The columns of a table, in the order in which they are read. Their types come from a new store.
 fn columns(c: &Connection, table: &Table) -> Result<Vec<Column>> {
     let new = Connection::open_in_memory()?;
-    new.execute_batch(&(SCHEMA.to_owned() + &tables::added()))?;
+    new.execute_batch(&schema())?;
     let mut declared =
         new.prepare("SELECT type, \"notnull\" OR pk FROM pragma_table_info(?) WHERE name = ?")?;
     let names = table.columns(c)?;

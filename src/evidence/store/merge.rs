@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::checksum::TABLES;
-use super::file::{is_malformed, read_only_uri};
 use super::{Store, checksum};
+use crate::workspace::file::{has_table, is_malformed, open_read_only, read_only_uri};
 
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,13 +62,6 @@ impl Store {
     }
 }
 
-fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
-    c.prepare(&format!(
-        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
-    ))?
-    .exists([table])
-}
-
 /// Copies all documents that are missing here, in one transaction.
 fn merge_all(connection: &mut Connection) -> Result<Merged> {
     let transaction = connection.transaction()?;
@@ -114,8 +107,7 @@ fn merge_all(connection: &mut Connection) -> Result<Merged> {
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
 fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let shard = Connection::open_with_flags(other, flags)?;
+    let shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.pragma_update(None, "writable_schema", true)?;
     let mut tables: Vec<&str> = Vec::new();

@@ -7,11 +7,11 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::{Map, json};
 
-use super::checksum::{self, TABLES};
+use super::checksum::TABLES;
 use super::merge::{BESIDE, Values, rows_of};
 use super::parquet::{Column, Kind};
 use super::rows::write_record;
-use super::tables::{self, SCHEMA};
+use super::tables::schema;
 use super::{PassedOver, Record, Store, passed_over};
 use crate::trec::DocId;
 
@@ -59,7 +59,7 @@ fn layouts_of(c: &Connection) -> Result<Vec<Layout>> {
 /// A new store in memory.
 fn empty() -> Result<Connection> {
     let c = Connection::open_in_memory()?;
-    c.execute_batch(&(SCHEMA.to_owned() + &tables::added() + &checksum::schema()))?;
+    c.execute_batch(&schema())?;
     Ok(c)
 }
 
@@ -74,7 +74,7 @@ impl Store {
 }
 
 /// The names of the tables that have rows about a document.
-fn names() -> Vec<&'static str> {
+pub(super) fn names() -> Vec<&'static str> {
     let names = TABLES.iter().map(|table| table.name);
     names.chain(BESIDE).chain([PASSED_OVER]).collect()
 }

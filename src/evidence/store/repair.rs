@@ -7,11 +7,11 @@ use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::Store;
 use super::checksum::{BACKEND, DamagedRecord, LAST, TABLES, add, lacking, put, scan, text};
-use super::file::{beyond_repair, explain};
 use super::rows::{clear, tables};
+use super::{Store, explain};
 use crate::evidence::Channel;
+use crate::workspace::file::beyond_repair;
 
 /// Number of documents whose records a thread verifies in one batch.
 const BATCH: usize = 512;

@@ -9,12 +9,13 @@ use parquet::record::{Field, Row};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
-use super::checksum::{TABLES, checksum_of};
+use super::checksum::TABLES;
 use super::merge::{BESIDE, Merged, Values, write};
 use super::parquet::{Column, Kind};
 use super::portable::{Layout, PASSED_OVER, layouts};
-use super::{Store, file};
+use super::{Store, explain};
 use crate::collection::parquet::{each_row, files};
+use crate::workspace::checksum::checksum_of;
 
 /// The column with the id of the document.
 const ID: &str = "id";
@@ -66,7 +67,7 @@ impl Store {
             })?;
         }
         let committed = transaction.commit();
-        committed.map_err(|error| file::explain(error.into(), &path, "cannot write to"))?;
+        committed.map_err(|error| explain(error.into(), &path, "cannot write to"))?;
         Ok(merged)
     }
 }

@@ -1,131 +1,122 @@
 //! Fingerprints of text collections: hashes of the content of their files. A file is hashed again only if its size, times or inode have changed.
 //!
-//! The hashes are stored beside the index, each with the file's size, times and inode. One of the times is that of the inode's last change
+//! The hashes are in the workspace, under keys with the file's size, times and inode. One of the times is that of the inode's last change
 //! (ctime), which users cannot set. Therefore an edit is noticed even if it keeps the size and restores the time of modification.
 
-use std::fs::{self, Metadata};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::disk::{sealed, unsealed};
 use crate::collection::regular;
-use crate::disk::{Stamp, hex, parent, replace, sha256_of};
+use crate::disk::{Stamp, hex, sha256_of};
+use crate::workspace::{self, Outputs};
 
-/// The beginning of a fingerprint. Fingerprints of earlier versions lack it, because they are hashes of sizes and times.
-pub(super) const PREFIX: &str = "sha256:";
-
-/// The hash of a file. It is valid while the file has this stamp.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct KnownFile {
-    /// [`Stamp::text`]
-    stamp: String,
-    bytes: u64,
-    sha256: String,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct KnownFiles {
-    files: Vec<KnownFile>,
-}
+/// The producer of the hashes. Times and inodes are those of this machine, so merging leaves the hashes out.
+const PRODUCER: &str = "machine/sha256/1";
 
 /// Errors: there is no file, or it is a pipe or a device.
 fn metadata_of(path: &Path) -> io::Result<Metadata> {
     regular::open(path)?.metadata()
 }
 
+/// The key of a file that has this stamp.
+fn key(path: &Path, stamp: &Stamp) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    workspace::key(&[&path.to_string_lossy(), &stamp.text])
+}
+
+/// The hash of a file.
+struct Hashed {
+    key: String,
+    bytes: u64,
+    sha256: String,
+    is_new: bool,
+}
+
 /// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy of the collection has the same
-/// fingerprint. Hashes of files are stored in a file beside `index`, the directory of an index. It is not an error if they cannot be stored.
+/// fingerprint. Hashes of files are stored in the workspace with `index`, the directory of an index. It is not an error if they cannot be stored.
 ///
 /// Errors: a file cannot be read.
 pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
-    let record = record(files, parent(index));
-    let known = read_record(&record).unwrap_or_default();
+    let mut outputs = Outputs::open_or_read(&workspace::of_index(index)).ok();
+    let mut stored = |key: &str| {
+        let value = outputs.as_mut()?.find(PRODUCER, key, true).ok()??;
+        String::from_utf8(value).ok()
+    };
+    let opened = files.iter().map(|path| {
+        let reading = || format!("cannot read {}", path.display());
+        let file = regular::open(path).with_context(reading)?;
+        let metadata = file.metadata().with_context(reading)?;
+        let key = key(path, &Stamp::of(&metadata));
+        let sha256 = stored(&key);
+        Ok((path, file, metadata.len(), key, sha256))
+    });
+    let opened = opened.collect::<Result<Vec<_>>>()?;
     let now = SystemTime::now();
-    let hashed: Vec<(KnownFile, bool)> = files
-        .par_iter()
-        .map(|path| -> Result<(KnownFile, bool)> {
-            let reading = || format!("cannot read {}", path.display());
-            let file = regular::open(path).with_context(reading)?;
-            let metadata = file.metadata().with_context(reading)?;
-            let stamp = Stamp::of(&metadata).text;
-            if let Some(known) = known.files.iter().find(|known| known.stamp == stamp) {
-                return Ok((known.clone(), false));
-            }
-            let known = KnownFile {
-                stamp,
-                bytes: metadata.len(),
-                sha256: sha256_of(file).with_context(reading)?,
+    let hashed: Vec<Hashed> = opened
+        .into_par_iter()
+        .map(|(path, file, bytes, key, stored)| {
+            let is_new = stored.is_none();
+            let sha256 = match stored {
+                Some(sha256) => sha256,
+                None => {
+                    sha256_of(file).with_context(|| format!("cannot read {}", path.display()))?
+                }
             };
-            Ok((known, true))
+            Ok(Hashed {
+                key,
+                bytes,
+                sha256,
+                is_new,
+            })
         })
         .collect::<Result<_>>()?;
-    if hashed.iter().any(|(_, is_new)| *is_new) {
+    if hashed.iter().any(|hashed| hashed.is_new)
+        && let Some(outputs) = &mut outputs
+    {
         // a file that was changed while it was read has another stamp now
-        let is_known = |(path, known): &(&&Path, &KnownFile)| {
+        let is_settled = |(path, hashed): &(&&Path, &Hashed)| {
             metadata_of(path).is_ok_and(|metadata| {
                 let stamp = Stamp::of(&metadata);
-                stamp.text == known.stamp && stamp.is_settled(now)
+                key(path, &stamp) == hashed.key && stamp.is_settled(now)
             })
         };
-        let all = files.iter().zip(hashed.iter().map(|(known, _)| known));
-        let files: Vec<KnownFile> = all
-            .filter(is_known)
-            .map(|(_, known)| known.clone())
+        let settled = files.iter().zip(&hashed).filter(is_settled);
+        let rows: Vec<(&str, &str)> = settled
+            .map(|(_, hashed)| (hashed.key.as_str(), hashed.sha256.as_str()))
             .collect();
-        if !files.is_empty()
-            && let Ok(json) = serde_json::to_vec(&KnownFiles { files })
-            && let Ok(bytes) = sealed(&json)
-        {
-            // without it, the next run computes the hashes again
-            let _ = replace(&record, &bytes);
-        }
+        // without them, the next run computes the hashes again
+        let is_needed = |key: &str| rows.iter().any(|(known, _)| *known == key);
+        let _ = outputs
+            .keep_only(PRODUCER, is_needed)
+            .and_then(|()| outputs.put(PRODUCER, "", &rows));
     }
     let mut hash = Sha256::new();
-    for (path, (known, _)) in files.iter().zip(&hashed) {
+    for (path, hashed) in files.iter().zip(&hashed) {
         hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
         hash.update([0]);
-        hash.update(known.bytes.to_le_bytes());
-        hash.update(&known.sha256);
+        hash.update(hashed.bytes.to_le_bytes());
+        hash.update(&hashed.sha256);
     }
-    Ok(format!("{PREFIX}{}", hex(&hash.finalize())))
+    Ok(format!("sha256:{}", hex(&hash.finalize())))
 }
 
-/// Removes the hashes of these files that are stored beside `index`. Errors: they cannot be removed.
-pub(super) fn forget(files: &[&Path], index: &Path) -> Result<()> {
-    let record = record(files, parent(index));
-    match fs::remove_file(&record) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", record.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The file in `dir` with the hashes of these files.
-fn record(files: &[&Path], dir: &Path) -> PathBuf {
-    let mut hash = Sha256::new();
-    for file in files {
-        let path = file.canonicalize().unwrap_or_else(|_| (*file).to_owned());
-        hash.update(path.as_os_str().as_encoded_bytes());
-        hash.update([0]);
-    }
-    let name = hex(hash.finalize().get(..6).unwrap_or_default());
-    dir.join(format!(".contents-{name}.json"))
-}
-
-/// `None` if there is no record, or a damaged one.
-fn read_record(path: &Path) -> Option<KnownFiles> {
-    serde_json::from_slice(&unsealed(&fs::read(path).ok()?)?).ok()
+/// Removes the hashes of files from a workspace. The next opening of an index reads the whole collection, even if no file has changed.
+///
+/// # Errors
+/// The hashes cannot be removed.
+pub fn forget_hashes(workspace: &Path) -> Result<()> {
+    Outputs::open_or_read(workspace)?.keep_only(PRODUCER, |_| false)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::time::Duration;
 
     use super::*;
@@ -144,19 +135,21 @@ mod tests {
         let (file, index) = (at("args-me.json"), at("x.index"));
         fs::write(&file, "one two three").unwrap();
         let first = fingerprint(&[&file], &index).unwrap();
-        let kept = record(&[&file], home.path());
-        assert!(!kept.exists(), "the file is too young");
+        let stamp = || Stamp::of(&metadata_of(&file).unwrap());
+        let kept = |key: &str| {
+            let mut outputs = Outputs::open(&workspace::of_index(&index)).unwrap();
+            outputs.find(PRODUCER, key, true).unwrap()
+        };
+        assert_eq!(kept(&key(&file, &stamp())), None, "the file is too young");
         sleep_until_settled(&file);
         assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
-        assert!(kept.is_file());
-        // the second run reads the hash from the record: a wrong hash in it changes the fingerprint
-        let mut known = read_record(&kept).unwrap();
-        known.files[0].sha256 = "0".repeat(64);
-        let json = serde_json::to_vec(&known).unwrap();
-        fs::write(&kept, sealed(&json).unwrap()).unwrap();
+        assert!(kept(&key(&file, &stamp())).is_some());
+        // the second run reads the stored hash: a wrong one changes the fingerprint
+        let mut outputs = Outputs::open(&workspace::of_index(&index)).unwrap();
+        let wrong = [(key(&file, &stamp()), "0".repeat(64))];
+        outputs.put(PRODUCER, "", &wrong).unwrap();
         assert_ne!(fingerprint(&[&file], &index).unwrap(), first);
-        // a damaged record is ignored
-        fs::write(&kept, json).unwrap();
+        forget_hashes(&workspace::of_index(&index)).unwrap();
         assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
         let copy = at("copy/args-me.json");
         fs::copy(&file, &copy).unwrap();

@@ -1,6 +1,6 @@
 //! An index as files: its directory, checksums, locks between processes, and how a new index replaces an old one.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,16 +18,14 @@ use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
 use super::guarded::guarded;
-use crate::disk::{TemporaryDir, is_at, is_link, open_lock, parent, remove_abandoned};
+use crate::disk::{TemporaryDir, parent, remove_abandoned};
+use crate::workspace::Lock;
 
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
 pub const META: &str = "meta.json";
 
 /// The file in which tantivy keeps the names of the files that it has written.
 const MANAGED: &str = ".managed.json";
-
-/// The corresponding file of riposte's earlier index format, which did not use tantivy.
-const LEGACY_META: &str = "riposte.json";
 
 /// Part of the name of a temporary directory in which an index is built.
 const BUILDING: &str = ".building-";
@@ -54,7 +52,7 @@ fn digest(content: &[u8]) -> String {
 }
 
 /// Adds the checksum to a JSON object, as its last member.
-pub(super) fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
+fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
     let end = object.iter().rposition(|byte| *byte == b'}');
     let content = end.and_then(|end| object.get(..end));
     let content = content.ok_or_else(|| io::Error::other("not a JSON object"))?;
@@ -63,7 +61,7 @@ pub(super) fn sealed(object: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Removes the checksum from a JSON object; `None` if it is missing or wrong.
-pub(super) fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
+fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_suffix(SEAL_END.as_bytes())?;
     let (rest, found) = rest.split_at_checked(rest.len().checked_sub(32)?)?;
     let content = rest.strip_suffix(SEAL.as_bytes())?;
@@ -272,8 +270,6 @@ pub enum Content {
     /// Nothing, or the directory does not exist.
     Nothing,
     Index,
-    /// An index in riposte's earlier format, which did not use tantivy.
-    LegacyIndex,
 }
 
 /// What `dir` contains. Errors: it contains files that are not an index, so it must not be replaced by an index.
@@ -285,15 +281,16 @@ pub fn inspect(dir: &Path) -> Result<Content> {
     if inside.count() == 0 {
         return Ok(Content::Nothing);
     }
-    match (dir.join(META).is_file(), dir.join(LEGACY_META).is_file()) {
-        (true, _) => Ok(Content::Index),
-        (false, true) => Ok(Content::LegacyIndex),
-        (false, false) if is_only_index(dir) => Err(damaged(dir, Path::new(META), "it is missing")),
-        (false, false) => bail!(
-            "{} is not an index of riposte: it contains other files",
-            dir.display()
-        ),
+    if dir.join(META).is_file() {
+        return Ok(Content::Index);
     }
+    if is_only_index(dir) {
+        return Err(damaged(dir, Path::new(META), "it is missing"));
+    }
+    bail!(
+        "{} is not an index of riposte: it contains other files",
+        dir.display()
+    );
 }
 
 /// Whether `dir` contains only files of an index. If so, a damaged index is replaced without asking; otherwise other files could be lost with
@@ -334,63 +331,6 @@ pub fn size(dir: &Path) -> Result<u64> {
         bytes += entry?.metadata()?.len();
     }
     Ok(bytes)
-}
-
-/// A lock on an index, between processes: shared for reading, exclusive for writing. Dropping the value releases the lock.
-pub(crate) struct Lock {
-    _file: Option<File>,
-}
-
-impl Lock {
-    /// Locks for reading. If another process holds the lock, calls `waiting` and waits for the lock. If the lock file cannot be created or
-    /// locked, on a read-only disk for example, no other process can write the index, so this returns without a lock.
-    pub(crate) fn to_read(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
-        Self::take(dir, File::try_lock_shared, File::lock_shared, waiting)
-    }
-
-    /// Locks for writing, otherwise like [`Lock::to_read`].
-    pub(crate) fn to_write(dir: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
-        Self::take(dir, File::try_lock, File::lock, waiting)
-    }
-
-    fn take(
-        dir: &Path,
-        try_lock: fn(&File) -> Result<(), TryLockError>,
-        lock: fn(&File) -> io::Result<()>,
-        waiting: &mut dyn FnMut(),
-    ) -> Result<Self> {
-        let name = name(dir)?;
-        let path = parent(dir).join(format!(".{name}.lock"));
-        loop {
-            let opened = fs::create_dir_all(parent(dir)).and_then(|()| open_lock(&path));
-            let file = match opened {
-                Ok(file) => file,
-                Err(error) if is_link(&error) => return Err(error.into()),
-                Err(_) => return Ok(Lock { _file: None }),
-            };
-            let locked = match try_lock(&file) {
-                Err(TryLockError::WouldBlock) => {
-                    waiting();
-                    // a signal can interrupt the wait
-                    let is_interrupted = |result: &io::Result<()>| matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted);
-                    let mut locked = lock(&file);
-                    while is_interrupted(&locked) {
-                        locked = lock(&file);
-                    }
-                    locked.is_ok()
-                }
-                Err(TryLockError::Error(_)) => false,
-                Ok(()) => true,
-            };
-            // `riposte cache clear` can remove the file during the wait for its lock; then no other process sees this lock
-            if locked && !is_at(&file, &path) {
-                continue;
-            }
-            return Ok(Lock {
-                _file: locked.then_some(file),
-            });
-        }
-    }
 }
 
 /// The name of an index's directory. Errors: `dir` has no name ("/", "..").

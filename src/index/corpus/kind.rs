@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::contents;
 use crate::collection::arguments::{Argument, ArgumentCollection};
 use crate::collection::documents::{self, DocumentCollection, TextDocument};
 use crate::collection::entries::EntryCollection;
@@ -284,15 +283,6 @@ impl TextCollection {
             TextCollection::Shards(_) => Box::new(std::iter::empty()),
         }
     }
-
-    /// Removes the hashes of the files, which are stored beside `base`, the path that [`super::directory`] takes. The next opening of an index
-    /// reads the whole collection, even if no file has changed.
-    ///
-    /// # Errors
-    /// The hashes cannot be removed.
-    pub fn forget_hashes(&self, base: &Path) -> Result<()> {
-        contents::forget(&self.files(), base)
-    }
 }
 
 /// The metadata of an index. Each commit stores them in meta.json.
@@ -351,11 +341,7 @@ impl Meta {
         } else if self.analyzer != wanted.analyzer {
             Some("it has another analyzer")
         } else if !self.kind.is_updated() && self.fingerprint != wanted.fingerprint {
-            Some(if self.fingerprint.starts_with(contents::PREFIX) {
-                "the collection has changed"
-            } else {
-                "an earlier version built it, which recorded the times of the files instead of their content"
-            })
+            Some("the collection has changed")
         } else {
             None
         }

@@ -31,6 +31,7 @@ use tantivy::Term;
 
 pub(crate) use build::hash_of_words;
 pub use build::{Effort, Event};
+pub use contents::forget_hashes;
 pub(crate) use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
@@ -45,7 +46,6 @@ use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::collection::portal::Portal;
 use crate::trec::DocId;
 pub use disk::Damage;
-pub(super) use disk::Lock;
 use disk::damaged;
 use overall::Overall;
 pub(super) use postings::Postings;

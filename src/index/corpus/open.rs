@@ -9,13 +9,14 @@ use tantivy::Index;
 use tantivy::index::{SegmentComponent, SegmentReader};
 
 use super::build::{self, Effort, Event};
-use super::disk::{self, Content, Damage, Lock, SealedDirectory, Verified, damaged, index_error};
+use super::disk::{self, Content, Damage, SealedDirectory, Verified, damaged, index_error};
 use super::guarded::guarded;
 use super::kind::{FORMAT, Meta, TextCollection};
 use super::schema::Fields;
 use super::segment::{self, Segment};
 use super::{Corpus, contents, stored};
 use crate::index::analyzer::Analyzer;
+use crate::workspace::Lock;
 
 /// The state of the wanted index in a directory.
 pub(super) enum IndexState {
@@ -139,7 +140,6 @@ impl Corpus {
     pub(super) fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
         match disk::inspect(dir)? {
             Content::Nothing => return Ok(IndexState::Missing),
-            Content::LegacyIndex => return Ok(IndexState::Outdated("it is of an earlier version")),
             Content::Index => {}
         }
         let (index, meta) = Corpus::open_meta(dir)?;

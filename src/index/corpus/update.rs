@@ -7,12 +7,13 @@ use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexWriter, Term};
 
 use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
-use super::disk::{self, Lock, SealedDirectory, index_error};
+use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
 use super::schema::{Entry, Fields, checksum};
 use super::{Corpus, Document, Kind, Meta};
 use crate::disk::TemporaryDir;
 use crate::index::analyzer::Analyzer;
+use crate::workspace::Lock;
 
 /// An index with more segments is merged into one segment, because each query term is looked up in each segment.
 const MAX_SEGMENTS: usize = 8;

@@ -4,12 +4,13 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::half_floats::convert;
-use super::store::Store;
 use super::{Vectors, Wanted};
 use crate::disk::hex;
+use crate::evidence::store::{blob_of, vector_of};
 use crate::index::clusters::k_means;
-use crate::index::corpus::{Corpus, Lock};
+use crate::index::corpus::Corpus;
 use crate::index::vector;
+use crate::workspace::Outputs;
 
 /// The seed of the first centroids.
 const SEED: u64 = 1;
@@ -37,13 +38,31 @@ impl Clusters {
     }
 }
 
+/// The stored form of clusters: the number of documents as a little-endian 32-bit number; for each, in the order of the ids, the number of its
+/// cluster; then the centroids as 32-bit floats.
+fn to_bytes(centroids: &[f32], members: &[u32]) -> Vec<u8> {
+    let numbers = std::iter::once(members.len() as u32).chain(members.iter().copied());
+    let mut bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
+    bytes.extend(blob_of(centroids));
+    bytes
+}
+
+/// The centroids and the members of [`to_bytes`]; `None` if there are not `documents` members.
+fn of_bytes(bytes: &[u8], documents: usize) -> Option<(Vec<f32>, Vec<u32>)> {
+    let (members, centroids) = bytes.split_at_checked(4 * (documents + 1))?;
+    let (members, _) = members.as_chunks::<4>();
+    let mut members = members.iter().map(|bytes| u32::from_le_bytes(*bytes));
+    (members.next() == Some(documents as u32)).then_some(())?;
+    Some((vector_of(centroids).ok()?, members.collect()))
+}
+
 impl Vectors {
     /// Divides the documents into at most `count` clusters by the vectors of their first passages, which are not scaled to unit length again. If
-    /// `file` has clusters of the same vectors, they are read; otherwise they are computed and stored. Calls `waiting` if another process has
-    /// locked the file.
+    /// the workspace `file` has clusters of the same vectors, they are read; otherwise they are computed and stored. Calls `waiting` if another
+    /// process is computing them.
     ///
     /// # Errors
-    /// The file cannot be read or written.
+    /// The workspace cannot be read or written.
     pub fn clusters(
         &self,
         corpus: &Corpus,
@@ -52,8 +71,8 @@ impl Vectors {
         count: usize,
         waiting: &mut dyn FnMut(),
     ) -> Result<Clusters> {
-        let _lock = Lock::to_write(file, waiting)?;
-        let mut store = Store::open(file, wanted)?;
+        let _lock = wanted.lock(file, waiting)?;
+        let mut outputs = Outputs::open_or_read(file)?;
         // the clusters must not depend on the order in which vectors were computed
         let with_vectors = (0..self.documents.len()).filter(|at| !self.passages(*at).is_empty());
         let mut order: Vec<(&str, usize)> = with_vectors
@@ -70,14 +89,22 @@ impl Vectors {
             hash.update([0]);
             row.iter().for_each(|x| hash.update(x.to_le_bytes()));
         }
-        let key = hex(&hash.finalize()[..16]);
-        let (centroids, members) = match store.clusters(count, &key)? {
-            Some((centroids, members)) if members.len() == order.len() => (centroids, members),
-            _ => {
+        let vectors = hex(&hash.finalize()[..16]);
+        let (producer, key) = (format!("clusters/1 {wanted}"), format!("{count} {vectors}"));
+        let stored = outputs.find(&producer, &key, true)?;
+        let stored = stored.and_then(|bytes| of_bytes(&bytes, order.len()));
+        let (centroids, members) = match stored {
+            Some(stored) => stored,
+            None => {
                 let found = k_means(&rows, self.dimension, count, SEED);
                 let members = found.member_of.iter();
                 let members: Vec<u32> = members.map(|cluster| *cluster as u32).collect();
-                store.put_clusters(count, &key, &found.centroids, &members)?;
+                outputs.keep_only(&producer, |key| key.ends_with(&vectors))?;
+                outputs.put(
+                    &producer,
+                    "",
+                    &[(&key, to_bytes(&found.centroids, &members))],
+                )?;
                 (found.centroids, members)
             }
         };

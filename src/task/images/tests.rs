@@ -15,10 +15,10 @@ use crate::evidence::{AfinnValence, PageEvidence, Part, PartValue};
 use crate::index::corpus::Effort;
 use crate::index::images;
 use crate::reading::Models;
-use crate::reading::outputs::OutputStore;
 use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::mixture::Scaling;
 use crate::trec::{DocId, Stance, TopicId};
+use crate::workspace::Outputs;
 
 /// The evidence of one image with one page.
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl Collection {
             cross: None,
             pairs: None,
         };
-        let outputs = OutputStore::open(&self.dir.path().join("outputs.sqlite")).unwrap();
+        let outputs = Outputs::open(&self.dir.path().join("outputs.sqlite")).unwrap();
         let mut reader = Reader::new(models, outputs).unwrap();
         let settings = Settings {
             approach: approach.clone(),

@@ -23,8 +23,8 @@ use crate::index::analyzer::Analyzer;
 use crate::index::corpus::{Corpus, Dialogue, Effort, OverallCounts};
 use crate::index::image_part::ImagePart;
 use crate::index::images::ImageIndex;
-use crate::reading::outputs::OutputStore;
 use crate::trec::DocId;
+use crate::workspace::Outputs;
 
 const ASKED: &str = "riposte-asked.json";
 const ANSWERED: &str = "riposte-answered.jsonl";
@@ -100,7 +100,7 @@ impl PartOfImages {
     pub fn take_outputs(&self, store: &Store) -> Result<()> {
         let outputs = self.dir.join(OUTPUTS);
         if outputs.is_file() {
-            OutputStore::open(store.path())?.merge(&outputs)?;
+            Outputs::open(store.path())?.merge(&outputs)?;
         }
         Ok(())
     }

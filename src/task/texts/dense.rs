@@ -11,6 +11,7 @@ use crate::evidence::sentence::Sentences;
 use crate::index::corpus::Corpus;
 use crate::index::cut::Cut;
 use crate::index::dense::{self, Clusters, Encode, Near, NearestRequest, Unit, Vectors, Wanted};
+use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
 use crate::topic::passages::{Passages, Windows};
@@ -37,9 +38,9 @@ pub(crate) struct DenseSources<'a, 'r, 'm> {
     pub reader: &'r mut Reader<'m>,
     /// The installed encoder.
     pub sentences: Option<&'r Lazy<Sentences>>,
-    /// The path beside which the vectors are stored.
+    /// The workspace with the vectors.
     pub base: &'r Path,
-    /// For each shard of a divided collection, the path beside which its vectors are stored.
+    /// The workspace of each shard of a divided collection.
     pub shards: &'r [PathBuf],
 }
 
@@ -81,7 +82,6 @@ impl<'a> DenseSearch<'a> {
             return Ok(None);
         };
         let wanted = wanted(recipe, producer);
-        let file = wanted.file(sources.base);
         let cut = Cut {
             k: recipe.depth,
             short: approach.keeps().short,
@@ -90,7 +90,7 @@ impl<'a> DenseSearch<'a> {
         };
         let corpus = sources.corpus;
         ask(corpus, &wanted, &topics, recipe.count, cut)?;
-        let Some(vectors) = open(corpus, &wanted, &file, sources, on_event)? else {
+        let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
             return Ok(None);
         };
         let found = vectors.search(corpus, &topics, recipe.count, cut)?;
@@ -208,18 +208,17 @@ impl<'a> ClusterLikeness<'a> {
             }),
             producer: producer.to_owned(),
         };
-        let file = wanted.file(sources.base);
         let corpus = sources.corpus;
         ensure!(
             corpus.dialogue().is_none(),
             "shards cannot find the clusters of the whole collection: merge the shards, and rank on one machine"
         );
-        let Some(vectors) = open(corpus, &wanted, &file, sources, on_event)? else {
+        let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
             return Ok(None);
         };
         let clusters = run_stage(Stage::Clustering, 0, on_event, |on_event| {
             let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
-            vectors.clusters(corpus, &wanted, &file, recipe.count, waiting)
+            vectors.clusters(corpus, &wanted, sources.base, recipe.count, waiting)
         })?;
         let titles = titles.iter().map(|title| (*title).to_owned());
         Ok(Some(ClusterLikeness {
@@ -281,21 +280,20 @@ fn ask(
 fn open(
     corpus: &Corpus,
     wanted: &Wanted,
-    file: &Path,
     sources: &DenseSources,
     on_event: &mut OnEvent,
 ) -> Result<Option<Vectors>> {
     open_files(
         corpus,
         wanted,
-        file,
+        sources.base,
         sources.shards,
         sources.sentences,
         on_event,
     )
 }
 
-/// As [`Vectors::open_with`]; `shards` has for each shard the path beside which its vectors are stored.
+/// As [`Vectors::open_with`].
 ///
 /// # Errors
 /// As [`Vectors::open_with`].
@@ -307,15 +305,17 @@ pub(crate) fn open_files(
     model: Option<&Lazy<Sentences>>,
     on_event: &mut OnEvent,
 ) -> Result<Option<Vectors>> {
-    let shards: Vec<PathBuf> = shards.iter().map(|base| wanted.file(base)).collect();
     let model = model.filter(|model| model.producer() == wanted.producer);
     let embed = |texts: &[&str]| match model {
-        Some(model) => model.get()?.embed(texts),
-        None => Ok(Vec::new()),
+        Some(model) => {
+            let model = model.get()?;
+            Ok((model.embed(texts)?, model.numeric()))
+        }
+        None => Ok((Vec::new(), Numeric::Float)),
     };
     let encode: Option<Encode> = model.is_some().then_some(&embed);
     run_stage(Stage::Encoding, 0, on_event, |on_event| {
         let on_event = &mut |event| on_event(Event::Dense(event));
-        Vectors::open_with(corpus, wanted, file, &shards, encode, on_event)
+        Vectors::open_with(corpus, wanted, file, shards, encode, on_event)
     })
 }

@@ -1,4 +1,4 @@
-//! Checks the file of an evidence store: whether it is complete and can be written, and what a user can do if not.
+//! Opens the SQLite file of a workspace: whether it is complete and can be written, and what a user can do if not.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,55 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use crate::disk::{TemporaryDir, parent};
+use crate::disk::parent;
 
-/// How long to wait for another process that holds SQLite's lock.
-pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long to wait for another process that holds SQLite's lock. A process holds it for a transaction.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+/// Opens the file for writing, and creates it if it does not exist.
+///
+/// # Errors
+/// SQLite fails. It notices only later that a file is not an SQLite file.
+pub(crate) fn open(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    Ok(connection)
+}
+
+/// Opens the file for reading.
+///
+/// # Errors
+/// There is no such file.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection> {
+    // only one thread uses a connection, so it needs no mutex
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    Ok(connection)
+}
+
+/// Calls `open`, which opens the file for reading. If a writer died in the middle of a transaction, rolls it back and calls `open` again.
+///
+/// # Errors
+/// Those of `open`, or the transaction cannot be rolled back because the file or its directory cannot be written.
+pub(crate) fn recovering<T>(path: &Path, open: impl Fn() -> Result<T>) -> Result<T> {
+    match open() {
+        Err(error) if needs_recovery(&error) => {
+            recover(path)?;
+            open()
+        }
+        opened => opened,
+    }
+}
+
+/// Whether the database has this table.
+pub(crate) fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
+    c.prepare(&format!(
+        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
+    ))?
+    .exists([table])
+}
 
 /// The error for a file that cannot be mended.
 #[derive(Debug)]
@@ -25,21 +70,21 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// The error for a file that cannot be mended. It says what to do.
-pub(super) fn beyond_repair(path: &Path, why: &str) -> Error {
+pub(crate) fn beyond_repair(path: &Path, why: &str) -> Error {
     let path = path.display();
     Error::new(Malformed(format!(
-        "the evidence store {path} is damaged ({why}): delete it, and the next run computes the evidence again; `riposte merge NEW {path}` first saves what can be read of it"
+        "{path} is damaged ({why}): delete it, and the next run computes again what is in it; `riposte merge NEW {path}` first saves the evidence that can be read of it"
     )))
 }
 
 /// Whether the file of a store is damaged, as found by SQLite or by [`check`].
-pub(super) fn is_malformed(error: &Error) -> bool {
+pub(crate) fn is_malformed(error: &Error) -> bool {
     error.chain().any(|cause| cause.is::<Malformed>())
         || sqlite_codes(error).any(|code| code.code == ErrorCode::DatabaseCorrupt)
 }
 
 /// Whether a transaction in the file's journal must be rolled back before the file can be read, because its writer died.
-pub(super) fn needs_recovery(error: &Error) -> bool {
+pub(crate) fn needs_recovery(error: &Error) -> bool {
     sqlite_codes(error).any(|code| code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
@@ -48,18 +93,18 @@ fn sqlite_codes(error: &Error) -> impl Iterator<Item = &rusqlite::ffi::Error> {
     causes.filter_map(rusqlite::Error::sqlite_error)
 }
 
-/// Adds to an error what was being done or, if the file is damaged, what to do.
-pub(super) fn explain(error: Error, path: &Path, doing: &str) -> Error {
+/// Adds to an error what was being done, such as "cannot read the evidence store", or, if the file is damaged, what to do.
+pub(crate) fn explain(error: Error, path: &Path, doing: &str) -> Error {
     let is_unknown = |code: &rusqlite::ffi::Error| code.code == ErrorCode::NotADatabase;
     if sqlite_codes(&error).any(is_unknown) {
         anyhow!(
-            "{} is not an evidence store, or its beginning is damaged: name another file with --evidence, or delete this one if nothing else is in it",
+            "{} is not an evidence store or another file of riposte's, or its beginning is damaged: name another place with --evidence or --index, or delete it if nothing else is in it",
             path.display()
         )
     } else if sqlite_codes(&error).any(|code| code.code == ErrorCode::DatabaseCorrupt) {
         beyond_repair(path, &error.root_cause().to_string())
     } else {
-        error.context(format!("{doing} the evidence store {}", path.display()))
+        error.context(format!("{doing} {}", path.display()))
     }
 }
 
@@ -67,7 +112,7 @@ pub(super) fn explain(error: Error, path: &Path, doing: &str) -> Error {
 ///
 /// # Errors
 /// The file is damaged.
-pub(super) fn check(c: &Connection, path: &Path) -> Result<()> {
+pub(crate) fn check(c: &Connection, path: &Path) -> Result<()> {
     let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let bytes = number("page_count")?.saturating_mul(number("page_size")?);
     let size = std::fs::metadata(path)?.len();
@@ -86,7 +131,7 @@ pub(super) fn check(c: &Connection, path: &Path) -> Result<()> {
 }
 
 /// Whether the file and its directory, in which SQLite writes a journal, can be written. Leaves no trace of the attempt.
-pub(super) fn can_be_written(path: &Path) -> bool {
+pub(crate) fn can_be_written(path: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags);
     let is_writable = connection.and_then(|c| c.is_readonly(MAIN_DB)).ok() == Some(false);
@@ -94,7 +139,7 @@ pub(super) fn can_be_written(path: &Path) -> bool {
 }
 
 /// The path of SQLite's rollback journal.
-fn journal(path: &Path) -> PathBuf {
+pub(crate) fn journal(path: &Path) -> PathBuf {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
     journal.into()
@@ -104,7 +149,7 @@ fn journal(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The file or its directory cannot be written.
-pub(super) fn recover(path: &Path) -> Result<()> {
+pub(crate) fn recover(path: &Path) -> Result<()> {
     let recovering = || {
         format!(
             "a writer of {path} died in the middle of a transaction, which has to be rolled back: copy {path} and {journal} to a directory that can be written, and name the copy",
@@ -112,51 +157,10 @@ pub(super) fn recover(path: &Path) -> Result<()> {
             journal = journal(path).display()
         )
     };
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).with_context(recovering)?;
-    connection.busy_timeout(LOCK_WAIT)?;
+    let connection = open(path).with_context(recovering)?;
     // the first statement that reads rolls back
     let read = connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()));
     read.with_context(recovering)
-}
-
-/// An evidence file that is merged into another one. It is never written: if a transaction in it has to be rolled back, that happens in a copy.
-#[derive(Debug)]
-pub struct ShardFile {
-    path: PathBuf,
-    /// The directory of the copy, if there is one.
-    _copy: Option<TemporaryDir>,
-}
-
-impl ShardFile {
-    /// Makes a copy of the shard at `path` if it needs one, beside `target`, where there is space for the shard's evidence.
-    ///
-    /// # Errors
-    /// The copy cannot be made.
-    pub fn new(path: &Path, target: &Path) -> Result<Self> {
-        let opened = super::Store::open_read_only(path);
-        if !opened.is_err_and(|error| needs_recovery(&error)) {
-            return Ok(ShardFile {
-                path: path.to_owned(),
-                _copy: None,
-            });
-        }
-        let copying = || format!("cannot copy {} to roll back a transaction", path.display());
-        let copy = TemporaryDir::new(parent(target)).with_context(copying)?;
-        let own = copy.path().join("shard.sqlite");
-        std::fs::copy(path, &own).with_context(copying)?;
-        std::fs::copy(journal(path), journal(&own)).with_context(copying)?;
-        recover(&own)?;
-        Ok(ShardFile {
-            path: own,
-            _copy: Some(copy),
-        })
-    }
-
-    /// The file to read.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// The name under which SQLite attaches a file for reading only.

@@ -1,0 +1,109 @@
+//! Locks between processes.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::disk::{Busy, is_at, is_link, open_lock, parent};
+
+/// A lock on a file or directory of a workspace, between processes: shared for reading, exclusive for writing. Dropping the value releases it.
+///
+/// The lock is held on a file beside the locked one, `.NAME.lock`. If that file cannot be created or locked, there is no lock: on a read-only disk,
+/// no other process can write, either; and on a file system without locks, SQLite and renaming still protect each file.
+#[derive(Debug)]
+pub struct Lock(Option<File>);
+
+/// What to do if another process holds the lock.
+enum IfHeld<'w> {
+    /// Call this, and wait.
+    Wait(&'w mut dyn FnMut()),
+    Fail,
+}
+
+impl Lock {
+    /// Locks for reading. If another process holds the lock, calls `waiting`, and waits.
+    ///
+    /// # Errors
+    /// A symbolic link is in the place of the lock, or `path` has no name ("/", "..").
+    pub fn to_read(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
+        let if_held = IfHeld::Wait(waiting);
+        Self::take(path, File::try_lock_shared, File::lock_shared, if_held)
+    }
+
+    /// Locks for writing, otherwise like [`Lock::to_read`].
+    ///
+    /// # Errors
+    /// Those of [`Lock::to_read`].
+    pub fn to_write(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
+        let if_held = IfHeld::Wait(waiting);
+        Self::take(path, File::try_lock, File::lock, if_held)
+    }
+
+    /// Locks for writing, without waiting.
+    ///
+    /// # Errors
+    /// Another process holds the lock ([`Busy`]), or those of [`Lock::to_read`].
+    pub fn try_to_write(path: &Path) -> Result<Self> {
+        Self::take(path, File::try_lock, File::lock, IfHeld::Fail)
+    }
+
+    fn take(
+        path: &Path,
+        try_lock: fn(&File) -> Result<(), TryLockError>,
+        lock: fn(&File) -> io::Result<()>,
+        mut if_held: IfHeld,
+    ) -> Result<Self> {
+        ensure!(path.file_name().is_some(), "{} has no name", path.display());
+        let lock_path = lock_file(path);
+        loop {
+            let opened = fs::create_dir_all(parent(path)).and_then(|()| open_lock(&lock_path));
+            let file = match opened {
+                Ok(file) => file,
+                Err(error) if is_link(&error) => return Err(error.into()),
+                Err(_) => return Ok(Lock(None)),
+            };
+            let locked = match (try_lock(&file), &mut if_held) {
+                (Ok(()), _) => true,
+                (Err(TryLockError::Error(_)), _) => false,
+                (Err(TryLockError::WouldBlock), IfHeld::Fail) => {
+                    bail!(Busy(format!(
+                        "another riposte is writing {}: wait for it, or name another place with --evidence",
+                        path.display()
+                    )));
+                }
+                (Err(TryLockError::WouldBlock), IfHeld::Wait(waiting)) => {
+                    waiting();
+                    wait(&file, lock).is_ok()
+                }
+            };
+            // `riposte cache clear` can remove the file during the wait for its lock; then no other process sees this lock
+            if locked && !is_at(&file, &lock_path) {
+                continue;
+            }
+            return Ok(Lock(locked.then_some(file)));
+        }
+    }
+
+    /// The file that is locked. Its contents belong to whoever holds the lock.
+    pub(crate) fn file(&self) -> Option<&File> {
+        self.0.as_ref()
+    }
+}
+
+/// The file on which a lock is held.
+pub(crate) fn lock_file(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    parent(path).join(format!(".{}.lock", name.to_string_lossy()))
+}
+
+fn wait(file: &File, lock: fn(&File) -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match lock(file) {
+            // by a signal
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            ended => return ended,
+        }
+    }
+}

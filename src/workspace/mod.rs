@@ -1,0 +1,34 @@
+//! The workspace: what has been computed for a collection, and whether it is still true.
+//!
+//! A workspace is one SQLite file, with the indexes beside it. Evidence has typed tables in this file ([`crate::evidence::store`]), because people
+//! query them. Everything else that a computation leaves is a row of one table ([`Outputs`]): outputs of models, sentence vectors, clusters, answers
+//! of services, hashes of files. What a value means is the affair of its producer.
+//!
+//! SQLite's rollback journal is used and not its write-ahead log, so a workspace is a single file while nobody writes to it.
+
+pub mod checksum;
+pub mod file;
+mod lock;
+mod outputs;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::disk::{hex, parent};
+pub use lock::Lock;
+pub(crate) use lock::lock_file;
+pub use outputs::Outputs;
+
+/// The name of the SQLite file in a directory that riposte has made for a collection.
+pub const FILE: &str = "workspace.sqlite";
+
+/// The SQLite file of the workspace that has the index in `dir`.
+pub fn of_index(dir: &Path) -> PathBuf {
+    parent(dir).join(FILE)
+}
+
+/// The key of an input: the first half of the SHA-256 of its parts, in hexadecimal. So an input that changes has no outputs.
+pub fn key(parts: &[&str]) -> String {
+    hex(&Sha256::digest(parts.join("\0"))[..16])
+}
