@@ -33,7 +33,7 @@ pub fn runs(bytes: &[u8]) {
     let _ = run::write_images(&images);
     let (texts, _) = run::read_texts(&text);
     let _ = run::write_texts(&texts);
-    for edition in &EDITIONS {
+    for edition in EDITIONS {
         let verdict = verify_for_tira(bytes, &Rules::of(edition));
         assert!(!verdict.prototext().is_empty());
         verify_for_tira(bytes, &Rules::of_evaluator(edition));

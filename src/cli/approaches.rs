@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{ApproachesArgs, ApproachesCommand, Task};
 use super::{print, terminal};
-use crate::task::approach::ImageApproach;
-use crate::task::recipe;
-use crate::task::text_approach::TextApproach;
+use crate::task::approaches::{self, About};
 
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
@@ -83,15 +81,6 @@ impl System {
     }
 }
 
-/// An approach, as its file describes it.
-struct About {
-    /// The name of the approach.
-    recipe: String,
-    source: String,
-    /// What is not published, or different here; can be empty.
-    unknown: String,
-}
-
 /// `riposte approaches`.
 pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
     match &args.command {
@@ -110,7 +99,7 @@ fn list(args: &ApproachesArgs) -> Result<String> {
         if args.task.is_some_and(|only| only != task) {
             continue;
         }
-        let approaches = about(task)?;
+        let approaches = approaches::all(task.text())?;
         let mut leaderboards = Vec::new();
         for leaderboard in &mut systems.leaderboards {
             if leaderboard.task == task {
@@ -127,44 +116,16 @@ fn list(args: &ApproachesArgs) -> Result<String> {
     Ok(listed)
 }
 
-/// The name and source of each approach to a task, and what its source does not say; the default first.
-fn about(task: Task) -> Result<Vec<About>> {
-    match task.text() {
-        Some(task) => {
-            let all = TextApproach::all(task)?.into_iter();
-            Ok(all
-                .map(|approach| About {
-                    recipe: approach.name,
-                    source: approach.source,
-                    unknown: approach.unknown,
-                })
-                .collect())
-        }
-        None => {
-            let all = ImageApproach::all()?.into_iter();
-            Ok(all
-                .map(|approach| About {
-                    recipe: approach.name,
-                    source: approach.source,
-                    unknown: approach.unknown,
-                })
-                .collect())
-        }
-    }
-}
-
 /// The file of the approach with this name.
 fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
     let mut found = Vec::new();
     let mut known = Vec::new();
     for of in TASKS {
         if task.is_none_or(|only| only == of) {
-            let text = match of.text() {
-                None => ImageApproach::file(name)?,
-                Some(task) => TextApproach::file(task, name)?,
-            };
-            found.extend(text.map(|text| (of, text)));
-            known.extend(about(of)?.into_iter().map(|approach| approach.recipe));
+            let all = approaches::all(of.text())?;
+            let named = all.iter().find(|about| about.name == name);
+            found.extend(named.map(|about| (of, about.text)));
+            known.extend(all.into_iter().map(|about| about.name));
         }
     }
     match found[..] {
@@ -173,11 +134,8 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
             let mut seen = BTreeSet::new();
             known.retain(|name| seen.insert(name.clone()));
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            Err(recipe::unknown_name(
-                task.map_or("", adjective),
-                name,
-                &known,
-            ))
+            let kind = task.map_or("", |task| approaches::adjective(task.text()));
+            Err(approaches::unknown_name(kind, name, &known))
         }
         _ => {
             let tasks: Vec<&str> = found.iter().map(|(task, _)| task.word()).collect();
@@ -199,18 +157,10 @@ fn template(task: Task) -> &'static str {
     }
 }
 
-/// The word for the approaches to a task in messages.
-fn adjective(task: Task) -> &'static str {
-    match task {
-        Task::Images => "image",
-        of_texts => of_texts.word(),
-    }
-}
-
 /// Replaces the names of approaches that this version does not have with the reason.
 fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
     for system in &mut leaderboard.rows {
-        let is_known = |name: &mut String| approaches.iter().any(|about| about.recipe == *name);
+        let is_known = |name: &mut String| approaches.iter().any(|about| about.name == *name);
         if let Some(name) = system.recipe.take_if(|name| !is_known(name)) {
             system.why = Some(format!("planned as {name}"));
         }
@@ -223,14 +173,14 @@ fn own<'a>(approaches: &'a [About], leaderboards: &[&Leaderboard]) -> Vec<&'a Ab
     let rebuilding: BTreeSet<&str> = systems.filter_map(|row| row.recipe.as_deref()).collect();
     let own = approaches
         .iter()
-        .filter(|about| !rebuilding.contains(about.recipe.as_str()));
+        .filter(|about| !rebuilding.contains(about.name.as_str()));
     own.collect()
 }
 
 /// The approach that rebuilds a system.
 fn rebuilds<'a>(approaches: &'a [About], system: &System) -> Option<&'a About> {
     let name = system.recipe.as_ref()?;
-    approaches.iter().find(|about| about.recipe == *name)
+    approaches.iter().find(|about| about.name == *name)
 }
 
 /// A system, or an approach that rebuilds none, as an object.
@@ -270,7 +220,7 @@ fn write_json(
             year: None,
             leaderboard: None,
             system: None,
-            own: Some(&about.recipe),
+            own: Some(&about.name),
             source: Some(&about.source),
             unknown: unknown(about).as_deref(),
         })?;
@@ -305,7 +255,7 @@ fn write_table(
     writeln!(listed, "riposte {} --approach NAME", task.word())?;
     writeln!(listed, "\n  riposte's own, and baselines")?;
     for about in own(approaches, leaderboards) {
-        writeln!(listed, "  {}", about.recipe)?;
+        writeln!(listed, "  {}", about.name)?;
         write_about(listed, about);
     }
     // the source of an approach is printed once, even if it rebuilds several systems
@@ -344,7 +294,7 @@ fn write_table(
             };
             listed.push_str(&terminal::wrapped(&run, INDENT));
             if let Some(about) = rebuilds(approaches, system)
-                && told.insert(&about.recipe)
+                && told.insert(&about.name)
             {
                 write_about(listed, about);
             }

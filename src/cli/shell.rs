@@ -14,8 +14,7 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use super::files::write_atomically;
 use super::print;
 use crate::evidence::Channel;
-use crate::task::approach::ImageApproach;
-use crate::task::text_approach::TextApproach;
+use crate::task::approaches;
 use crate::trec::TextTask;
 use crate::trec::edition::{self, EDITIONS, Edition};
 use crate::weights::{Models, Role};
@@ -75,18 +74,17 @@ struct Words {
 
 impl Words {
     fn read() -> Result<Words> {
-        let texts = |task| -> Result<Vec<String>> {
-            let all = TextApproach::all(task)?.into_iter();
-            Ok(all.map(|approach| approach.name.to_string()).collect())
+        let named = |task| -> Result<Vec<String>> {
+            let all = approaches::all(task)?.into_iter();
+            Ok(all.map(|approach| approach.name).collect())
         };
-        let images = ImageApproach::all()?.into_iter();
         let catalogue = Models::at(Some(Path::new("")))?;
         let models = catalogue.catalogue().entries().iter();
         Ok(Words {
-            images: images.map(|approach| approach.name.to_string()).collect(),
-            controversial: texts(TextTask::Controversial)?,
-            comparative: texts(TextTask::Comparative)?,
-            rank: texts(TextTask::Rank)?,
+            images: named(None)?,
+            controversial: named(Some(TextTask::Controversial))?,
+            comparative: named(Some(TextTask::Comparative))?,
+            rank: named(Some(TextTask::Rank))?,
             models: models
                 .map(|model| (model.name.clone(), model.role))
                 .collect(),

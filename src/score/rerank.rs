@@ -116,6 +116,9 @@ pub enum Scale {
     Max,
     /// Each value becomes `1 / (1 + exp(-slope · value))`.
     Sigmoid(f64),
+    /// Only for images, by the kind of the value: BM25 scores are divided by the topic's best score in the field, negative cosines become 0, and
+    /// CLIP's cosines are scaled from their usual range.
+    Unit,
 }
 
 impl Scale {
@@ -141,7 +144,8 @@ impl Scale {
             |scaled: &dyn Fn(f64) -> f64| values.clone().map(|value| value.map(scaled)).collect();
         match self {
             Scale::MinMax if !is_unit => min_max_scaled(values.clone()),
-            Scale::MinMax | Scale::Raw => values.clone().collect(),
+            // images scale their values before
+            Scale::MinMax | Scale::Raw | Scale::Unit => values.clone().collect(),
             Scale::Sigmoid(slope) => each(&|value| 1.0 / (1.0 + (-slope * value).exp())),
             Scale::Max => {
                 let high = values.clone().flatten().fold(f64::NEG_INFINITY, f64::max);

@@ -1,41 +1,17 @@
 //! Approaches to the image task: TOML files in `approaches/images/`, or a file of the user.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::Result;
 use serde::Deserialize;
 
 use crate::evidence::Part;
 use crate::index::analyzer::Analyzer;
 use crate::score::mixture::Scaling;
-use crate::task::recipe;
-
-/// The files of the approaches that come with riposte, the default first.
-const IMAGES: &[&str] = &[
-    include_str!("../../approaches/images/riposte.toml"),
-    include_str!("../../approaches/images/minsc.toml"),
-    include_str!("../../approaches/images/boromir-afinn.toml"),
-    include_str!("../../approaches/images/boromir-query.toml"),
-    include_str!("../../approaches/images/boromir-bert.toml"),
-    include_str!("../../approaches/images/aramis.toml"),
-    include_str!("../../approaches/images/boromir-clusters.toml"),
-    include_str!("../../approaches/images/boromir-afinn-clusters.toml"),
-    include_str!("../../approaches/images/boromir-afinn-clusters-only.toml"),
-    include_str!("../../approaches/images/jester.toml"),
-    include_str!("../../approaches/images/aramis-neural.toml"),
-    include_str!("../../approaches/images/aramis-neural-stance.toml"),
-    include_str!("../../approaches/images/aramis-neural-both.toml"),
-    include_str!("../../approaches/images/jean-luc-picard.toml"),
-    include_str!("../../approaches/images/jean-luc-picard-text.toml"),
-    include_str!("../../approaches/images/jean-luc-picard-image-text.toml"),
-    include_str!("../../approaches/images/jean-luc-picard-both-texts.toml"),
-    include_str!("../../approaches/images/riposte-claims.toml"),
-    include_str!("../../approaches/images/claims-caption.toml"),
-    include_str!("../../approaches/images/claims-clip.toml"),
-    include_str!("../../approaches/images/claims-text.toml"),
-    include_str!("../../approaches/images/claims-page.toml"),
-];
+pub use crate::score::rerank::Scale;
+use crate::task::approaches::{self, Approach};
+use crate::task::recipe::{At, check_weight, ensure_at};
+use crate::trec::TextTask;
 
 /// An approach to the image task.
 #[derive(Clone, Debug, Deserialize)]
@@ -100,6 +76,7 @@ pub enum Lemmas {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relevance {
+    /// [`Scale::Unit`] or [`Scale::Raw`].
     pub scale: Scale,
     pub channels: BTreeMap<RelevanceChannel, f64>,
     /// The analyzer of the words of images and of the query.
@@ -116,14 +93,14 @@ pub struct Relevance {
     pub reading: f64,
     /// Clusters of pictures. The relevance of an image is multiplied by the weight of its cluster.
     #[serde(default)]
-    pub clusters: Option<ClusterRecipe>,
+    pub clusters: Option<PictureClusters>,
 }
 
 /// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which all have
 /// text, and in between in proportion to the share of pictures with text. Images without a picture have the weight 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ClusterRecipe {
+pub struct PictureClusters {
     /// The number of clusters, at least 1.
     pub count: usize,
     /// The number of principal components of the pictures' vectors that are compared, at least 1.
@@ -190,17 +167,6 @@ pub enum ScoreRecipe {
         topic: f64,
         scaling: Scaling,
     },
-}
-
-/// How the values of a channel are scaled before they are weighted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scale {
-    /// Scaled to [0, 1]: BM25 scores are divided by the topic's best score in the field, negative cosines become 0, and CLIP's cosines are
-    /// scaled from their usual range.
-    Unit,
-    /// Not scaled.
-    Raw,
 }
 
 /// A source of evidence for the relevance of an image to a topic.
@@ -427,142 +393,136 @@ impl ImageApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
-        if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(Path::new(name))
-                .with_context(|| format!("cannot read the approach in {name}"))?;
-            return Self::parse(&text).with_context(|| format!("{name} is not an approach"));
-        }
-        let all = Self::all()?;
-        match all.iter().find(|approach| approach.name == name) {
-            Some(approach) => Ok(approach.clone()),
-            None => {
-                let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-                Err(recipe::unknown_name("image", name, &names))
-            }
-        }
+        approaches::find(None, name)
     }
 
-    /// All approaches that come with riposte, the default first.
-    ///
-    /// # Errors
-    /// A file is damaged, which is a defect of the program.
-    pub fn all() -> Result<Vec<Self>> {
-        IMAGES.iter().map(|text| Self::parse(text)).collect()
-    }
-
-    /// The file of an approach that comes with riposte, if one has this name.
-    ///
-    /// # Errors
-    /// A file is damaged, which is a defect of the program.
-    pub fn file(name: &str) -> Result<Option<&'static str>> {
-        for text in IMAGES {
-            if Self::parse(text)?.name == name {
-                return Ok(Some(text));
-            }
-        }
-        Ok(None)
-    }
-
-    fn parse(text: &str) -> Result<Self> {
-        let mut approach: Self = recipe::read(text)?;
-        approach.text = text.to_owned();
-        for (channel, weight) in &approach.relevance.channels {
-            if !weight.is_finite() || *weight < 0.0 {
-                bail!(
-                    "the weight of \"{}\" must be 0 or more, not {weight}",
-                    channel.name()
-                );
-            }
-        }
-        approach.check()?;
-        Ok(approach)
-    }
-
-    /// Checks parameters that depend on each other.
-    fn check(&self) -> Result<()> {
-        let Relevance {
-            scale,
-            channels,
-            mu,
-            reading,
-            ..
-        } = &self.relevance;
-        ensure!(
-            *reading >= 0.0 && reading.is_finite(),
-            "the weight of reading must be 0 or more, not {reading}"
-        );
-        ensure!(
-            *reading == 0.0 || self.stance.reads_texts(),
+    /// Checks tables that depend on each other.
+    fn check_tables(&self) -> Result<()> {
+        let of_texts = self.stance.reads_texts();
+        ensure_at!(
+            "relevance.reading",
+            self.relevance.reading == 0.0 || of_texts,
             "a weight of reading needs the stance \"beliefs\" or \"texts\": other stances do not read texts"
         );
-        let dirichlet = channels.contains_key(&RelevanceChannel::DirichletMain);
-        ensure!(
-            dirichlet == mu.is_some(),
-            "\"dirichlet main\" and mu need each other"
-        );
-        ensure!(
-            mu.is_none_or(|mu| mu > 0.0 && mu.is_finite()),
-            "mu must be above 0"
-        );
-        ensure!(
-            !dirichlet || *scale == Scale::Raw,
-            "\"dirichlet main\" is negative and needs scale = \"raw\""
-        );
-        if let Some(clusters) = &self.relevance.clusters {
-            ensure!(
-                clusters.count > 0 && clusters.dimensions > 0,
-                "clusters need a count and dimensions above 0"
-            );
-            ensure!(
-                0.0 <= clusters.lowest
-                    && clusters.lowest <= clusters.highest
-                    && clusters.highest.is_finite(),
-                "the weights of clusters must be 0 or more, and the highest no smaller than the lowest"
-            );
-        }
-        ensure!(
+        ensure_at!(
+            "lists.cut",
             self.stance.is_by_sign() || self.lists.cut == Cut::BeforeStance,
             "only the stances \"sign\", \"aramis\" and \"aramis-neural\" are estimated for all images: cut = \"after-stance\" needs one of them"
         );
-        ensure!(self.lists.pool != Some(0), "the pool must be above 0");
-        ensure!(
-            self.lists.score != ScoreRecipe::Stance || self.stance.reads_texts(),
+        ensure_at!(
+            "lists.score",
+            self.lists.score != ScoreRecipe::Stance || of_texts,
             "the score model \"stance\" needs the stance \"beliefs\" or \"texts\""
         );
-        ensure!(
+        ensure_at!(
+            "form",
             self.form == Form::Stances
                 || self.argument == ArgumentRecipe::None
                     && self.lists.score == ScoreRecipe::Product
                     && matches!(self.stance, StanceRecipe::Both | StanceRecipe::Beliefs),
             "form = \"claims\" makes one list for each claim: its stance is \"beliefs\" or \"both\", its argument \"none\" and its score \"product\""
         );
-        if let ScoreRecipe::Mixture { topic, .. } = self.lists.score {
-            ensure!(
-                (0.0..=1.0).contains(&topic),
-                "the weight of the topic must be from 0 to 1, not {topic}"
-            );
-            ensure!(
-                self.argument != ArgumentRecipe::None,
-                "a mixture needs a model of argumentativeness"
+        ensure_at!(
+            "lists.score",
+            !matches!(self.lists.score, ScoreRecipe::Mixture { .. })
+                || self.argument != ArgumentRecipe::None,
+            "a mixture needs a model of argumentativeness"
+        );
+        Ok(())
+    }
+}
+
+impl Approach for ImageApproach {
+    fn complete(&mut self, _: Option<TextTask>, text: &str) -> Result<()> {
+        text.clone_into(&mut self.text);
+        self.relevance.check().at("relevance")?;
+        if let ArgumentRecipe::Aramis { weights } = &self.argument {
+            check_terms(weights).at("argument")?;
+        }
+        if let StanceRecipe::Aramis { weights, .. } = &self.stance {
+            check_terms(weights).at("stance")?;
+        }
+        self.lists.check().at("lists")?;
+        self.check_tables()
+    }
+}
+
+impl Relevance {
+    fn check(&self) -> Result<()> {
+        for (channel, weight) in &self.channels {
+            let checked = check_weight(&format!("\"{}\"", channel.name()), *weight);
+            checked.at(channel.name()).at("channels")?;
+        }
+        check_weight("reading", self.reading).at("reading")?;
+        ensure_at!(
+            "scale",
+            matches!(self.scale, Scale::Unit | Scale::Raw),
+            "the channels of images have scale = \"unit\" or scale = \"raw\""
+        );
+        let dirichlet = self.channels.contains_key(&RelevanceChannel::DirichletMain);
+        ensure_at!(
+            "mu",
+            dirichlet == self.mu.is_some(),
+            "\"dirichlet main\" and mu need each other"
+        );
+        ensure_at!(
+            "mu",
+            self.mu.is_none_or(|mu| mu > 0.0 && mu.is_finite()),
+            "mu must be above 0"
+        );
+        ensure_at!(
+            "scale",
+            !dirichlet || self.scale == Scale::Raw,
+            "\"dirichlet main\" is negative and needs scale = \"raw\""
+        );
+        match &self.clusters {
+            Some(clusters) => clusters.check().at("clusters"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl PictureClusters {
+    fn check(&self) -> Result<()> {
+        for (key, value) in [("count", self.count), ("dimensions", self.dimensions)] {
+            ensure_at!(
+                key,
+                value > 0,
+                "clusters need a count and dimensions above 0"
             );
         }
-        let weights: &[f64] = match &self.argument {
-            ArgumentRecipe::Aramis { weights } => weights,
-            _ => &[1.0],
-        };
-        let of_stance: &[f64] = match &self.stance {
-            StanceRecipe::Aramis { weights, .. } => weights,
-            _ => &[1.0],
-        };
-        for weights in [weights, of_stance] {
-            let sum: f64 = weights.iter().sum();
-            ensure!(
-                sum.is_finite() && sum > 0.0,
-                "the weights of the terms of Aramis must add up to more than 0, not {sum}"
+        ensure_at!(
+            "lowest",
+            0.0 <= self.lowest && self.lowest <= self.highest && self.highest.is_finite(),
+            "the weights of clusters must be 0 or more, and the highest no smaller than the lowest"
+        );
+        Ok(())
+    }
+}
+
+impl ListRecipe {
+    fn check(&self) -> Result<()> {
+        ensure_at!("pool", self.pool != Some(0), "the pool must be above 0");
+        if let ScoreRecipe::Mixture { topic, .. } = self.score {
+            ensure_at!(
+                "score",
+                (0.0..=1.0).contains(&topic),
+                "the weight of the topic must be from 0 to 1, not {topic}"
             );
         }
         Ok(())
     }
+}
+
+/// Checks the weights of the terms of Aramis.
+fn check_terms(weights: &[f64]) -> Result<()> {
+    let sum: f64 = weights.iter().sum();
+    ensure_at!(
+        "weights",
+        sum.is_finite() && sum > 0.0,
+        "the weights of the terms of Aramis must add up to more than 0, not {sum}"
+    );
+    Ok(())
 }
 
 #[cfg(test)]

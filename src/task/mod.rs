@@ -1,6 +1,7 @@
 //! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
 pub mod approach;
+pub mod approaches;
 pub(crate) mod arguments;
 pub mod cache;
 pub mod comparative;

@@ -1,7 +1,11 @@
-//! What the approaches of all tasks share: reading a recipe, and finding the known name that an unknown one was probably meant to be.
+//! Reads recipes, says where an error in one is, and finds the known name that an unknown one was probably meant to be.
 
-use anyhow::{Result, anyhow};
+use std::fmt;
+
+use anyhow::{Result, anyhow, ensure};
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// Longer words are not compared with known names, because the time for the comparison grows with their length.
 const LONGEST_COMPARED: usize = 100;
@@ -18,22 +22,98 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     })
 }
 
-/// The error for a name that no approach has. `kind` is a word for the approaches in question ("image"), or empty.
-pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
-    let kind = if kind.is_empty() {
-        String::new()
-    } else {
-        format!("{kind} ")
-    };
-    match nearest(name, known) {
-        Some(near) => anyhow!(
-            "there is no {kind}approach named {name}: did you mean {near}? (riposte approaches lists all)"
-        ),
-        None => anyhow!(
-            "there is no {kind}approach named {name}: choose one of {}, or a file that ends in .toml",
-            known.join(", ")
-        ),
+/// An error in the value of a recipe, with the keys that lead to the value.
+#[derive(Debug)]
+struct Misplaced {
+    /// The outermost key comes first. An element of an array has its number, from 0.
+    keys: Vec<String>,
+    error: anyhow::Error,
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
     }
+}
+
+impl std::error::Error for Misplaced {}
+
+/// Says where a value is that a check refuses. Each table adds its own key, so that [`located`] finds the line.
+pub(crate) trait At: Sized {
+    /// Adds a key before those that lead to the value, or several of them, joined by dots.
+    fn at(self, key: impl ToString) -> Self;
+}
+
+impl<T> At for Result<T> {
+    fn at(self, key: impl ToString) -> Self {
+        self.map_err(|error| {
+            let unplaced = |error| Misplaced {
+                keys: Vec::new(),
+                error,
+            };
+            let mut misplaced: Misplaced = error.downcast().unwrap_or_else(unplaced);
+            let key = key.to_string();
+            let keys = key.split('.').map(str::to_owned);
+            misplaced.keys.splice(0..0, keys);
+            misplaced.into()
+        })
+    }
+}
+
+/// Refuses the value of a key unless a condition holds. The error is for the author of the recipe.
+macro_rules! ensure_at {
+    ($key:expr, $holds:expr, $($error:tt)*) => {
+        if !$holds {
+            return $crate::task::recipe::At::at(Err(anyhow::anyhow!($($error)*)), $key);
+        }
+    };
+}
+pub(crate) use ensure_at;
+
+/// Checks a weight.
+///
+/// # Errors
+/// The weight is negative, infinite or not a number.
+pub(crate) fn check_weight(name: &str, weight: f64) -> Result<()> {
+    ensure!(
+        weight.is_finite() && weight >= 0.0,
+        "the weight of {name} must be 0 or more, not {weight}"
+    );
+    Ok(())
+}
+
+/// The error of a check, with the line of the value that it refuses.
+pub(crate) fn located(text: &str, error: anyhow::Error) -> anyhow::Error {
+    let keys = error
+        .downcast_ref()
+        .map_or(&[][..], |at: &Misplaced| &at.keys);
+    let before = text.get(..offset(text, keys)).unwrap_or_default();
+    anyhow!("line {}: {error:#}", before.matches('\n').count() + 1)
+}
+
+/// The byte at which the value begins to which the keys lead. If the last keys do not exist, this is the value that should contain them.
+fn offset(text: &str, keys: &[String]) -> usize {
+    let Ok(table) = DeTable::parse(text) else {
+        return 0;
+    };
+    let root = Spanned::new(0..0, DeValue::Table(table.into_inner()));
+    let (mut offset, mut value) = (0, &root);
+    for key in keys {
+        let found = match value.get_ref() {
+            DeValue::Table(table) => {
+                let found = table.get_key_value(key.as_str());
+                found.map(|(key, inner)| (key.span().start, inner))
+            }
+            DeValue::Array(array) => {
+                let inner = key.parse().ok().and_then(|at: usize| array.get(at));
+                inner.map(|inner| (inner.span().start, inner))
+            }
+            _ => None,
+        };
+        let Some(found) = found else { break };
+        (offset, value) = found;
+    }
+    offset
 }
 
 /// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at

@@ -1,14 +1,12 @@
 //! Approaches to the text tasks: TOML files in `approaches/controversial/`, `approaches/comparative/` and `approaches/rank/`, or a file of the
 //! user.
 
-mod included;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
 use crate::collection::portal::Portal;
@@ -22,10 +20,10 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Channel, Combine, Scale, Weights};
 use crate::service::Engine;
-use crate::task::recipe;
+use crate::task::approaches::{self, Approach};
+use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
-use included::files;
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
 pub(crate) const DEPTH: usize = 1000;
@@ -237,113 +235,88 @@ pub struct Keep {
     pub duplicates: bool,
 }
 
-impl TextApproach {
-    /// The approach with this name or, if the name ends in `.toml`, the one in this file.
-    ///
-    /// # Errors
-    /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
-    pub fn find(task: TextTask, name: &str) -> Result<Self> {
-        if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(Path::new(name))
-                .with_context(|| format!("cannot read the approach in {name}"))?;
-            return Self::parse(task, &text).with_context(|| format!("{name} is not an approach"));
+impl Approach for TextApproach {
+    fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()> {
+        text.clone_into(&mut self.text);
+        ensure_at!("depth", self.depth > 0, "depth must be above 0");
+        if let Some(engine) = &self.service {
+            engine.check().at("service")?;
+            return self.check_service();
         }
-        let all = Self::all(task)?;
-        match all.iter().find(|approach| approach.name == name) {
-            Some(approach) => Ok(approach.clone()),
-            None => {
-                let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-                Err(recipe::unknown_name(task.word(), name, &names))
-            }
-        }
-    }
-
-    /// All approaches to this task that come with riposte, the default first.
-    ///
-    /// # Errors
-    /// A file is damaged, which is a defect of the program.
-    pub fn all(task: TextTask) -> Result<Vec<Self>> {
-        let files = files(task).iter();
-        files.map(|text| Self::parse(task, text)).collect()
-    }
-
-    /// The file of an approach that comes with riposte, if one has this name.
-    ///
-    /// # Errors
-    /// A file is damaged, which is a defect of the program.
-    pub fn file(task: TextTask, name: &str) -> Result<Option<&'static str>> {
-        for text in files(task) {
-            if Self::parse(task, text)?.name == name {
-                return Ok(Some(text));
-            }
-        }
-        Ok(None)
-    }
-
-    fn parse(task: TextTask, text: &str) -> Result<Self> {
-        let mut approach: Self = recipe::read(text)?;
-        approach.text = text.to_owned();
-        if let Some(engine) = &approach.service {
-            approach.check_service(engine)?;
-            return Ok(approach);
-        }
-        if task == TextTask::Rank {
+        if task == Some(TextTask::Rank) {
             // in an unknown collection, short documents and copies may be useful
-            approach.keep.get_or_insert(Keep {
+            self.keep.get_or_insert(Keep {
                 short: true,
                 duplicates: true,
             });
         }
-        let searches = approach.retrieval.len() + usize::from(approach.dense.is_some());
-        match (searches, approach.fusion) {
+        self.check_searches()?;
+        self.portals().at("portals")?;
+        if let Some(clusters) = &self.clusters {
+            ensure_at!(
+                "clusters.count",
+                clusters.count > 0,
+                "clusters: count must be above 0"
+            );
+        }
+        ensure_at!(
+            "rerank.weights.cluster",
+            self.clusters.is_some() || !self.uses(Channel::Cluster),
+            "the weight of cluster needs [clusters]"
+        );
+        if let Some(rerank) = &self.rerank {
+            rerank.check().at("rerank")?;
+        }
+        if let Some(pairwise) = &self.pairwise {
+            pairwise.check().at("pairwise")?;
+        }
+        Ok(())
+    }
+}
+
+impl TextApproach {
+    /// The approach to this task with this name or, if the name ends in `.toml`, the one in this file.
+    ///
+    /// # Errors
+    /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
+    pub fn find(task: TextTask, name: &str) -> Result<Self> {
+        approaches::find(Some(task), name)
+    }
+
+    /// Checks the searches, how they are fused, and what replaces their scores.
+    fn check_searches(&self) -> Result<()> {
+        let searches = self.retrieval.len() + usize::from(self.dense.is_some());
+        match (searches, self.fusion) {
             (0, _) => bail!("there is no [[retrieval]] and no [dense]"),
-            (1, Some(_)) => bail!("a fusion of one retrieval makes no sense"),
-            (2.., None) => bail!("several retrievals need a fusion"),
+            (1, Some(_)) => {
+                return Err(anyhow!("a fusion of one retrieval makes no sense")).at("fusion");
+            }
+            (2.., None) => return Err(anyhow!("several retrievals need a fusion")).at("retrieval"),
             _ => {}
         }
-        if let Some(dense) = &approach.dense {
-            dense.check()?;
+        for (at, retrieval) in self.retrieval.iter().enumerate() {
+            retrieval.check().at(at).at("retrieval")?;
         }
-        if let Some(manifold) = &approach.manifold {
-            ensure!(approach.dense.is_some(), "manifold needs [dense]");
-            ensure!(
+        if let Some(dense) = &self.dense {
+            dense.check().at("dense")?;
+        }
+        if let Some(manifold) = &self.manifold {
+            ensure_at!("manifold", self.dense.is_some(), "manifold needs [dense]");
+            ensure_at!(
+                "manifold",
                 manifold.documents > 0 && manifold.neighbours > 2,
                 "manifold: documents must be above 0, and neighbours above 2"
             );
         }
-        if let Some(clusters) = &approach.clusters {
-            ensure!(clusters.count > 0, "clusters: count must be above 0");
+        if let Some(rescore) = &self.rescore {
+            ensure_at!(
+                "rescore",
+                !self.retrieval.is_empty(),
+                "rescore needs a [[retrieval]]"
+            );
+            rescore.asked().check().at("rescore")?;
         }
-        ensure!(
-            approach.clusters.is_some() || !approach.uses(Channel::Cluster),
-            "the weight of cluster needs [clusters]"
-        );
-        ensure!(
-            approach.rescore.is_none() || !approach.retrieval.is_empty(),
-            "rescore needs a [[retrieval]]"
-        );
-        for retrieval in &approach.retrieval {
-            retrieval.check()?;
-        }
-        if let Some(rescore) = &approach.rescore {
-            rescore.asked().check()?;
-        }
-        approach.portals()?;
-        ensure!(approach.depth > 0, "depth must be above 0");
-        if let Some(rerank) = &approach.rerank {
-            rerank.check()?;
-        }
-        if let Some(Pairwise {
-            depth,
-            weights,
-            windows,
-        }) = &approach.pairwise
-        {
-            ensure!(*depth > 1, "pairwise: depth must be above 1");
-            check_weights(weights)?;
-            windows.check()?;
-        }
-        Ok(approach)
+        Ok(())
     }
 }
 
@@ -397,8 +370,7 @@ impl TextApproach {
     }
 
     /// Checks an approach that asks a service. It can have no other stage.
-    fn check_service(&self, engine: &Engine) -> Result<()> {
-        engine.check()?;
+    fn check_service(&self) -> Result<()> {
         for (key, is_there) in [
             ("[[retrieval]]", !self.retrieval.is_empty()),
             ("fusion", self.fusion.is_some()),
@@ -411,12 +383,12 @@ impl TextApproach {
             ("keep", self.keep.is_some()),
             ("portals", !self.portals.is_empty()),
         ] {
-            ensure!(
+            ensure_at!(
+                key.trim_matches(['[', ']']),
                 !is_there,
                 "an approach that asks a service cannot have {key}"
             );
         }
-        ensure!(self.depth > 0, "depth must be above 0");
         Ok(())
     }
 
@@ -448,30 +420,34 @@ pub(crate) struct Asked<'a> {
 
 impl Asked<'_> {
     fn check(&self) -> Result<()> {
-        self.similarity.check()?;
-        ensure!(!self.fields.is_empty(), "a retrieval has no fields");
+        self.similarity.check().at("similarity")?;
+        ensure_at!(
+            "fields",
+            !self.fields.is_empty(),
+            "a retrieval has no fields"
+        );
+        let combines = self.similarity.combines_fields();
         for (field, weight) in self.fields {
-            check_weight(field, *weight)?;
-            ensure!(
-                !field.contains('+') || !self.similarity.combines_fields(),
+            check_weight(field, *weight).at(field).at("fields")?;
+            ensure_at!(
+                "fields",
+                !field.contains('+') || !combines,
                 "bm25f scores several fields together: {field} cannot be joined with others"
             );
         }
         for field in self.must {
-            ensure!(
+            ensure_at!(
+                "must",
                 self.fields.contains_key(field),
                 "{field} must match, but is not among the fields"
             );
         }
         if let Some(synonyms) = self.synonyms {
-            check_weight("synonyms", synonyms.weight)?;
+            check_weight("synonyms", synonyms.weight).at("synonyms.weight")?;
         }
         if let Some(pairs) = self.pairs {
-            check_weight("pairs", pairs.weight)?;
-            ensure!(
-                !self.similarity.combines_fields(),
-                "bm25f has no score for pairs"
-            );
+            check_weight("pairs", pairs.weight).at("pairs.weight")?;
+            ensure_at!("pairs", !combines, "bm25f has no score for pairs");
         }
         Ok(())
     }
@@ -491,15 +467,16 @@ impl Rescore {
 
 impl Dense {
     fn check(&self) -> Result<()> {
-        check_weight("the dense search", self.weight)?;
-        ensure!(
+        check_weight("the dense search", self.weight).at("weight")?;
+        ensure_at!(
+            "depth",
             self.depth > 0,
             "the depth of the dense search must be above 0"
         );
         match self.passages {
-            Passages::Windows(windows) => windows.check(),
+            Passages::Windows(windows) => windows.check().at("passages"),
             Passages::Packed(words) => {
-                ensure!(words > 0, "packed passages must have words");
+                ensure_at!("passages", words > 0, "packed passages must have words");
                 Ok(())
             }
         }
@@ -519,24 +496,30 @@ impl Retrieval {
 
     fn check(&self) -> Result<()> {
         self.asked().check()?;
-        for analyzer in [Some(&self.analyzer), self.query_analyzer.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            ensure!(
-                analyzer.stop.is_known(),
+        let analyzers = [
+            ("analyzer", Some(&self.analyzer)),
+            ("query_analyzer", self.query_analyzer.as_ref()),
+        ];
+        for (key, analyzer) in analyzers {
+            ensure_at!(
+                key,
+                analyzer.is_none_or(|analyzer| analyzer.stop.is_known()),
                 "the words of the stop list {} are not known: name its file",
-                analyzer.stop.name()
+                analyzer.map_or("", |analyzer| analyzer.stop.name())
             );
         }
-        check_weight("a retrieval", self.weight)?;
-        ensure!(self.depth > 0, "the depth of a retrieval must be above 0");
-        if let Some(feedback) = self.feedback {
-            ensure!(
-                (0.0..=1.0).contains(&feedback.original),
-                "feedback: original must be from 0 to 1"
-            );
-        }
+        check_weight("a retrieval", self.weight).at("weight")?;
+        ensure_at!(
+            "depth",
+            self.depth > 0,
+            "the depth of a retrieval must be above 0"
+        );
+        let feedback = self.feedback.as_ref();
+        ensure_at!(
+            "feedback.original",
+            feedback.is_none_or(|feedback| (0.0..=1.0).contains(&feedback.original)),
+            "feedback: original must be from 0 to 1"
+        );
         Ok(())
     }
 }
@@ -544,39 +527,48 @@ impl Retrieval {
 impl Rerank {
     fn check(&self) -> Result<()> {
         check_weights(&self.weights)?;
-        self.scale.check()?;
-        if self.combine != Combine::Mean {
-            ensure!(
-                self.only || self.depth >= DEPTH,
-                "a sum or product is a final score: it needs depth = {DEPTH}, or only = true"
-            );
-            ensure!(
-                self.near_duplicate.is_none(),
-                "near-duplicates can be ranked after the others only if scores are means"
-            );
-        }
-        ensure!(
-            !self.above_zero || self.combine != Combine::Mean,
+        self.scale.check().at("scale")?;
+        ensure_at!(
+            "scale",
+            self.scale != Scale::Unit,
+            "scale = \"unit\" is for images: choose \"min-max\", \"max\", \"raw\" or a sigmoid"
+        );
+        let is_mean = self.combine == Combine::Mean;
+        ensure_at!(
+            "combine",
+            is_mean || self.only || self.depth >= DEPTH,
+            "a sum or product is a final score: it needs depth = {DEPTH}, or only = true"
+        );
+        ensure_at!(
+            "alike",
+            is_mean || self.near_duplicate.is_none(),
+            "near-duplicates can be ranked after the others only if scores are means"
+        );
+        ensure_at!(
+            "above_zero",
+            !self.above_zero || !is_mean,
             "above_zero is for sums and products: the means of re-ranked documents are always above 0"
         );
-        ensure!(
+        ensure_at!(
+            "read_whole",
             self.read_whole != Some(0),
             "read_whole must be above 0, or left out to read all documents whole"
         );
-        self.windows.check()
+        self.windows.check().at("windows")
+    }
+}
+
+impl Pairwise {
+    fn check(&self) -> Result<()> {
+        ensure_at!("depth", self.depth > 1, "pairwise: depth must be above 1");
+        check_weights(&self.weights)?;
+        self.windows.check().at("windows")
     }
 }
 
 fn check_weights(weights: &Weights) -> Result<()> {
-    weights
-        .iter()
-        .try_for_each(|(channel, weight)| check_weight(channel.name(), weight))
-}
-
-fn check_weight(name: &str, weight: f64) -> Result<()> {
-    ensure!(
-        weight.is_finite() && weight >= 0.0,
-        "the weight of {name} must be 0 or more, not {weight}"
-    );
-    Ok(())
+    weights.iter().try_for_each(|(channel, weight)| {
+        let name = channel.name();
+        check_weight(name, weight).at(name).at("weights")
+    })
 }

@@ -1,7 +1,7 @@
 //! The editions of the lab's tasks: what topics, runs and judgements of a year look like. A year whose formats are known is one more entry of
 //! [`EDITIONS`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -18,6 +18,8 @@ pub struct Edition {
     pub file: &'static str,
     /// The topics for which a run has results.
     pub topics: Topics,
+    /// A run with six columns is recognised as one of this edition if its topics have at least this number; `None` if the lines do not tell.
+    pub told_from: Option<u32>,
     /// The greatest number of results in a list.
     pub length: u32,
     pub run: RunFormat,
@@ -27,13 +29,13 @@ pub struct Edition {
     pub ndcg: Option<&'static Ndcg>,
 }
 
-/// The topics of a year.
+/// The topics of a year, as ranges with blanks between them.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Topics {
     /// Numbers, in ascending order.
-    Numbers(&'static [RangeInclusive<u32>]),
+    Numbers(&'static str),
     /// For the first topic and each one after it, the numbers of its arguments. An id is "1-5": topic 1, argument 5.
-    Arguments(&'static [RangeInclusive<u32>]),
+    Arguments(&'static str),
     /// Only the year's own file lists them.
     Unknown,
 }
@@ -151,13 +153,17 @@ const OF_TEXTS: &[&str] = &[
     "StanceF1@5",
 ];
 
+/// The topics of comparative questions in 2022: half of those of both earlier years.
+const HALF: &str = "2–3 8–9 12 14 17–19 22–23 25–28 30 33–34 36–37 42–43 48 51 53–56 58–62 67–70 72 74 76–78 84 86 88 91–93 95 100";
+
 /// All editions: those of images, then those of texts, each task by year.
-pub static EDITIONS: [Edition; 10] = [
+pub static EDITIONS: &[Edition] = &[
     Edition {
         year: 2022,
         task: None,
         file: TOPICS,
-        topics: Topics::Numbers(&[1..=50]),
+        topics: Topics::Numbers("1–50"),
+        told_from: Some(0),
         length: 10,
         run: RunFormat::Stances {
             digits: &[16],
@@ -171,7 +177,8 @@ pub static EDITIONS: [Edition; 10] = [
         year: 2023,
         task: None,
         file: TOPICS,
-        topics: Topics::Numbers(&[51..=100]),
+        topics: Topics::Numbers("51–100"),
+        told_from: Some(51),
         length: 10,
         run: RunFormat::Stances {
             // the evaluator requires 24 digits, but ids in the published sample have 16
@@ -187,6 +194,7 @@ pub static EDITIONS: [Edition; 10] = [
         task: None,
         file: ARGUMENTS,
         topics: Topics::Unknown,
+        told_from: None,
         length: 10,
         run: RunFormat::Claims {
             is_full: false,
@@ -200,35 +208,10 @@ pub static EDITIONS: [Edition; 10] = [
         task: None,
         file: ARGUMENTS,
         // topic 9 has only argument 4
-        topics: Topics::Arguments(&[
-            1..=5,
-            1..=4,
-            1..=7,
-            1..=5,
-            1..=2,
-            1..=4,
-            1..=7,
-            1..=3,
-            4..=4,
-            1..=4,
-            1..=4,
-            1..=2,
-            1..=4,
-            1..=3,
-            1..=6,
-            1..=4,
-            1..=7,
-            1..=4,
-            1..=4,
-            1..=5,
-            1..=7,
-            1..=5,
-            1..=8,
-            1..=7,
-            1..=8,
-            1..=2,
-            1..=6,
-        ]),
+        topics: Topics::Arguments(
+            "1–5 1–4 1–7 1–5 1–2 1–4 1–7 1–3 4 1–4 1–4 1–2 1–4 1–3 1–6 1–4 1–7 1–4 1–4 1–5 1–7 1–5 1–8 1–7 1–8 1–2 1–6",
+        ),
+        told_from: None,
         length: 5,
         run: RunFormat::Claims {
             is_full: true,
@@ -244,52 +227,21 @@ pub static EDITIONS: [Edition; 10] = [
         ndcg: Some(&NDCG_2025),
     },
     // 2020 has no topic 25
-    texts(2020, TextTask::Controversial, &[1..=24, 26..=50], Q0),
-    texts(2021, TextTask::Controversial, &[51..=100], Q0),
+    texts(2020, TextTask::Controversial, "1–24 26–50", None, Q0),
+    texts(2021, TextTask::Controversial, "51–100", None, Q0),
     // the fifty topics of 2022 are taken from both earlier years; only the topics file says which
-    texts(2022, TextTask::Controversial, &[1..=100], SIDES),
-    texts(2020, TextTask::Comparative, &[1..=50], Q0),
-    texts(2021, TextTask::Comparative, &[51..=100], Q0),
-    texts(
-        2022,
-        TextTask::Comparative,
-        // half of the topics of both earlier years
-        &[
-            2..=3,
-            8..=9,
-            12..=12,
-            14..=14,
-            17..=19,
-            22..=23,
-            25..=28,
-            30..=30,
-            33..=34,
-            36..=37,
-            42..=43,
-            48..=48,
-            51..=51,
-            53..=56,
-            58..=62,
-            67..=70,
-            72..=72,
-            74..=74,
-            76..=78,
-            84..=84,
-            86..=86,
-            88..=88,
-            91..=93,
-            95..=95,
-            100..=100,
-        ],
-        OBJECTS,
-    ),
+    texts(2022, TextTask::Controversial, "1–100", Some(0), SIDES),
+    texts(2020, TextTask::Comparative, "1–50", None, Q0),
+    texts(2021, TextTask::Comparative, "51–100", Some(51), Q0),
+    texts(2022, TextTask::Comparative, HALF, Some(0), OBJECTS),
 ];
 
 /// The edition of a text task. All of them have the same measures.
 const fn texts(
     year: u32,
     task: TextTask,
-    topics: &'static [RangeInclusive<u32>],
+    topics: &'static str,
+    told_from: Option<u32>,
     run: RunFormat,
 ) -> Edition {
     Edition {
@@ -297,6 +249,7 @@ const fn texts(
         task: Some(task),
         file: TOPICS,
         topics: Topics::Numbers(topics),
+        told_from,
         length: TEXTS,
         run,
         measures: OF_TEXTS,
@@ -392,29 +345,24 @@ impl fmt::Display for Edition {
 impl Topics {
     /// The ids of the topics; `None` if they are unknown.
     pub fn ids(&self) -> Option<BTreeSet<TopicId>> {
-        match self {
-            Topics::Numbers(ranges) => {
-                let numbers = ranges.iter().cloned().flatten();
-                Some(numbers.map(|n| TopicId(n.to_string())).collect())
-            }
-            Topics::Arguments(of_topics) => {
-                let topics = (1..).zip(of_topics.iter().cloned());
-                let ids = topics.flat_map(|(topic, numbers)| {
-                    numbers.map(move |number| TopicId(format!("{topic}-{number}")))
-                });
-                Some(ids.collect())
-            }
-            Topics::Unknown => None,
-        }
+        let ids: Vec<String> = match self {
+            Topics::Numbers(text) => ranges(text).flatten().map(|n| n.to_string()).collect(),
+            Topics::Arguments(text) => (1..)
+                .zip(ranges(text))
+                .flat_map(|(topic, range)| range.map(move |n: u32| format!("{topic}-{n}")))
+                .collect(),
+            Topics::Unknown => return None,
+        };
+        Some(ids.into_iter().map(TopicId).collect())
     }
+}
 
-    /// The smallest number of a topic; 0 if topics have no numbers.
-    pub fn first(&self) -> u32 {
-        match self {
-            Topics::Numbers([range, ..]) => *range.start(),
-            _ => 0,
-        }
-    }
+/// Reads "1–3 5": the numbers from 1 to 3, and 5.
+fn ranges(text: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
+    text.split(' ').filter_map(|part| {
+        let (first, last) = part.split_once('–').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    })
 }
 
 impl Ndcg {
@@ -426,22 +374,34 @@ impl Ndcg {
 
     /// The scripts by the years that name them, with the other years in which they were used: "2021 (also for 2020, 2022) or 2025".
     pub fn known() -> String {
-        let mut scripts: Vec<&Ndcg> = EDITIONS.iter().filter_map(|edition| edition.ndcg).collect();
-        scripts.sort_by_key(|script| script.year);
-        scripts.dedup();
-        let named = scripts.into_iter().map(|script| {
-            let editions = EDITIONS.iter().filter(|of| of.ndcg == Some(script));
-            let others: BTreeSet<u32> = editions.map(|edition| edition.year).collect();
-            let others: Vec<String> = others
-                .into_iter()
-                .filter(|year| *year != script.year)
-                .map(|year| year.to_string())
-                .collect();
-            match others.as_slice() {
-                [] => script.year.to_string(),
-                others => format!("{} (also for {})", script.year, others.join(", ")),
+        let mut years: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for edition in EDITIONS {
+            if let Some(script) = edition.ndcg {
+                years.entry(script.year).or_default().insert(edition.year);
+            }
+        }
+        let named = years.into_iter().map(|(name, used)| {
+            let others = used.iter().filter(|year| **year != name);
+            let others: Vec<String> = others.map(u32::to_string).collect();
+            match others.join(", ").as_str() {
+                "" => name.to_string(),
+                others => format!("{name} (also for {others})"),
             }
         });
         named.collect::<Vec<_>>().join(" or ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_topics_of_an_edition_are_as_many_as_the_lab_had() {
+        let counts = EDITIONS.iter().map(|edition| {
+            let ids = edition.topics.ids();
+            ids.map_or(0, |ids| ids.len())
+        });
+        assert!(counts.eq([50, 50, 0, 128, 49, 50, 100, 50, 50, 50]));
     }
 }

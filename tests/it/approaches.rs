@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use riposte::task::approach::ImageApproach;
+use riposte::task::approaches;
 use riposte::task::text_approach::TextApproach;
 use riposte::trec::TextTask;
 use serde_json::Value;
@@ -47,19 +48,8 @@ fn systems() -> Vec<(String, Vec<toml::Table>)> {
 
 /// The names of the approaches to a task.
 fn names(task: &str) -> BTreeSet<String> {
-    let of = |task| {
-        let all = TextApproach::all(task).unwrap().into_iter();
-        all.map(|approach| approach.name).collect()
-    };
-    match task {
-        "controversial" => of(TextTask::Controversial),
-        "comparative" => of(TextTask::Comparative),
-        "rank" => of(TextTask::Rank),
-        _ => {
-            let all = ImageApproach::all().unwrap().into_iter();
-            all.map(|approach| approach.name).collect()
-        }
-    }
+    let all = approaches::all(TextTask::parse(task)).unwrap().into_iter();
+    all.map(|approach| approach.name).collect()
 }
 
 #[test]
@@ -226,11 +216,9 @@ fn parse(task: &str, recipe: &str) -> Result<(), String> {
     let file = dir.path().join("mine.toml");
     fs::write(&file, recipe).unwrap();
     let file = file.to_str().unwrap();
-    let error = match task {
-        "images" => ImageApproach::find(file).err(),
-        "controversial" => TextApproach::find(TextTask::Controversial, file).err(),
-        "comparative" => TextApproach::find(TextTask::Comparative, file).err(),
-        _ => TextApproach::find(TextTask::Rank, file).err(),
+    let error = match TextTask::parse(task) {
+        None => ImageApproach::find(file).err(),
+        Some(task) => TextApproach::find(task, file).err(),
     };
     match error {
         Some(error) => Err(format!("{error:#}\n{recipe}")),
@@ -359,34 +347,193 @@ fn a_recipe_without_a_source_ranks() {
     assert!(run.starts_with("1 Q0 play 1 "), "{run}");
 }
 
+/// A recipe for images that a user has written.
+const MINE_OF_IMAGES: &str = "name = \"mine\"
+
+[relevance]
+scale = \"raw\"
+channels = { \"bm25 ocr\" = 1.0, \"bm25 near\" = 1.0 }
+
+[argument]
+model = \"aramis\"
+weights = [1.0, 1.0, 1.0, 0.0, 1.0]
+
+[stance]
+model = \"sign\"
+signal = \"afinn main\"
+
+[lists]
+cut = \"after-stance\"
+";
+
+/// Unknown keys and names, values of another type, values out of range, and values that do not go together.
 #[test]
 fn an_error_in_a_recipe_names_the_file_the_line_and_what_was_probably_meant() {
     let dir = WorkDir::new();
     arguments_in(&dir.path("in"));
-    for (from, to, line, answer) in [
-        ("similarity", "simillarity", 5, "did you mean `similarity`?"),
-        ("\"bm25\"", "\"bm26\"", 5, "did you mean `bm25`?"),
-        ("k1", "k2", 5, "did you mean `k1`?"),
-        ("stop=lucene", "stop=lucen", 4, "did you mean lucene?"),
+    fs::create_dir_all(dir.path("in/images")).unwrap();
+    let texts = "controversial -i in -o out --index kept --approach mine.toml";
+    let images = "images -i in -o out --approach mine.toml";
+    let both = format!("{MINE}\n[rerank]\ndepth = 5\nweights = {{ sentence = -1.0 }}\n");
+    for (command, recipe, from, to, line, answer) in [
         (
+            texts,
+            MINE,
+            "similarity",
+            "simillarity",
+            5,
+            "did you mean `similarity`?",
+        ),
+        (
+            texts,
+            MINE,
+            "\"bm25\"",
+            "\"bm26\"",
+            5,
+            "did you mean `bm25`?",
+        ),
+        (texts, MINE, "k1", "k2", 5, "did you mean `k1`?"),
+        (
+            texts,
+            MINE,
+            "stop=lucene",
+            "stop=lucen",
+            4,
+            "did you mean lucene?",
+        ),
+        (
+            texts,
+            MINE,
             "[[retrieval]]",
             "[[retrievals]]",
             3,
             "did you mean `retrieval`?",
         ),
-        ("1.0 }", "1.0", 6, "line 6"),
+        (texts, MINE, "1.0 }", "1.0", 6, "line 6"),
         (
+            texts,
+            MINE,
             "name = \"mine\"",
             "name = \"mine\"\nfusion = { name = \"borad\" }",
             2,
             "did you mean `borda`?",
         ),
+        (texts, MINE, "1.0 }", "\"one\" }", 6, "invalid type: string"),
+        (
+            texts,
+            MINE,
+            "k1 = 1.2",
+            "k1 = -1.2",
+            5,
+            "k1 must be at least 0, not -1.2",
+        ),
+        (
+            texts,
+            MINE,
+            "1.0 }",
+            "-1.0 }",
+            6,
+            "the weight of premises must be 0 or more, not -1",
+        ),
+        (
+            texts,
+            MINE,
+            "name = \"mine\"",
+            "name = \"mine\"\nfusion = { name = \"borda\" }",
+            2,
+            "a fusion of one retrieval",
+        ),
+        (
+            texts,
+            MINE,
+            "name = \"mine\"",
+            "name = \"mine\"\nportals = [\"debatorg\"]",
+            2,
+            "there is no portal \"debatorg\"",
+        ),
+        (
+            texts,
+            &both,
+            "depth = 5",
+            "depth = 5",
+            10,
+            "the weight of sentence must be 0 or more",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "cut",
+            "cuts",
+            16,
+            "did you mean `cut`?",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "\"raw\"",
+            "\"rax\"",
+            4,
+            "did you mean `raw`?",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "\"bm25 near\"",
+            "\"bm25 neer\"",
+            5,
+            "did you mean `bm25 near`?",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "= 1.0 }",
+            "= -1.0 }",
+            5,
+            "the weight of \"bm25 near\" must be 0 or more, not -1",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "[1.0, 1.0, 1.0, 0.0, 1.0]",
+            "[0, 0, 0, 0, 0]",
+            9,
+            "must add up to more than 0",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "\"raw\"",
+            "\"raw\"\nmu = 10.0",
+            5,
+            "\"dirichlet main\" and mu need each other",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "\"sign\"\nsignal = \"afinn main\"",
+            "\"beliefs\"",
+            15,
+            "are estimated for all images",
+        ),
+        (
+            images,
+            MINE_OF_IMAGES,
+            "\"after-stance\"",
+            "\"after-stance\"\npool = 0",
+            17,
+            "the pool must be above 0",
+        ),
     ] {
-        fs::write(dir.path("mine.toml"), MINE.replacen(from, to, 1)).unwrap();
-        let (code, _, said) =
-            dir.run("controversial -i in -o out --index kept --approach mine.toml");
+        assert!(recipe.contains(from), "{from}");
+        fs::write(dir.path("mine.toml"), recipe.replacen(from, to, 1)).unwrap();
+        let (code, _, said) = dir.run(command);
         assert_eq!(code, 2, "{said}");
-        for part in ["mine.toml", &format!("line {line},"), answer] {
+        let named = [",", ":"].map(|end| format!("line {line}{end}"));
+        assert!(
+            named.iter().any(|line| said.contains(line.as_str())),
+            "{line}:\n{said}"
+        );
+        for part in ["mine.toml", answer] {
             assert!(said.contains(part), "{to}: {part} is not in:\n{said}");
         }
     }

@@ -2,6 +2,7 @@
 //! text.
 
 use riposte::index::analyzer::{StopList, terms};
+use riposte::task::approaches;
 use riposte::task::text_approach::TextApproach;
 use riposte::trec::TextTask;
 
@@ -153,7 +154,8 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
 #[test]
 fn no_approach_of_a_team_leaves_documents_out() {
     for task in [TextTask::Controversial, TextTask::Comparative] {
-        for approach in TextApproach::all(task).unwrap() {
+        for about in approaches::all(Some(task)).unwrap() {
+            let approach = approach(task, &about.name);
             let keeps = approach.keeps().short && approach.keeps().duplicates;
             // a service decides which documents it returns
             let keeps = keeps || approach.service.is_some();

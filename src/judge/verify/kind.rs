@@ -71,33 +71,26 @@ impl Kind {
 
 /// The edition to which most of the topics belong by their numbers; the first of those with equally many.
 fn edition_of_images(topics: &[u32]) -> Option<&'static Edition> {
-    let editions = || Edition::all(None).filter(|edition| edition.has_stances());
-    let of_topic = |topic: u32| {
-        let begun = editions().filter(|edition| edition.topics.first() <= topic);
-        begun.last().or(editions().next())
-    };
-    let count = |edition: &Edition| {
-        let of = topics
-            .iter()
-            .filter(|topic| of_topic(**topic) == Some(edition));
-        of.count()
-    };
+    let of_topics: Vec<_> = topics.iter().map(|topic| told(None, &[*topic])).collect();
+    let count = |edition| of_topics.iter().filter(|of| **of == Some(edition)).count();
     // of equal maxima, the last one is found
-    editions().rev().max_by_key(|edition| count(edition))
+    let editions = Edition::all(None).filter(|edition| edition.has_stances());
+    editions.rev().max_by_key(|edition| count(*edition))
 }
 
-/// The last edition, unless the run has no stances and all its topics are from the edition before. Such a run cannot be told from one of the last
-/// edition if that asks all these questions, too.
+/// The edition that all of the topics tell. Runs with stances are of an edition that has some.
 fn edition_of_texts(task: TextTask, topics: &[u32], has_stances: bool) -> Option<&'static Edition> {
-    let mut editions = Edition::all(Some(task)).rev();
-    let last = editions.next()?;
-    let is_before = |before: &&Edition| {
-        let asked = before.topics.ids().zip(last.topics.ids());
-        asked.is_some_and(|(before, last)| !before.is_subset(&last))
-            && topics.iter().all(|topic| *topic >= before.topics.first())
-    };
-    let before = editions.next().filter(|_| !has_stances);
-    Some(before.filter(is_before).unwrap_or(last))
+    let plain = |edition: &&Edition| matches!(edition.run, RunFormat::Texts { stances: [], .. });
+    let edition = told(Some(task), topics).filter(|edition| !has_stances || !plain(edition));
+    edition.or(told(Some(task), &[0]))
+}
+
+/// The edition of a task whose first number is the greatest that is not above any topic.
+fn told(task: Option<TextTask>, topics: &[u32]) -> Option<&'static Edition> {
+    let least = topics.iter().min().copied();
+    let editions = Edition::all(task).filter(|edition| edition.told_from.is_some());
+    let begun = editions.filter(|edition| edition.told_from <= least);
+    begun.max_by_key(|edition| edition.told_from)
 }
 
 /// The edition with the shortest lists that are as long as the greatest rank.

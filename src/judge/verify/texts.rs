@@ -143,7 +143,7 @@ fn without_quoted_tag<'a>(findings: &mut Findings, line: &'a str) -> &'a str {
     &line[..line.len() - tag.len() + first_word]
 }
 
-/// Checks the results of one topic.
+/// Checks the results of one topic: their documents, and the order of their lines.
 fn check_results(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) {
     let mut seen = HashMap::new();
     for result in list {
@@ -167,6 +167,11 @@ fn check_results(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) 
             findings.warning(Rule::Order, what, hint);
         }
     }
+    check_ranks(findings, topic, list);
+}
+
+/// Checks that the ranks of a topic follow each other, and agree with the scores.
+fn check_ranks(findings: &mut Findings, topic: &TopicId, list: &[ResultLine]) {
     let mut by_rank: Vec<&ResultLine> = list.iter().collect();
     by_rank.sort_by_key(|result| result.rank);
     if let Some(first) = by_rank.first()

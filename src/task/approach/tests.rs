@@ -1,18 +1,23 @@
 use super::*;
 
+/// The approaches that come with riposte.
+fn included() -> Vec<ImageApproach> {
+    let all = approaches::all(None).unwrap().into_iter();
+    all.map(|about| ImageApproach::find(&about.name).unwrap())
+        .collect()
+}
+
+/// The error in a recipe.
+fn error(text: &str) -> String {
+    let read = approaches::parse::<ImageApproach>(None, text);
+    format!("{:#}", read.unwrap_err())
+}
+
 #[test]
 fn the_included_approaches_are_parsed() {
-    let names: Vec<_> = ImageApproach::all()
-        .unwrap()
-        .into_iter()
-        .map(|a| a.name)
-        .collect();
-    assert!(
-        ImageApproach::all()
-            .unwrap()
-            .iter()
-            .all(|approach| !approach.source.is_empty())
-    );
+    let all = included();
+    let names: Vec<&str> = all.iter().map(|approach| approach.name.as_str()).collect();
+    assert!(all.iter().all(|approach| !approach.source.is_empty()));
     assert_eq!(
         names,
         [
@@ -44,7 +49,7 @@ fn the_included_approaches_are_parsed() {
 
 #[test]
 fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
-    for approach in ImageApproach::all().unwrap() {
+    for approach in included() {
         if approach.name.starts_with("riposte") {
             continue;
         }
@@ -63,7 +68,8 @@ fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
 
 #[test]
 fn unknown_parameters_are_errors() {
-    let good = IMAGES[0];
+    let all = approaches::all(None).unwrap();
+    let good = all[0].text;
     for (from, to, message) in [
         ("\"bm25 near\"", "\"bm25 far\"", "bm25 far"),
         ("model = \"beliefs\"", "model = \"guess\"", "guess"),
@@ -79,13 +85,10 @@ fn unknown_parameters_are_errors() {
             "reading must be 0 or more",
         ),
     ] {
-        let error = format!(
-            "{:#}",
-            ImageApproach::parse(&good.replace(from, to)).unwrap_err()
-        );
+        let error = error(&good.replace(from, to));
         assert!(error.contains(message), "{error}");
     }
-    let aramis = IMAGES[5];
+    let aramis = all[5].text;
     for (from, to, message) in [
         ("mu = 1000.0", "", "need each other"),
         ("mu = 1000.0", "mu = 0.0", "mu must be above 0"),
@@ -101,11 +104,10 @@ fn unknown_parameters_are_errors() {
         ),
     ] {
         assert!(aramis.contains(from), "{from}");
-        let changed = aramis.replace(from, to);
-        let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+        let error = error(&aramis.replace(from, to));
         assert!(error.contains(message), "{error}");
     }
-    let clusters = IMAGES[6];
+    let clusters = all[6].text;
     for (from, to, message) in [
         ("count = 14", "count = 0", "above 0"),
         ("dimensions = 10", "dimensions = 0", "above 0"),
@@ -113,13 +115,12 @@ fn unknown_parameters_are_errors() {
         ("lowest = 1.0", "lowest = -1.0", "0 or more"),
     ] {
         assert!(clusters.contains(from), "{from}");
-        let changed = clusters.replace(from, to);
-        let error = format!("{:#}", ImageApproach::parse(&changed).unwrap_err());
+        let error = error(&clusters.replace(from, to));
         assert!(error.contains(message), "{error}");
     }
     let late = good.replace("[argument]", "[lists]\ncut = \"after-stance\"\n[argument]");
-    let error = format!("{:#}", ImageApproach::parse(&late).unwrap_err());
-    assert!(error.contains("estimated for all images"), "{error}");
-    let error = ImageApproach::find("nobody").unwrap_err().to_string();
-    assert!(error.contains("riposte, minsc"), "{error}");
+    let late = error(&late);
+    assert!(late.contains("estimated for all images"), "{late}");
+    let nobody = ImageApproach::find("nobody").unwrap_err().to_string();
+    assert!(nobody.contains("riposte, minsc"), "{nobody}");
 }

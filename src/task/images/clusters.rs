@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::super::approach::ClusterRecipe;
+use super::super::approach::PictureClusters;
 use super::signals::position;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
@@ -33,7 +33,7 @@ impl ClusterWeights {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn read(store: &Store, index: &ImageIndex, recipe: ClusterRecipe) -> Result<Self> {
+    pub fn read(store: &Store, index: &ImageIndex, recipe: PictureClusters) -> Result<Self> {
         let mut vectors = clip_vectors(store, index.ids())?;
         if vectors.images.is_empty() {
             vectors = statistics(store, index.ids())?;

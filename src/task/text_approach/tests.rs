@@ -3,14 +3,12 @@ use super::*;
 #[test]
 fn the_included_approaches_are_parsed() {
     for task in TextTask::ALL {
-        let all = TextApproach::all(task).unwrap();
+        let all = approaches::all(Some(task)).unwrap();
         assert_eq!(all[0].name, "riposte");
-        for approach in &all {
-            assert!(!approach.source.is_empty(), "{}", approach.name);
-            assert_eq!(
-                TextApproach::find(task, &approach.name).unwrap().source,
-                approach.source
-            );
+        for about in &all {
+            let approach = TextApproach::find(task, &about.name).unwrap();
+            assert!(!approach.source.is_empty(), "{}", about.name);
+            assert_eq!(approach.source, about.source);
         }
     }
     let error = TextApproach::find(TextTask::Controversial, "nobody").unwrap_err();
@@ -27,8 +25,9 @@ fn only_the_tasks_of_the_lab_leave_documents_out_by_default() {
     let recipe = "name = \"x\"\n[[retrieval]]\nanalyzer = \"stem=porter\"\n\
         similarity = { name = \"dph\" }\nfields = { text = 1.0 }\n";
     let keeps = |task, more: &str| {
-        let keeps = TextApproach::parse(task, &format!("{recipe}{more}"));
-        let keeps = keeps.unwrap().keeps();
+        let text = format!("{recipe}{more}");
+        let approach: TextApproach = approaches::parse(Some(task), &text).unwrap();
+        let keeps = approach.keeps();
         (keeps.short, keeps.duplicates)
     };
     assert_eq!(keeps(TextTask::Controversial, ""), (false, false));
@@ -52,7 +51,7 @@ fn unknown_keys_and_impossible_values_are_errors() {
         depth = 50
         weights = { retrieval = 1.0, sentence = 0.5 }
     "#;
-    let parse = |text: &str| TextApproach::parse(TextTask::Controversial, text);
+    let parse = |text: &str| approaches::parse::<TextApproach>(Some(TextTask::Controversial), text);
     parse(good).unwrap();
     for (from, to, message) in [
         ("mu = 2000.0", "lambda = 2000.0", "mu"),

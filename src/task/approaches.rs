@@ -1,0 +1,142 @@
+//! The approaches to all tasks: those that come with riposte, in `approaches/`, and files of users.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::recipe::{self, nearest};
+use crate::trec::TextTask;
+
+/// An approach to a task, as its file describes it.
+pub trait Approach: DeserializeOwned {
+    /// Checks what the types of the recipe leave open, and keeps the text of the file. `task` is `None` for images.
+    ///
+    /// # Errors
+    /// A value is impossible, or two of them do not go together.
+    fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()>;
+}
+
+/// What the file of an approach that comes with riposte says about itself.
+#[derive(Clone, Debug, Deserialize)]
+pub struct About {
+    pub name: String,
+    /// The publication that describes the approach.
+    pub source: String,
+    /// What the publication does not say, and what riposte does differently.
+    #[serde(default)]
+    pub unknown: String,
+    /// The text of the file.
+    #[serde(skip)]
+    pub text: &'static str,
+}
+
+/// The approaches to a task that come with riposte, the default first; `None` for images.
+///
+/// # Errors
+/// A file is damaged, which is a defect of the program.
+pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
+    let files = files(task).iter();
+    let about = files.map(|text| -> Result<About> {
+        Ok(About {
+            text,
+            ..toml::from_str(text)?
+        })
+    });
+    about.collect()
+}
+
+/// The approach to a task with this name or, if the name ends in `.toml`, the one in this file.
+///
+/// # Errors
+/// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
+pub(super) fn find<A: Approach>(task: Option<TextTask>, name: &str) -> Result<A> {
+    if name.ends_with(".toml") {
+        let text = std::fs::read_to_string(Path::new(name))
+            .with_context(|| format!("cannot read the approach in {name}"))?;
+        return parse(task, &text).with_context(|| format!("{name} is not an approach"));
+    }
+    let all = all(task)?;
+    match all.iter().find(|about| about.name == name) {
+        Some(about) => parse(task, about.text),
+        None => {
+            let names: Vec<&str> = all.iter().map(|about| about.name.as_str()).collect();
+            Err(unknown_name(adjective(task), name, &names))
+        }
+    }
+}
+
+/// Reads the file of an approach.
+///
+/// # Errors
+/// The text is not a recipe for this task. The error names the line.
+pub(super) fn parse<A: Approach>(task: Option<TextTask>, text: &str) -> Result<A> {
+    let mut approach: A = recipe::read(text)?;
+    let completed = approach.complete(task, text);
+    completed.map_err(|error| recipe::located(text, error))?;
+    Ok(approach)
+}
+
+/// The word for the approaches to a task in messages; `None` for images.
+pub fn adjective(task: Option<TextTask>) -> &'static str {
+    task.map_or("image", TextTask::word)
+}
+
+/// The error for a name that no approach has. `kind` is a word for the approaches in question ("image"), or empty.
+pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
+    let kind = if kind.is_empty() {
+        String::new()
+    } else {
+        format!("{kind} ")
+    };
+    match nearest(name, known) {
+        Some(near) => anyhow!(
+            "there is no {kind}approach named {name}: did you mean {near}? (riposte approaches lists all)"
+        ),
+        None => anyhow!(
+            "there is no {kind}approach named {name}: choose one of {}, or a file that ends in .toml",
+            known.join(", ")
+        ),
+    }
+}
+
+/// The texts of files in `approaches/`, by the name of a directory and the names of files.
+macro_rules! files {
+    ($directory:literal $($name:literal)*) => {
+        &[$(include_str!(concat!("../../approaches/", $directory, "/", $name, ".toml"))),*]
+    };
+}
+
+/// The files of the approaches that come with riposte, the default first; `None` for images.
+fn files(task: Option<TextTask>) -> &'static [&'static str] {
+    match task {
+        None => files! {
+            "images"
+            "riposte" "minsc" "boromir-afinn" "boromir-query" "boromir-bert" "aramis"
+            "boromir-clusters" "boromir-afinn-clusters" "boromir-afinn-clusters-only" "jester"
+            "aramis-neural" "aramis-neural-stance" "aramis-neural-both" "jean-luc-picard"
+            "jean-luc-picard-text" "jean-luc-picard-image-text" "jean-luc-picard-both-texts"
+            "riposte-claims" "claims-caption" "claims-clip" "claims-text" "claims-page"
+        },
+        Some(TextTask::Controversial) => files! {
+            "controversial"
+            "riposte" "riposte-dense" "bm25" "dirichlet" "elrond" "elrond-simple" "elrond-pos"
+            "pippin-took" "robin-hood" "robin-hood-use" "skeletor" "skeletor-manifold" "shanks"
+            "heimdall" "heimdall-quality" "athos" "goemon-ishikawa" "jean-pierre-polnareff"
+            "swordsman" "yeagerists" "hua-mulan" "robin-hood-baseline" "robin-hood-rm3"
+            "macbeth" "blade" "blade-dirichlet" "deadpool" "little-foot" "gandalf"
+            "oscar-francois-de-jarjayes" "dread-pirate-roberts" "dread-pirate-roberts-small"
+        },
+        Some(TextTask::Comparative) => files! {
+            "comparative"
+            "riposte" "bm25" "dirichlet" "aldo-nadi" "aldo-nadi-quality" "puss-in-boots"
+            "grimjack" "captain-tempesta" "aldo-nadi-rrf" "aldo-nadi-rrf-quality"
+            "olivier-armstrong" "captain-levi" "captain-levi-dense" "chatnoir"
+        },
+        Some(TextTask::Rank) => files! {
+            "rank"
+            "riposte" "bm25" "bm25-flat" "bm25-rm3" "dirichlet" "dph" "dense"
+        },
+    }
+}
